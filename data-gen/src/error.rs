@@ -1,0 +1,86 @@
+//! What can go wrong, and what to do about it.
+//!
+//! *Owns:* the error type of the crate and its exit status. *Invariant:* every message names the
+//! option or the path it is about and ends with a next step.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of this crate's fallible functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can fail.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The options contradict each other or are out of range.
+    #[error("{option}: {problem}; {advice}")]
+    Usage {
+        /// The option to change.
+        option: &'static str,
+        /// What is wrong with its value.
+        problem: String,
+        /// What to do next.
+        advice: &'static str,
+    },
+    /// A file could not be written or read.
+    #[error("cannot {action} {}: {source}; {advice}", path.display())]
+    Io {
+        /// What was tried: a verb.
+        action: &'static str,
+        /// The file or directory it was tried on.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+        /// What to do next.
+        advice: &'static str,
+    },
+    /// A manifest does not have the form this version writes.
+    #[error("{} is not a manifest of this version: {source}; generate the data again", path.display())]
+    Manifest {
+        /// The file that was read.
+        path: PathBuf,
+        /// Where the form is wrong.
+        source: serde_json::Error,
+    },
+}
+
+impl Error {
+    /// The exit status for this error: 2 for options, 1 for everything else.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage { .. } => 2,
+            Self::Io { .. } | Self::Manifest { .. } => 1,
+        }
+    }
+
+    pub(crate) fn usage(
+        option: &'static str,
+        problem: impl Into<String>,
+        advice: &'static str,
+    ) -> Self {
+        Self::Usage {
+            option,
+            problem: problem.into(),
+            advice,
+        }
+    }
+
+    pub(crate) fn writing(path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            action: "write",
+            path: path.to_path_buf(),
+            source,
+            advice: "check the free space and the permissions of the directory",
+        }
+    }
+
+    pub(crate) fn reading(path: &Path, source: io::Error) -> Self {
+        Self::Io {
+            action: "read",
+            path: path.to_path_buf(),
+            source,
+            advice: "check that the path is right and the file readable",
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Reproducible files of lines with a known intersection, of any size in constant memory.
+//!
+//! Every line is a pure function of the options, a class (in all files, in one, in all but one) and
+//! an index. The line holds a token that is a bijection of class and index, so lines are distinct by
+//! construction; a seeded permutation puts the lines of each file into another order. Hence the
+//! number of common lines is known exactly, and so is their checksum, without looking at the files.
+//!
+//! ```
+//! use data_gen::{Options, Plan, Workload};
+//!
+//! let mut options = Options::of(Workload::Urls);
+//! options.lines = vec![100, 2000];
+//! let plan = Plan::new(&options)?;
+//! assert_eq!(plan.common_lines(), 10);
+//! # Ok::<(), data_gen::Error>(())
+//! ```
+//!
+//! [`generate()`] writes the files and a [`Manifest`]; [`check()`] compares a result with it.
+
+pub mod amount;
+pub mod bucket;
+pub mod check;
+pub mod checksum;
+pub mod error;
+pub mod generate;
+pub mod identity;
+pub mod key;
+pub mod manifest;
+pub mod options;
+pub mod plan;
+pub mod workload;
+
+mod chunk;
+mod counts;
+mod length;
+mod line;
+mod permutation;
+mod produce;
+mod seed;
+mod url;
+mod words;
+mod zipf;
+
+pub use amount::{Amount, Share};
+pub use check::{Rules, Verdict, check};
+pub use checksum::OrderFree;
+pub use chunk::Chunk;
+pub use error::{Error, Result};
+pub use generate::{Target, generate};
+pub use manifest::Manifest;
+pub use options::Options;
+pub use plan::Plan;
+pub use workload::Workload;

@@ -1,0 +1,395 @@
+//! The memory budget: who holds how much, and the buffers it grants.
+//!
+//! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input, and [`Buffer`],
+//! the only way to get such memory. What does not grow with the input (code, stacks, a few kilobytes
+//! per thread) is not asked for here; the planner subtracts it from the process's limit beforehand.
+//!
+//! *Invariants.*
+//! - The sum of the live reservations never exceeds the limit, at any moment, from any thread.
+//! - A reservation is returned when its holder is dropped, and not before its memory is unmapped.
+//! - A [`Buffer`] is its own anonymous mapping: page-aligned (direct I/O needs that), zeroed, and
+//!   gone from the process's resident size the moment it is dropped. The general allocator would
+//!   keep freed megabytes resident, and a limit on resident memory would be a wish.
+//!
+//! *Cost:* a lock per reservation; reservations are for blocks and tables, never for lines.
+//!
+//! *Sources:* the shape (named consumer, try, release on drop, peak per consumer) follows
+//! `DataFusion`'s `MemoryReservation`.
+
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use memmap2::{Advice, MmapMut, RemapOptions};
+
+use crate::error::{Error, Result};
+
+/// The size of a huge page: what filters and tables are rounded to when they ask for huge pages.
+const HUGE_PAGE: u64 = 2 << 20;
+/// The granularity of a mapping.
+pub(crate) const PAGE: u64 = 4096;
+
+/// A limit in bytes that hands out [`Reservation`]s. Clones share one limit.
+#[derive(Debug, Clone)]
+pub struct MemoryBudget {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    limit: u64,
+    /// What the process needs beside this budget; only for telling how much would have been enough.
+    beside: u64,
+    ledger: Mutex<Ledger>,
+    /// A share keeps its parent's reservation for as long as it lives.
+    _parent: Option<Reservation>,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    used: u64,
+    peak: u64,
+    consumers: BTreeMap<&'static str, Consumer>,
+}
+
+/// What one named consumer holds and held at most.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Consumer {
+    used: u64,
+    peak: u64,
+}
+
+impl MemoryBudget {
+    /// A budget of `limit_bytes`, in a process that needs `beside_bytes` for everything else.
+    pub fn new(limit_bytes: u64, beside_bytes: u64) -> Self {
+        Self::build(limit_bytes, beside_bytes, None)
+    }
+
+    fn build(limit: u64, beside: u64, parent: Option<Reservation>) -> Self {
+        let inner = Inner {
+            limit,
+            beside,
+            ledger: Mutex::default(),
+            _parent: parent,
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Sets `bytes` aside as a budget of its own, for one worker or one pass.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is not that much left.
+    pub fn share(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
+        let reservation = self.reserve(consumer, bytes)?;
+        let beside = self.inner.beside + self.inner.limit.saturating_sub(bytes);
+        Ok(Self::build(bytes, beside, Some(reservation)))
+    }
+
+    /// Grants `bytes` to `consumer`.
+    ///
+    /// # Errors
+    /// [`Error::Memory`], naming who holds how much and what limit would have been enough.
+    pub fn reserve(&self, consumer: &'static str, bytes: u64) -> Result<Reservation> {
+        let mut reservation = Reservation {
+            budget: self.clone(),
+            consumer,
+            bytes: 0,
+        };
+        reservation.grow(bytes)?;
+        Ok(reservation)
+    }
+
+    /// The limit in bytes.
+    pub fn limit_bytes(&self) -> u64 {
+        self.inner.limit
+    }
+
+    /// What is not reserved at this moment, in bytes.
+    pub fn available_bytes(&self) -> u64 {
+        self.inner.limit - self.ledger().used
+    }
+
+    /// The most that was reserved at one time, in bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        self.ledger().peak
+    }
+
+    /// Each consumer's peak in bytes, by name.
+    pub fn peaks(&self) -> Vec<(&'static str, u64)> {
+        self.ledger()
+            .consumers
+            .iter()
+            .map(|(&name, consumer)| (name, consumer.peak))
+            .collect()
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        // The ledger is consistent after every statement, so a panic elsewhere does not spoil it.
+        self.inner
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, consumer: &'static str, bytes: u64) -> Result<()> {
+        let mut ledger = self.ledger();
+        let limit = self.inner.limit;
+        if bytes > limit - ledger.used {
+            let used = ledger.used;
+            return Err(Error::Memory {
+                consumer,
+                asked_bytes: bytes,
+                used_bytes: used,
+                limit_bytes: limit,
+                least_bytes: self.inner.beside.saturating_add(used).saturating_add(bytes),
+            });
+        }
+        ledger.used += bytes;
+        ledger.peak = ledger.peak.max(ledger.used);
+        let entry = ledger.consumers.entry(consumer).or_default();
+        entry.used += bytes;
+        entry.peak = entry.peak.max(entry.used);
+        Ok(())
+    }
+
+    fn give_back(&self, consumer: &'static str, bytes: u64) {
+        let mut ledger = self.ledger();
+        ledger.used -= bytes;
+        if let Some(entry) = ledger.consumers.get_mut(consumer) {
+            entry.used -= bytes;
+        }
+        debug_assert_eq!(
+            ledger.used,
+            ledger.consumers.values().map(|c| c.used).sum::<u64>()
+        );
+    }
+}
+
+/// Bytes granted to a named consumer; returned when dropped.
+#[derive(Debug)]
+#[must_use = "a reservation is returned the moment it is dropped"]
+pub struct Reservation {
+    budget: MemoryBudget,
+    consumer: &'static str,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// What is held, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Asks for `more` bytes; on refusal nothing changes.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is not that much left.
+    pub fn grow(&mut self, more: u64) -> Result<()> {
+        self.budget.take(self.consumer, more)?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    /// Returns `less` of the bytes held.
+    pub fn shrink(&mut self, less: u64) {
+        let less = less.min(self.bytes);
+        self.budget.give_back(self.consumer, less);
+        self.bytes -= less;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.give_back(self.consumer, self.bytes);
+    }
+}
+
+/// A block of zeroed, page-aligned memory that the budget granted.
+#[derive(Debug)]
+pub struct Buffer {
+    // Declared before the reservation: the memory goes before its grant does.
+    map: MmapMut,
+    reservation: Reservation,
+}
+
+impl Buffer {
+    /// `bytes` of memory, rounded up to whole pages.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget refuses, [`Error::Machine`] when the system does.
+    pub fn new(budget: &MemoryBudget, consumer: &'static str, bytes: u64) -> Result<Self> {
+        let bytes = round_up(bytes.max(1), PAGE);
+        let reservation = budget.reserve(consumer, bytes)?;
+        let map = MmapMut::map_anon(bytes as usize).map_err(|error| refused(bytes, &error))?;
+        Ok(Self { map, reservation })
+    }
+
+    /// As [`Buffer::new`], on huge pages where the system has them: for memory that is accessed at random.
+    ///
+    /// # Errors
+    /// As [`Buffer::new`].
+    pub fn with_huge_pages(
+        budget: &MemoryBudget,
+        consumer: &'static str,
+        bytes: u64,
+    ) -> Result<Self> {
+        let buffer = Self::new(budget, consumer, bytes)?;
+        if bytes >= HUGE_PAGE {
+            // A refusal costs speed, not correctness: some kernels are built without huge pages.
+            let _refused_is_fine = buffer.map.advise(Advice::HugePage);
+        }
+        Ok(buffer)
+    }
+
+    /// Makes the buffer at least `bytes` long, keeping its content; the new part is zeroed. The
+    /// memory is moved by its page tables, not copied.
+    ///
+    /// # Errors
+    /// As [`Buffer::new`]; the buffer is unchanged then.
+    pub fn grow(&mut self, bytes: u64) -> Result<()> {
+        let bytes = round_up(bytes, PAGE);
+        let held = self.map.len() as u64;
+        if bytes <= held {
+            return Ok(());
+        }
+        self.reservation.grow(bytes - held)?;
+        self.remap(bytes)
+    }
+
+    /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and the budget.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the system refuses.
+    pub fn shrink(&mut self, bytes: u64) -> Result<()> {
+        let bytes = round_up(bytes.max(1), PAGE);
+        let held = self.map.len() as u64;
+        if bytes < held {
+            self.remap(bytes)?;
+            self.reservation.shrink(held - bytes);
+        }
+        Ok(())
+    }
+
+    fn remap(&mut self, bytes: u64) -> Result<()> {
+        #[expect(
+            unsafe_code,
+            reason = "memmap2 leaves the uniqueness of the mapping to its caller"
+        )]
+        // SAFETY: `&mut self` proves that nothing borrows the mapping while it moves, and an
+        // anonymous mapping has no file that could be shorter than it.
+        let moved = unsafe {
+            self.map
+                .remap(bytes as usize, RemapOptions::new().may_move(true))
+        };
+        moved.map_err(|error| refused(bytes, &error))
+    }
+
+    /// The buffer as 64-bit words.
+    pub fn words(&self) -> &[u64] {
+        bytemuck::cast_slice(&self.map)
+    }
+
+    /// The buffer as 64-bit words, to be written.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        bytemuck::cast_slice_mut(&mut self.map)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.map
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
+}
+
+/// Rounds up to a multiple of `unit`, a power of two.
+pub(crate) fn round_up(bytes: u64, unit: u64) -> u64 {
+    bytes.saturating_add(unit - 1) & !(unit - 1)
+}
+
+fn refused(bytes: u64, error: &std::io::Error) -> Error {
+    Error::Machine {
+        what: format!("{bytes} bytes of memory refused by the system: {error}"),
+        advice: "give a lower memory limit, or raise the address-space limit (ulimit -v)",
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grants_up_to_the_byte_and_takes_back_on_drop() {
+        let budget = MemoryBudget::new(100, 7);
+        let first = budget.reserve("first", 60).unwrap();
+        let second = budget.reserve("second", 40).unwrap();
+        assert_eq!(budget.available_bytes(), 0);
+        let refused = budget.reserve("third", 1).unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::Memory {
+                    least_bytes: 108,
+                    used_bytes: 100,
+                    ..
+                }
+            ),
+            "{refused}"
+        );
+        drop(first);
+        assert_eq!(budget.available_bytes(), 60);
+        drop(second);
+        assert_eq!(budget.peak_bytes(), 100);
+        assert_eq!(budget.peaks(), vec![("first", 60), ("second", 40),]);
+    }
+
+    #[test]
+    fn a_refused_growth_changes_nothing() {
+        let budget = MemoryBudget::new(3 * PAGE, 0);
+        let mut buffer = Buffer::new(&budget, "buffer", PAGE).unwrap();
+        buffer[0] = 7;
+        assert!(buffer.grow(4 * PAGE).is_err());
+        assert_eq!((buffer.len() as u64, buffer[0]), (PAGE, 7));
+        buffer.grow(3 * PAGE).unwrap();
+        assert_eq!((buffer[0], buffer[PAGE as usize]), (7, 0));
+        assert_eq!(budget.available_bytes(), 0);
+    }
+
+    #[test]
+    fn a_share_returns_to_its_parent_with_its_last_holder() {
+        let budget = MemoryBudget::new(10 * PAGE, 0);
+        let share = budget.share("worker", 4 * PAGE).unwrap();
+        let buffer = Buffer::new(&share, "set", PAGE).unwrap();
+        drop(share);
+        assert_eq!(budget.available_bytes(), 6 * PAGE);
+        drop(buffer);
+        assert_eq!(budget.available_bytes(), 10 * PAGE);
+    }
+
+    #[test]
+    fn threads_never_exceed_the_limit_together() {
+        let budget = MemoryBudget::new(50, 0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        let held = budget.reserve("thread", 20);
+                        drop(held);
+                    }
+                });
+            }
+        });
+        assert!(budget.peak_bytes() <= 50);
+        assert_eq!(budget.available_bytes(), 50);
+    }
+}

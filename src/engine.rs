@@ -1,0 +1,297 @@
+//! From what the caller asks to the finished run: open, look, plan, run, report.
+//!
+//! *Owns:* the order of these steps, and the second plan when the first was built on a wrong estimate.
+//!
+//! *Invariants.*
+//! - Every input is opened and checked before anything is written anywhere.
+//! - A plan that turns out not to fit is replaced only while nothing of the result was passed on and everything
+//!   that was read can be read again.
+//!
+//! *Cost:* a sample of each input (1 MiB at most).
+
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::hash::LineHasher;
+use crate::input::sample::sample;
+use crate::input::spool::spool;
+use crate::input::{Input, Source};
+use crate::machine;
+use crate::options::{LineKey, Options, Strategy};
+use crate::output::{Collector, Sink};
+use crate::plan::{self, InputShape, Job, Plan};
+use crate::run::{Run, temp_parents};
+use crate::spill::space::{TempSpace, free_bytes};
+use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
+use crate::strategy;
+
+/// Memory of the process beside buffers: small allocations, channels, output.
+const SMALL_ALLOCATIONS: u64 = 2 << 20;
+/// Memory of a thread: the touched part of its stack, batches, its allocator arena.
+const PER_THREAD: u64 = 320 << 10;
+
+/// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
+///
+/// The same file given twice counts as one input. The order of the lines is unspecified. The crate page has an example.
+///
+/// # Errors
+/// Any [`Error`]; lines that the sink has received by then are not the whole result.
+pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
+    let start = Instant::now();
+    let hasher = LineHasher::new(options.hash_key)?;
+    let opened = open(inputs)?;
+    let space = TempSpace::new(
+        &temp_parents(options),
+        options.max_temp_bytes.unwrap_or(u64::MAX),
+        &options.interrupt,
+    );
+    let out = Collector::new(sink);
+    let engine = Engine {
+        options,
+        hasher,
+        space: &space,
+        out: &out,
+    };
+    engine.run(opened, start)
+}
+
+/// What [`intersect`] would do with `inputs`, without doing it.
+///
+/// # Errors
+/// As [`intersect`], as far as it can be known beforehand.
+pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
+    plan::plan(&survey(&open(inputs)?, options)?)
+}
+
+/// The job for inputs that need not exist: shapes instead of files.
+pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
+    let threads = options.threads.unwrap_or_else(machine::default_threads);
+    let memory_bytes = options
+        .memory_bytes
+        .unwrap_or_else(machine::default_memory_bytes);
+    // Readers and writers are threads, too.
+    let base_bytes = machine::resident_bytes()
+        + SMALL_ALLOCATIONS
+        + (threads as u64 + 4).min(memory_bytes >> 21) * PER_THREAD;
+    Job {
+        inputs: shapes,
+        longest_line_bytes,
+        memory_bytes,
+        base_bytes,
+        threads,
+        strategy: options.strategy,
+        max_fpr: options.max_fpr,
+        buckets: options.buckets,
+        bits_per_key: options.bits_per_key,
+        is_ipv4: options.key == LineKey::Ipv4,
+        always_spill: options.always_spill,
+        set_overflowed: false,
+    }
+}
+
+fn open(inputs: &[Source]) -> Result<Vec<Input>> {
+    if inputs.len() < 2 {
+        return Err(Error::Usage {
+            what: format!("inputs: {} given", inputs.len()),
+            advice: "name two files or more".into(),
+        });
+    }
+    Input::open_all(inputs)
+}
+
+/// Looks at the inputs: sizes, and a sample of each.
+fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
+    let mut shapes = Vec::with_capacity(inputs.len());
+    let mut longest = 0;
+    for input in inputs {
+        let sample = sample(input, options.format)?;
+        longest = longest.max(sample.map_or(0, |sample| sample.longest_line_bytes));
+        shapes.push(InputShape {
+            bytes: input.bytes(),
+            lines: sample.map(|sample| sample.lines),
+        });
+    }
+    Ok(job_for(shapes, longest, options))
+}
+
+struct Engine<'a> {
+    options: &'a Options,
+    hasher: LineHasher,
+    space: &'a TempSpace,
+    out: &'a Collector<'a>,
+}
+
+impl Engine<'_> {
+    fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
+        let mut job = survey(&inputs, self.options)?;
+        let mut spool_phases = Vec::new();
+        if inputs.iter().all(|input| !input.is_file()) && wants_sizes(job.strategy) {
+            // Nothing is known of any input: the first is copied, so that the plan has something to go by.
+            let probe = plan::plan(&Job {
+                strategy: Some(Strategy::Partition),
+                ..job.clone()
+            })?;
+            let run = Run::new(self.options, probe, self.hasher, self.space)?;
+            let first = spool(&run, inputs.remove(0))?;
+            inputs.insert(0, first);
+            spool_phases = std::mem::take(&mut run.record().phases);
+            job = survey(&inputs, self.options)?;
+        }
+        loop {
+            let plan = plan::plan(&job)?;
+            self.check_space(&plan)?;
+            let run = Run::new(self.options, plan, self.hasher, self.space)?;
+            run.record().phases.append(&mut spool_phases);
+            inputs = in_order(inputs, &run.plan.order);
+            job.inputs = run
+                .plan
+                .order
+                .iter()
+                .map(|&index| job.inputs[index])
+                .collect();
+            match self.run_plan(&run, &mut inputs) {
+                Ok(()) => return Ok(self.report(&run, inputs, start)),
+                Err(error) => job = self.second_plan(&run, &inputs, job, error)?,
+            }
+        }
+    }
+
+    fn run_plan(&self, run: &Run<'_>, inputs: &mut Vec<Input>) -> Result<()> {
+        // The sieve reads its first input twice.
+        if run.plan.strategy() == Strategy::Sieve
+            && inputs.first().is_some_and(|first| !first.is_file())
+        {
+            let first = spool(run, inputs.remove(0))?;
+            inputs.insert(0, first);
+        }
+        strategy::execute(run, inputs, self.out)
+    }
+
+    /// A job that heeds what the failed run found out, if it can be started over; else the error.
+    fn second_plan(&self, run: &Run<'_>, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
+        let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
+        match error {
+            // The set of the smallest input was estimated too small.
+            Error::Memory { .. }
+                if can_start_over
+                    && job.strategy.is_none()
+                    && run.plan.strategy() == Strategy::Memory =>
+            {
+                Ok(Job {
+                    set_overflowed: true,
+                    ..job
+                })
+            }
+            // A longer line than any sampled: plan with more room for lines, while that is possible.
+            Error::LineTooLong { longest_bytes, .. } if can_start_over => {
+                let longer = Job {
+                    longest_line_bytes: longest_bytes.max(job.longest_line_bytes) * 2,
+                    ..job
+                };
+                match plan::plan(&longer) {
+                    Ok(plan) if plan.layout.long_line_bytes > run.plan.layout.long_line_bytes => {
+                        Ok(longer)
+                    }
+                    _ => Err(error),
+                }
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Refuses a run whose spill certainly does not fit.
+    fn check_space(&self, plan: &Plan) -> Result<()> {
+        let needed_bytes = plan.costs.temp_peak_bytes;
+        let too_little = |limit_bytes, reason, advice| {
+            let path = temp_parents(self.options).remove(0);
+            Err(Error::TempLimit {
+                path,
+                needed_bytes,
+                limit_bytes,
+                reason,
+                advice,
+            })
+        };
+        if plan.strategy() != Strategy::Partition {
+            // How much survives a filter is only known after the fact.
+            return Ok(());
+        }
+        if let Some(cap) = self
+            .options
+            .max_temp_bytes
+            .filter(|&cap| cap < needed_bytes)
+        {
+            return too_little(
+                cap,
+                "allowed by --max-temp",
+                "raise --max-temp, give more memory, or run the sieve",
+            );
+        }
+        let mut file_systems = Vec::new();
+        let mut free = 0;
+        for parent in temp_parents(self.options) {
+            use std::os::unix::fs::MetadataExt;
+            let device = std::fs::metadata(&parent).map_or(0, |metadata| metadata.dev());
+            if !file_systems.contains(&device) {
+                file_systems.push(device);
+                free += free_bytes(&parent).unwrap_or(u64::MAX / 1024);
+            }
+        }
+        if free < needed_bytes {
+            return too_little(
+                free,
+                "free",
+                "name a larger place with --temp-dir, give more memory, or run the sieve",
+            );
+        }
+        Ok(())
+    }
+
+    fn report(&self, run: &Run<'_>, mut inputs: Vec<Input>, start: Instant) -> Stats {
+        inputs.sort_by_key(Input::number);
+        let record = run.record().clone();
+        let space = self.space.space_use();
+        let costs = &run.plan.costs;
+        let describe = |input: Input| InputStats {
+            path: input.name().display().to_string(),
+            bytes: input.read_bytes(),
+            lines: input.lines(),
+        };
+        Stats {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "intersect",
+            strategy: costs.strategy.name().to_owned(),
+            exact: costs.exact,
+            seconds: start.elapsed().as_secs_f64(),
+            threads: run.plan.layout.workers,
+            inputs: inputs.into_iter().map(describe).collect(),
+            output: self.out.written(),
+            memory: MemoryStats {
+                limit_bytes: run.plan.layout.memory_bytes,
+                peak_rss_bytes: machine::peak_resident_bytes(),
+            },
+            temp: TempStats {
+                written_bytes: space.written_bytes,
+                read_bytes: space.read_bytes,
+                peak_bytes: space.peak_bytes,
+                files: space.files,
+            },
+            buckets: record.buckets,
+            filter: record.filter,
+            phases: record.phases,
+        }
+    }
+}
+
+/// Strategies that must know how large at least one input is.
+fn wants_sizes(strategy: Option<Strategy>) -> bool {
+    !matches!(strategy, Some(Strategy::Partition | Strategy::Memory))
+}
+
+fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
+    let mut slots: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
+    order
+        .iter()
+        .filter_map(|&index| slots[index].take())
+        .collect()
+}

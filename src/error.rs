@@ -1,0 +1,253 @@
+//! Every failure that a caller can tell apart.
+//!
+//! *Owns:* the one error type of the crate. *Invariants:* each message has the form
+//! `OBJECT: what happened: what to do about it`, names the path it is about, and fits on one line.
+//! [`Error::kind`] groups the variants the way the command line's exit status does. *Cost:* none.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::size::display_bytes;
+
+/// The result of everything that can fail in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What a failure is about; the command line has an exit status for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Wrong usage, or a request that cannot be met by any machine.
+    Usage,
+    /// An input cannot be read, or changed during the run.
+    Input,
+    /// Temporary space: full, unwritable, or over its cap.
+    Temp,
+    /// The output cannot be written.
+    Output,
+    /// The memory limit cannot be met.
+    Memory,
+    /// A damaged or foreign file.
+    Damaged,
+    /// The run was interrupted from outside.
+    Interrupted,
+    /// The machine refused something basic (a thread, random bytes).
+    Machine,
+}
+
+/// A failure of the engine. The run's result is void; nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request makes no sense, or contradicts itself.
+    #[error("{what}: {advice}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What to ask instead.
+        advice: String,
+    },
+    /// An input cannot be opened or read.
+    #[error("{}: {}: {advice}", path.display(), Plain(source))]
+    Input {
+        /// The input.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// An input is not the file that was opened at the start.
+    #[error("{}: changed while it was read ({what}): run again when nothing writes to it", path.display())]
+    InputChanged {
+        /// The input.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// `--key ipv4` and a line that is no address.
+    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without the ipv4 key", path.display())]
+    NotAnAddress {
+        /// The input.
+        path: PathBuf,
+        /// Where the line starts, in bytes.
+        offset: u64,
+        /// Its first bytes, escaped.
+        line: String,
+    },
+    /// A line does not fit the memory that the plan has for one line.
+    #[error("{}: the line at byte {offset} is longer than {} and does not fit the memory limit: give at least {} of memory", path.display(), display_bytes(*longest_bytes), display_bytes(*least_bytes))]
+    LineTooLong {
+        /// The input, or the spill file it is read back from.
+        path: PathBuf,
+        /// Where the line starts, in bytes.
+        offset: u64,
+        /// The longest line that this run can hold.
+        longest_bytes: u64,
+        /// A memory limit that has room for what was seen of the line.
+        least_bytes: u64,
+    },
+    /// A temporary file or directory cannot be made, written or read.
+    #[error("{}: {what}: {}: {advice}", path.display(), Plain(source))]
+    Temp {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The run needs more temporary space than there is or than it may use.
+    #[error("{}: {} of temporary space needed, {} {reason}: {advice}", path.display(), display_bytes(*needed_bytes), display_bytes(*limit_bytes))]
+    TempLimit {
+        /// The temporary directory.
+        path: PathBuf,
+        /// What would be needed at least.
+        needed_bytes: u64,
+        /// What there is.
+        limit_bytes: u64,
+        /// Where the limit comes from ("allowed by --max-temp", "free").
+        reason: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The result cannot be written or put in place.
+    #[error("{target}: {what}: {}: {advice}", Plain(source))]
+    Output {
+        /// The file, or "standard output".
+        target: String,
+        /// What was being done.
+        what: &'static str,
+        /// The system's reason.
+        source: io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The budget refused a reservation.
+    #[error("{consumer}: {} of memory needed, {} of {} is in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_bytes(*least_bytes))]
+    Memory {
+        /// Who asked.
+        consumer: &'static str,
+        /// For how much.
+        asked_bytes: u64,
+        /// What was granted already.
+        used_bytes: u64,
+        /// What can be granted in all.
+        limit_bytes: u64,
+        /// A process limit under which this request would have been granted.
+        least_bytes: u64,
+    },
+    /// The plan finds no way to run under the limit.
+    #[error("memory limit: {what}: {advice}")]
+    MemoryPlan {
+        /// What does not fit.
+        what: String,
+        /// What would.
+        advice: String,
+        /// The least limit that would do, if a larger limit is the remedy.
+        least_bytes: u64,
+    },
+    /// The filter would exceed the rate that the user accepts.
+    #[error("max-fpr: the predicted false-positive rate {:.3}% is above {:.3}%: {advice}", predicted * 100.0, accepted * 100.0)]
+    RateTooHigh {
+        /// The predicted rate, 0..1.
+        predicted: f64,
+        /// The accepted rate, 0..1.
+        accepted: f64,
+        /// What to do.
+        advice: String,
+    },
+    /// A spill block is not what was written.
+    #[error("{}: block {block}: {what}: the temporary disk or its memory is faulty; run again on another one", path.display())]
+    Damaged {
+        /// The spill file.
+        path: PathBuf,
+        /// Which block of it.
+        block: u64,
+        /// What does not agree.
+        what: String,
+    },
+    /// Interrupted from outside ([`Interrupt`](crate::interrupt::Interrupt)).
+    #[error("interrupted: the run was stopped from outside: run it again")]
+    Interrupted,
+    /// The machine refused something that every run needs.
+    #[error("{what}: {advice}")]
+    Machine {
+        /// What it was.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
+}
+
+impl Error {
+    /// The group that this failure belongs to.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Usage { .. } => ErrorKind::Usage,
+            Self::Input { .. } | Self::InputChanged { .. } | Self::NotAnAddress { .. } => {
+                ErrorKind::Input
+            }
+            Self::Temp { .. } | Self::TempLimit { .. } => ErrorKind::Temp,
+            Self::Output { .. } => ErrorKind::Output,
+            Self::LineTooLong { .. }
+            | Self::Memory { .. }
+            | Self::MemoryPlan { .. }
+            | Self::RateTooHigh { .. } => ErrorKind::Memory,
+            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Interrupted => ErrorKind::Interrupted,
+            Self::Machine { .. } => ErrorKind::Machine,
+        }
+    }
+
+    /// Whether the reader of the output went away (a closed pipe): not a failure of the run.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// An I/O error without the "(os error N)" that says nothing to a reader.
+pub(crate) struct Plain<'a>(pub(crate) &'a io::Error);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        f.write_str(text.split(" (os error").next().unwrap_or(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_line_with_object_reason_and_advice() {
+        let error = Error::Input {
+            path: "a.txt".into(),
+            source: io::Error::from_raw_os_error(2),
+            advice: "check the name",
+        };
+        assert_eq!(
+            error.to_string(),
+            "a.txt: No such file or directory: check the name"
+        );
+        assert_eq!(error.kind(), ErrorKind::Input);
+    }
+
+    #[test]
+    fn a_refused_reservation_tells_what_would_do() {
+        let error = Error::Memory {
+            consumer: "filter",
+            asked_bytes: 8 << 20,
+            used_bytes: 10 << 20,
+            limit_bytes: 12 << 20,
+            least_bytes: 22 << 20,
+        };
+        assert_eq!(
+            error.to_string(),
+            "filter: 8 MiB of memory needed, 10 MiB of 12 MiB is in use: give at least 22 MiB of memory"
+        );
+    }
+}

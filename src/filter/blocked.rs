@@ -1,0 +1,301 @@
+//! The blocked Bloom filter: all bits of a key in one cache line.
+//!
+//! *Owns:* the bits. A key's hash chooses a block of 512 bits by multiply-shift (any number of blocks, no power of
+//! two needed) and `k` bits of it by disjoint 9-bit fields taken from the high end of a remixed word.
+//!
+//! *Invariants.*
+//! - No insertion is ever lost to a race: the blocks are divided into regions, and a thread sets bits of a
+//!   region only under that region's lock. A batch takes each lock once, so the locks cost little, and there
+//!   is no atomic operation per bit.
+//! - A [`FilterBuilder`] borrows its filter mutably: nobody can ask an incomplete filter.
+//!
+//! *Cost:* the bits, in one mapping on huge pages; per key one cache line, prefetched a batch ahead.
+//!
+//! *Sources:* Putze, Sanders, Singler, WEA 2007; `RocksDB`'s `FastLocalBloom` for multiply-derived fields.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::budget::{Buffer, MemoryBudget};
+use crate::cpu;
+use crate::error::Result;
+use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};
+use crate::hash::{Purpose, derive, reduce};
+use crate::scatter::Scatter;
+
+/// Words of a block.
+const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
+/// Regions a filter is divided into while it is built, at most.
+const REGIONS: u64 = 64;
+/// Fields of nine bits in a derived word.
+const FIELDS_PER_WORD: u32 = 7;
+/// Keys whose blocks are fetched ahead of their use.
+const AHEAD: usize = 64;
+/// Blocks that are looked at to measure the fill of a filter.
+const MEASURED_BLOCKS: u64 = 1 << 20;
+
+/// A Bloom filter with 512-bit blocks over line hashes.
+#[derive(Debug)]
+pub struct BlockedFilter {
+    bits: Buffer,
+    blocks: u64,
+    hashes: u32,
+    keys: AtomicU64,
+}
+
+/// What a filter's bits say about its rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fill {
+    /// The share of bits that are set, 0..1.
+    pub fill: f64,
+    /// The false-positive rate that follows from it: the mean over blocks of (ones / 512)^k.
+    pub fpr: f64,
+}
+
+impl BlockedFilter {
+    /// An empty filter of about `bytes` bytes (a whole number of blocks, at least one) that sets `hashes`
+    /// bits a key (1 to [`MAX_BLOCKED_HASHES`]).
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when the budget refuses the bits.
+    pub fn new(budget: &MemoryBudget, bytes: u64, hashes: u32) -> Result<Self> {
+        let blocks = (bytes / (BLOCK_BITS / 8)).max(1);
+        let bits = Buffer::with_huge_pages(budget, "filter", blocks * (BLOCK_BITS / 8))?;
+        let hashes = hashes.clamp(1, MAX_BLOCKED_HASHES);
+        Ok(Self {
+            bits,
+            blocks,
+            hashes,
+            keys: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins to insert. The filter can be asked again when the builder is gone.
+    pub fn builder(&mut self) -> FilterBuilder<'_> {
+        let blocks_per_region = self.blocks.div_ceil(REGIONS).next_power_of_two();
+        let words = &mut self.bits.words_mut()[..self.blocks as usize * BLOCK_WORDS];
+        let regions = words
+            .chunks_mut(blocks_per_region as usize * BLOCK_WORDS)
+            .map(Mutex::new)
+            .collect();
+        FilterBuilder {
+            regions,
+            blocks: self.blocks,
+            region_shift: blocks_per_region.trailing_zeros(),
+            hashes: self.hashes,
+            keys: &self.keys,
+        }
+    }
+
+    /// The filter's size in bits.
+    pub fn bits(&self) -> u64 {
+        self.blocks * BLOCK_BITS
+    }
+
+    /// Bits set per key.
+    pub fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// Keys inserted, repeats included.
+    pub fn keys(&self) -> u64 {
+        self.keys.load(Ordering::Relaxed)
+    }
+
+    /// Whether a line with this hash may have been inserted. False is certain.
+    pub fn may_contain(&self, hash: u64) -> bool {
+        let block = reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize;
+        let words = &self.bits.words()[block * BLOCK_WORDS..][..BLOCK_WORDS];
+        fields(hash, self.hashes).all(|field| words[field / 64] & (1 << (field % 64)) != 0)
+    }
+
+    /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
+    pub(crate) fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
+        kept.clear();
+        let words = self.bits.words();
+        for (group, start) in hashes.chunks(AHEAD).zip((0u32..).step_by(AHEAD)) {
+            for &hash in group {
+                let block = reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize;
+                cpu::prefetch(words, block * BLOCK_WORDS);
+            }
+            kept.extend(
+                (start..)
+                    .zip(group)
+                    .filter(|&(_, &hash)| self.may_contain(hash))
+                    .map(|(index, _)| index),
+            );
+        }
+    }
+
+    /// Measures the fill, on evenly spread blocks where there are many.
+    pub fn fill(&self) -> Fill {
+        let step = self.blocks.div_ceil(MEASURED_BLOCKS) as usize;
+        let (mut ones, mut rates, mut measured) = (0u64, 0.0, 0u64);
+        for block in self.bits.words()[..self.blocks as usize * BLOCK_WORDS]
+            .chunks_exact(BLOCK_WORDS)
+            .step_by(step)
+        {
+            let count: u32 = block.iter().map(|word| word.count_ones()).sum();
+            ones += u64::from(count);
+            rates += (f64::from(count) / BLOCK_BITS as f64).powi(self.hashes as i32);
+            measured += 1;
+        }
+        let measured = measured as f64;
+        Fill {
+            fill: ones as f64 / (measured * BLOCK_BITS as f64),
+            fpr: rates / measured,
+        }
+    }
+
+    /// The rate that is predicted for `keys` distinct keys.
+    pub fn predicted_fpr(&self, keys: u64) -> f64 {
+        if keys == 0 {
+            0.0
+        } else {
+            blocked_fpr(self.bits() as f64 / keys as f64, self.hashes)
+        }
+    }
+}
+
+/// Inserts into a filter, from any number of threads.
+#[derive(Debug)]
+pub struct FilterBuilder<'a> {
+    regions: Vec<Mutex<&'a mut [u64]>>,
+    blocks: u64,
+    region_shift: u32,
+    hashes: u32,
+    keys: &'a AtomicU64,
+}
+
+impl FilterBuilder<'_> {
+    /// Inserts `hashes[i]` for every index in `indexes`.
+    pub(crate) fn insert(
+        &self,
+        hashes: &[u64],
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+    ) {
+        self.keys.fetch_add(indexes.len() as u64, Ordering::Relaxed);
+        let block_of = |index: u32| {
+            reduce(
+                derive(hashes[index as usize], Purpose::FilterBlock),
+                self.blocks,
+            )
+        };
+        scatter.group(self.regions.len(), indexes, |index| {
+            (block_of(index) >> self.region_shift) as u32
+        });
+        let mask = (1u64 << self.region_shift) - 1;
+        for (region, group) in scatter.groups() {
+            let mut words = self.regions[region as usize]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            for &index in group {
+                cpu::prefetch(&words, (block_of(index) & mask) as usize * BLOCK_WORDS);
+            }
+            for &index in group {
+                let start = (block_of(index) & mask) as usize * BLOCK_WORDS;
+                let block = &mut words[start..start + BLOCK_WORDS];
+                for field in fields(hashes[index as usize], self.hashes) {
+                    block[field / 64] |= 1 << (field % 64);
+                }
+            }
+        }
+    }
+
+    /// Inserts one hash.
+    pub fn insert_one(&self, hash: u64) {
+        self.insert(&[hash], std::iter::once(0), &mut Scatter::default());
+    }
+}
+
+/// The bits of a key within its block: disjoint 9-bit fields from the high end of one or two words. High, because the
+/// low bits of a product depend on few bits of the hash.
+#[inline]
+fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
+    let first = derive(hash, Purpose::FilterBits);
+    (0..hashes).map(move |number| {
+        let (word, place) = if number < FIELDS_PER_WORD {
+            (first, number)
+        } else {
+            (
+                derive(hash, Purpose::MoreFilterBits),
+                number - FIELDS_PER_WORD,
+            )
+        };
+        (word >> (55 - 9 * place)) as usize & (BLOCK_BITS as usize - 1)
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::hash::LineHasher;
+
+    fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
+        let hasher = LineHasher::with_key([5; 4]);
+        range.map(|i| hasher.hash(&i.to_le_bytes())).collect()
+    }
+
+    fn filled(keys: &[u64], bits_per_key: f64, k: u32) -> BlockedFilter {
+        let budget = MemoryBudget::new(1 << 30, 0);
+        let bytes = (keys.len() as f64 * bits_per_key / 8.0) as u64;
+        let mut filter = BlockedFilter::new(&budget, bytes, k).unwrap();
+        let builder = filter.builder();
+        std::thread::scope(|scope| {
+            for part in keys.chunks(keys.len().div_ceil(3)) {
+                let builder = &builder;
+                scope.spawn(move || {
+                    let mut scatter = Scatter::default();
+                    for batch in part.chunks(1000) {
+                        builder.insert(batch, 0..batch.len() as u32, &mut scatter);
+                    }
+                });
+            }
+        });
+        drop(builder);
+        filter
+    }
+
+    #[test]
+    fn no_key_is_forgotten_whatever_the_shape() {
+        let keys = hashes(0..50_000);
+        for (bits, k) in [
+            (0.01, 1),
+            (1.0, 2),
+            (5.0, 3),
+            (7.3, 5),
+            (16.0, 10),
+            (30.0, 14),
+        ] {
+            let filter = filled(&keys, bits, k);
+            let mut kept = Vec::new();
+            filter.keep(&keys, &mut kept);
+            assert_eq!(kept.len(), keys.len(), "{bits} bits, k = {k}");
+            assert_eq!(filter.keys(), 50_000);
+        }
+    }
+
+    #[test]
+    fn the_measured_rate_is_the_predicted_one() {
+        let keys = hashes(0..400_000);
+        let strangers = hashes(1 << 40..(1 << 40) + 1_000_000);
+        for (bits, k) in [(5.0, 3), (6.87, 5), (9.6, 6), (14.4, 9), (20.0, 11)] {
+            let filter = filled(&keys, bits, k);
+            let mut kept = Vec::new();
+            filter.keep(&strangers, &mut kept);
+            let (measured, predicted) = (kept.len() as f64, filter.predicted_fpr(400_000) * 1e6);
+            let three_sigma = 3.0 * predicted.sqrt();
+            assert!(
+                (measured - predicted).abs() <= 0.03 * predicted + three_sigma,
+                "{bits}: {measured} against {predicted}"
+            );
+            let fill = filter.fill().fpr * 1e6;
+            assert!(
+                (fill - predicted).abs() <= 0.03 * predicted + 1.0,
+                "{bits}: fill says {fill}, not {predicted}"
+            );
+        }
+    }
+}

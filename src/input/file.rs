@@ -1,0 +1,103 @@
+//! Reading a regular file by position: around the page cache when it is cold, through it when it is warm.
+//!
+//! *Owns:* the choice between direct and buffered reading, and complete reads. *Invariants:* a read returns
+//! all bytes asked for or an error: a file that became shorter is noticed here. Direct reads use
+//! page-aligned offsets, lengths and memory; a file system that refuses them is read buffered.
+//! *Cost:* one descriptor. *Sources:* open(2), `O_DIRECT`; preadv2(2), `RWF_NOWAIT`.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::OFlags;
+use rustix::io::{Errno, ReadWriteFlags};
+
+/// How many places of a file are asked whether they are cached.
+const CACHE_PROBES: u64 = 16;
+
+/// A regular file that several threads read by position.
+#[derive(Debug)]
+pub(crate) struct PositionedFile {
+    file: File,
+    size: u64,
+    direct: AtomicBool,
+}
+
+impl PositionedFile {
+    /// Decides how `file` is read: directly, unless most of it is in the page cache already.
+    pub(crate) fn new(file: File, size: u64) -> Self {
+        let direct = !is_cached(&file, size) && set_direct(&file, true);
+        Self {
+            file,
+            size,
+            direct: AtomicBool::new(direct),
+        }
+    }
+
+    /// The file itself, for its metadata.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its size when it was opened, in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Fills the front of `buffer` with the file's bytes from `offset` (a multiple of the page size) to
+    /// `end`. The buffer must have room for whole pages.
+    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<()> {
+        let wanted = (end - offset) as usize;
+        let mut filled = 0;
+        while filled < wanted {
+            // A direct read needs a whole number of pages, past the end of the file if need be.
+            let upto = if self.direct.load(Ordering::Relaxed) {
+                buffer.len() & !4095
+            } else {
+                wanted
+            };
+            match self.file.read_at(
+                &mut buffer[filled..upto.max(filled)],
+                offset + filled as u64,
+            ) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_refusal(&error) && self.direct.swap(false, Ordering::Relaxed) => {
+                    set_direct(&self.file, false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
+}
+
+fn set_direct(file: &File, on: bool) -> bool {
+    rustix::fs::fcntl_getfl(file)
+        .and_then(|mut flags| {
+            flags.set(OFlags::DIRECT, on);
+            rustix::fs::fcntl_setfl(file, flags)
+        })
+        .is_ok()
+}
+
+/// Whether most probed places are in the page cache. Where the kernel cannot tell, buffered reading
+/// is the safe assumption.
+fn is_cached(file: &File, size: u64) -> bool {
+    let mut byte = [0u8];
+    let missing = (0..CACHE_PROBES)
+        .filter(|probe| {
+            let offset = size / CACHE_PROBES * probe;
+            let mut slices = [IoSliceMut::new(&mut byte)];
+            let result = rustix::io::preadv2(file, &mut slices, offset, ReadWriteFlags::NOWAIT);
+            result == Err(Errno::AGAIN)
+        })
+        .count() as u64;
+    missing * 2 <= CACHE_PROBES
+}

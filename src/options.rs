@@ -1,0 +1,161 @@
+//! What a caller can ask for.
+//!
+//! *Owns:* [`Options`] and the names of the strategies. *Invariants:* every field has a default that suits most
+//! runs; nothing here reads the machine. *Cost:* none.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::hash::HashKey;
+use crate::input::lines::LineFormat;
+use crate::interrupt::Interrupt;
+use crate::stats::PhaseStats;
+
+/// How the common lines are found. The table in the [crate page](crate) says what each reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// The smallest input in memory as a set, the others streamed past it. Exact.
+    Memory,
+    /// All inputs into bucket files by hash, then bucket by bucket. Exact.
+    Partition,
+    /// Each input through a filter of the one before it, survivors into buckets. Exact.
+    Sieve,
+    /// One filter, no second look: may add lines at a stated rate, never misses one. Approximate.
+    Bloom,
+}
+
+impl Strategy {
+    /// All strategies, in the order in which `auto` considers them.
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Bloom, Self::Sieve, Self::Partition];
+
+    /// The name that options and statistics use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Partition => "partition",
+            Self::Sieve => "sieve",
+            Self::Bloom => "bloom",
+        }
+    }
+
+    /// Whether every line of the result was compared byte by byte.
+    pub fn is_exact(self) -> bool {
+        self != Self::Bloom
+    }
+}
+
+impl std::fmt::Display for Strategy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What the lines are, beyond bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LineKey {
+    /// Bytes, compared as they are.
+    #[default]
+    Bytes,
+    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters where the memory
+    /// limit has room for it. A line that is no address fails the run.
+    Ipv4,
+}
+
+/// What a run may use and how it shall work.
+///
+/// ```
+/// use outset::{Options, Strategy};
+/// let options = Options {
+///     memory_bytes: Some(64 << 20),
+///     strategy: Some(Strategy::Sieve),
+///     ..Options::default()
+/// };
+/// assert_eq!(options.max_fpr, 0.0);
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    /// Ceiling for the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
+    /// smallest of available RAM, cgroup limit and address-space limit.
+    pub memory_bytes: Option<u64>,
+    /// `None`: chosen by the memory limit (memory, else bloom if `max_fpr` allows it, else sieve or partition).
+    pub strategy: Option<Strategy>,
+    /// The largest false-positive rate that is accepted, 0..1. 0: exact only, unless `strategy` is
+    /// [`Strategy::Bloom`], which is itself a request for an approximate result.
+    pub max_fpr: f64,
+    /// Number of buckets. `None`: planned (1000 for two inputs of 5 billion lines in 4 GB).
+    pub buckets: Option<u32>,
+    /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where more would no longer
+    /// help.
+    pub bits_per_key: Option<f64>,
+    /// Where spill goes, spread over all of them. Empty: `$TMPDIR`, else the current directory.
+    pub temp_dirs: Vec<PathBuf>,
+    /// Cap on temporary disk in bytes. `None`: what is free.
+    pub max_temp_bytes: Option<u64>,
+    /// Threads for the work on lines. `None`: the cores available to the process.
+    pub threads: Option<usize>,
+    /// What a line is.
+    pub format: LineFormat,
+    /// What is in a line.
+    pub key: LineKey,
+    /// The key of the hash; random by default.
+    pub hash_key: HashKey,
+    /// Stops the run from outside.
+    pub interrupt: Interrupt,
+    /// Is told how the run goes.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// For tests: spill every full block, as if memory were full.
+    #[doc(hidden)]
+    pub always_spill: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            memory_bytes: None,
+            strategy: None,
+            max_fpr: 0.0,
+            buckets: None,
+            bits_per_key: None,
+            temp_dirs: Vec::new(),
+            max_temp_bytes: None,
+            threads: None,
+            format: LineFormat::default(),
+            key: LineKey::default(),
+            hash_key: HashKey::default(),
+            interrupt: Interrupt::new(),
+            observer: None,
+            always_spill: false,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("memory_bytes", &self.memory_bytes)
+            .field("strategy", &self.strategy)
+            .field("max_fpr", &self.max_fpr)
+            .field("buckets", &self.buckets)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
+pub trait Observer: Send + Sync {
+    /// A phase begins; `total_bytes` is what it will read, where that is known.
+    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        let _ = (name, total_bytes);
+    }
+
+    /// So many more bytes were read, and so many lines seen.
+    fn advanced(&self, bytes_read: u64, lines: u64) {
+        let _ = (bytes_read, lines);
+    }
+
+    /// A phase is over.
+    fn phase_finished(&self, phase: &PhaseStats) {
+        let _ = phase;
+    }
+}

@@ -1,0 +1,250 @@
+//! The join pass: bucket by bucket, the lines that every input has.
+//!
+//! Per bucket, with the input that has the fewest bytes in it as build side:
+//!
+//! 1. Build: the distinct lines of the build side go into a set, each with one mark.
+//! 2. Probe: the j-th further input gives mark j + 1 to each line that has mark j.
+//! 3. A line that gets the last mark is common, and written at that moment; with one input all are.
+//!
+//! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts are joined the same way
+//! ([`split`](crate::pass::split)). Where no split level would divide it, it is worked through in pieces: as many
+//! build lines as fit, minus those that an earlier piece had, and all probes again for each piece.
+//!
+//! *Invariants:* each common line is written once; the memory is the worker's share, whatever the data.
+//! *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the build side before the piece, per piece.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::budget::MemoryBudget;
+use crate::error::{Error, Result};
+use crate::failure::{FirstFailure, PanicAlarm};
+use crate::output::{Collector, Outbox};
+use crate::pass::split;
+use crate::run::{Phase, Run};
+use crate::set::LineSet;
+use crate::spill::bucket::{Bucket, BucketReader};
+
+/// Joins stores of buckets, one store per input, and writes the common lines.
+///
+/// # Errors
+/// The first failure of any worker.
+pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>) -> Result<()> {
+    let total = stores
+        .iter()
+        .flatten()
+        .map(|bucket| bucket.record_bytes)
+        .sum();
+    let phase = run.phase("join", Some(total));
+    note_sizes(run, &stores);
+    let groups = by_bucket(stores);
+    let longest = groups
+        .iter()
+        .flatten()
+        .map(|bucket| bucket.longest_line)
+        .max()
+        .unwrap_or(0);
+    let workers = workers(run, longest);
+    let share = run.budget.available_bytes() / workers as u64;
+    let queue = Mutex::new(groups);
+    let failure = FirstFailure::default();
+    run.workers.broadcast(|context| {
+        if context.index() < workers {
+            let _alarm = PanicAlarm(&failure);
+            failure.keep(work_all(run, &phase, share, &queue, &failure, out));
+        }
+    });
+    failure.into_result()
+}
+
+/// How many workers can each hold the longest line twice, in the set and while it is put together.
+fn workers(run: &Run<'_>, longest: u64) -> usize {
+    let least = 4 * longest + run.plan.layout.block_bytes + (256 << 10);
+    let fitting = run.budget.available_bytes() / least;
+    (fitting as usize).clamp(1, run.plan.layout.join_workers)
+}
+
+/// The buckets of all inputs by bucket number, largest groups last (they are taken from the end).
+fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
+    let mut groups: Vec<Vec<Bucket>> = Vec::new();
+    for store in stores {
+        for (number, bucket) in store.into_iter().enumerate() {
+            if groups.len() <= number {
+                groups.push(Vec::new());
+            }
+            groups[number].push(bucket);
+        }
+    }
+    groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
+    groups
+}
+
+fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
+    let mut record = run.record();
+    record.buckets.count = run.plan.buckets;
+    record.buckets.levels = 1;
+    record.buckets.largest_lines = stores
+        .iter()
+        .flatten()
+        .map(|bucket| bucket.lines)
+        .max()
+        .unwrap_or(0);
+}
+
+fn work_all(
+    run: &Run<'_>,
+    phase: &Phase<'_>,
+    share: u64,
+    queue: &Mutex<Vec<Vec<Bucket>>>,
+    failure: &FirstFailure,
+    out: &Collector<'_>,
+) -> Result<()> {
+    let budget = run.budget.share("join", share)?;
+    let mut joiner = Joiner::new(run, phase, budget, out)?;
+    loop {
+        failure.check()?;
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match next {
+            Some(buckets) => joiner.join(buckets)?,
+            None => return joiner.out.flush(),
+        }
+    }
+}
+
+/// One worker of the join.
+pub(crate) struct Joiner<'a, 's> {
+    pub(crate) run: &'a Run<'a>,
+    phase: &'a Phase<'a>,
+    pub(crate) budget: MemoryBudget,
+    pub(crate) set: LineSet,
+    pub(crate) reader: BucketReader<'a>,
+    out: Outbox<'a, 's>,
+}
+
+impl<'a, 's> Joiner<'a, 's> {
+    fn new(
+        run: &'a Run<'a>,
+        phase: &'a Phase<'a>,
+        budget: MemoryBudget,
+        out: &'a Collector<'s>,
+    ) -> Result<Self> {
+        let reader =
+            BucketReader::new(run.space, &budget, run.hasher, run.plan.layout.block_bytes)?;
+        let set = LineSet::new(&budget, run.hasher)?;
+        Ok(Self {
+            run,
+            phase,
+            budget,
+            set,
+            reader,
+            out: Outbox::new(out),
+        })
+    }
+
+    /// Joins one bucket: `buckets[i]` has the lines of input i.
+    pub(crate) fn join(&mut self, mut buckets: Vec<Bucket>) -> Result<()> {
+        self.run.interrupt().check()?;
+        buckets.sort_by_key(|bucket| bucket.record_bytes);
+        let is_hopeless = buckets.iter().any(|bucket| bucket.lines == 0);
+        if !is_hopeless {
+            let build = &buckets[0];
+            let end = self.build(build, 0)?;
+            if end == build.lines {
+                self.probe(&buckets)?;
+            } else if let Some(plan) = split::plan(self, build, end) {
+                return split::split(self, buckets, plan);
+            } else {
+                self.join_in_pieces(&buckets, end)?;
+            }
+        }
+        for bucket in buckets {
+            self.phase.advance(bucket.record_bytes, bucket.lines);
+            bucket.discard(self.run.space);
+        }
+        Ok(())
+    }
+
+    /// Fills the set with the lines of `bucket` from line number `start` on; returns the number of the first line that found
+    /// no room, or the number of lines.
+    fn build(&mut self, bucket: &Bucket, start: u64) -> Result<u64> {
+        self.set.reset(
+            bucket.lines - start,
+            bucket.record_bytes / bucket.lines.max(1),
+        )?;
+        let set = &mut self.set;
+        let mut end = 0;
+        self.reader.read_while(bucket, |batch| {
+            let lines = batch.lines.len();
+            let skipped = start.saturating_sub(end).min(lines as u64) as usize;
+            let done = set.insert_all(batch, skipped as u32..lines as u32, |_| Ok(()))?;
+            end += (skipped + done) as u64;
+            Ok(skipped + done == lines)
+        })?;
+        Ok(end)
+    }
+
+    /// Marks what the further inputs have and writes what gets the last mark.
+    fn probe(&mut self, buckets: &[Bucket]) -> Result<()> {
+        let out = &mut self.out;
+        let set = &mut self.set;
+        let last = buckets.len() as u16;
+        if last == 1 {
+            return set.iter_unmarked().try_for_each(|line| out.push(line));
+        }
+        for (bucket, mark) in buckets[1..].iter().zip(2..) {
+            self.reader.read(bucket, |batch| {
+                let indexes = 0..batch.lines.len() as u32;
+                set.mark_all(batch, indexes, mark, |line| {
+                    if mark == last { out.push(line) } else { Ok(()) }
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Works through a bucket that no split divides: piece after piece of the build side. The first piece is in the set already
+    /// and ends before line number `end`.
+    fn join_in_pieces(&mut self, buckets: &[Bucket], mut end: u64) -> Result<()> {
+        let build = &buckets[0];
+        let mut start = 0;
+        loop {
+            if end == start {
+                return Err(self.no_room_for_one_line(build));
+            }
+            self.exclude_before(build, start)?;
+            self.probe(buckets)?;
+            if end == build.lines {
+                return Ok(());
+            }
+            start = end;
+            end = self.build(build, start)?;
+        }
+    }
+
+    /// Takes out of the set what a piece before line number `start` had.
+    fn exclude_before(&mut self, build: &Bucket, start: u64) -> Result<()> {
+        if start == 0 {
+            return Ok(());
+        }
+        let set = &mut self.set;
+        let mut at = 0;
+        self.reader.read_while(build, |batch| {
+            let lines = (start - at).min(batch.lines.len() as u64);
+            for (line, &hash) in batch.lines.iter().zip(batch.hashes).take(lines as usize) {
+                set.exclude(hash, line);
+            }
+            at += lines;
+            Ok(at < start)
+        })
+    }
+
+    fn no_room_for_one_line(&self, build: &Bucket) -> Error {
+        let longest = build.longest_line;
+        Error::Memory {
+            consumer: "the longest line of a bucket",
+            asked_bytes: longest,
+            used_bytes: 0,
+            limit_bytes: self.budget.limit_bytes(),
+            least_bytes: self.run.plan.layout.base_bytes + 8 * longest,
+        }
+    }
+}

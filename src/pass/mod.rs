@@ -1,0 +1,15 @@
+//! The three passes that every strategy is made of.
+//!
+//! | pass | does | gives |
+//! |---|---|---|
+//! | [`filter`] | reads lines, hashes each, sets bits | a filter |
+//! | [`spill`] | reads lines, hashes each, drops what a filter refuses, appends the rest to its bucket | buckets |
+//! | [`join`] | per bucket: the set of distinct lines, marked by each further input, full marks are common | lines |
+//!
+//! All of them read inputs through [`scan`], which overlaps reading and computing; spilling overlaps writing, too.
+
+pub(crate) mod filter;
+pub(crate) mod join;
+pub(crate) mod scan;
+pub(crate) mod spill;
+pub(crate) mod split;

@@ -1,0 +1,105 @@
+//! The spill pass: read lines, hash each, drop what the filter refuses, append the rest to its bucket.
+//!
+//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets through is in the bucket of its
+//! hash; with `feed`, every such line is in that filter, too. *Cost:* one reading of the input; what the pool cannot hold is written.
+
+use crate::batch::{BATCH, Batch};
+use crate::error::Result;
+use crate::filter::BlockedFilter;
+use crate::filter::blocked::FilterBuilder;
+use crate::hash::LineHasher;
+use crate::input::Input;
+use crate::pass::scan::{Worker, scan};
+use crate::run::Run;
+use crate::scatter::Scatter;
+use crate::spill::bucket::Bucket;
+use crate::spill::buckets::{BucketWriter, FillRules, fill};
+use crate::spill::pool::BlockPool;
+
+/// Spills the lines of `input` that `keep` lets through (all without it), inserting them into `feed` on the way. Returns the
+/// sealed buckets.
+pub(crate) fn spill(
+    run: &Run<'_>,
+    pool: &BlockPool,
+    input: &Input,
+    keep: Option<&BlockedFilter>,
+    feed: Option<&mut BlockedFilter>,
+) -> Result<Vec<Bucket>> {
+    let phase = run.input_phase("spill", input);
+    let builder = feed.map(BlockedFilter::builder);
+    let rules = FillRules {
+        space: run.space,
+        pool,
+        address: run.new_store(0),
+        buckets: run.plan.buckets,
+        writers: run.plan.layout.writers,
+    };
+    fill(rules, |writer| {
+        scan(run, &phase, input, || SpillWorker {
+            keep,
+            feed: builder.as_ref(),
+            kept: Vec::with_capacity(BATCH),
+            to_feed: Scatter::default(),
+            to_buckets: ToBuckets::new(writer, run.hasher),
+        })
+    })
+}
+
+struct SpillWorker<'a, 'f> {
+    keep: Option<&'a BlockedFilter>,
+    feed: Option<&'a FilterBuilder<'f>>,
+    kept: Vec<u32>,
+    to_feed: Scatter,
+    to_buckets: ToBuckets<'a>,
+}
+
+impl Worker for SpillWorker<'_, '_> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        match self.keep {
+            Some(filter) => filter.keep(batch.hashes, &mut self.kept),
+            None => {
+                self.kept.clear();
+                self.kept.extend(0..batch.lines.len() as u32);
+            }
+        }
+        if let Some(builder) = self.feed {
+            builder.insert(batch.hashes, self.kept.iter().copied(), &mut self.to_feed);
+        }
+        self.to_buckets.append(batch, self.kept.iter().copied())
+    }
+}
+
+/// Sends lines of a batch to their buckets; also how a bucket is split.
+pub(crate) struct ToBuckets<'a> {
+    writer: &'a BucketWriter<'a>,
+    hasher: LineHasher,
+    scatter: Scatter,
+}
+
+impl<'a> ToBuckets<'a> {
+    pub(crate) fn new(writer: &'a BucketWriter<'a>, hasher: LineHasher) -> Self {
+        Self {
+            writer,
+            hasher,
+            scatter: Scatter::default(),
+        }
+    }
+
+    /// Appends the lines at `indexes` to the buckets of their hashes.
+    pub(crate) fn append(
+        &mut self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+    ) -> Result<()> {
+        let (buckets, level) = (self.writer.buckets(), self.writer.level());
+        let bucket_of = |index: u32| {
+            self.hasher
+                .bucket(batch.hashes[index as usize], level, buckets)
+        };
+        self.scatter.group(buckets as usize, indexes, bucket_of);
+        for (bucket, group) in self.scatter.groups() {
+            self.writer.append(bucket, batch, group)?;
+        }
+        Ok(())
+    }
+}

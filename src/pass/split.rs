@@ -1,0 +1,121 @@
+//! Splitting a bucket that does not fit: the spill pass again, from a bucket, on the next hash bits.
+//!
+//! *Owns:* the choice of split level and fan-out, and the recursion. *Invariants:* only the bucket that did not fit is split;
+//! a level is taken only if it divides the lines that were seen, so no split is in vain; the level grows with each
+//! split, so the recursion ends after [`MAX_LEVELS`] at most.
+//! *Cost:* the bucket is read and written once more; memory is the worker's share.
+
+use crate::error::Result;
+use crate::hash::MAX_LEVELS;
+use crate::pass::join::Joiner;
+use crate::pass::spill::ToBuckets;
+use crate::spill::bucket::Bucket;
+use crate::spill::buckets::{FillRules, fill};
+use crate::spill::pool::{BlockPool, IN_FLIGHT};
+
+/// Lines that are looked at to see whether a level divides a bucket.
+const WITNESSES: usize = 4096;
+/// The smallest block that a split writes.
+const LEAST_BLOCK: u64 = 16 << 10;
+
+/// How a bucket is to be split.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SplitPlan {
+    level: u32,
+    fan_out: u32,
+    block_bytes: u64,
+}
+
+/// How to split `build`, of which the first `fitting` lines are in the joiner's set; `None` where no level would divide it.
+pub(crate) fn plan(joiner: &Joiner<'_, '_>, build: &Bucket, fitting: u64) -> Option<SplitPlan> {
+    if fitting == 0 {
+        return None;
+    }
+    // Half of the share for blocks: the rest is the reader's, and slack.
+    let room = joiner
+        .budget
+        .available_bytes()
+        .max(joiner.budget.limit_bytes() / 2)
+        / 2;
+    let block_bytes = joiner
+        .run
+        .plan
+        .layout
+        .block_bytes
+        .min(LEAST_BLOCK.max(room / 64));
+    let most = (room / block_bytes)
+        .saturating_sub(IN_FLIGHT + 1)
+        .clamp(2, 1024);
+    let fan_out = (3 * build.lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
+    let block_bytes =
+        (room / u64::from(fan_out + 2 + IN_FLIGHT as u32)).clamp(4096, block_bytes) & !4095;
+    let hasher = joiner.run.hasher;
+    let hashes: Vec<u64> = joiner
+        .set
+        .iter()
+        .take(WITNESSES)
+        .map(|line| hasher.hash(line))
+        .collect();
+    let divides = |level: &u32| {
+        let mut counts = vec![0usize; fan_out as usize];
+        for &hash in &hashes {
+            counts[hasher.bucket(hash, *level, fan_out) as usize] += 1;
+        }
+        // A useful level leaves no part with nearly everything.
+        counts
+            .iter()
+            .max()
+            .is_some_and(|&largest| largest * 10 <= hashes.len() * 9)
+    };
+    let level = (build.address.level + 1..MAX_LEVELS).find(divides)?;
+    Some(SplitPlan {
+        level,
+        fan_out,
+        block_bytes,
+    })
+}
+
+/// Splits the bucket of every input and joins the parts.
+pub(crate) fn split(
+    joiner: &mut Joiner<'_, '_>,
+    buckets: Vec<Bucket>,
+    plan: SplitPlan,
+) -> Result<()> {
+    let run = joiner.run;
+    joiner.set.release()?;
+    {
+        let mut record = run.record();
+        record.buckets.split += 1;
+        record.buckets.levels = record.buckets.levels.max(plan.level + 1);
+    }
+    // A pool with no more than the open blocks: nothing stays in memory, which the parts' sets will need.
+    let pool = BlockPool::new(
+        &joiner.budget,
+        plan.block_bytes,
+        u64::from(plan.fan_out) + 2,
+    );
+    let mut stores = Vec::with_capacity(buckets.len());
+    for bucket in buckets {
+        let rules = FillRules {
+            space: run.space,
+            pool: &pool,
+            address: run.new_store(plan.level),
+            buckets: plan.fan_out,
+            writers: 0,
+        };
+        stores.push(fill(rules, |writer| {
+            let mut to_buckets = ToBuckets::new(writer, run.hasher);
+            joiner.reader.read(&bucket, |batch| {
+                to_buckets.append(batch, 0..batch.lines.len() as u32)
+            })
+        })?);
+        bucket.discard(run.space);
+    }
+    drop(pool);
+    let mut stores: Vec<_> = stores.into_iter().map(Vec::into_iter).collect();
+    for _ in 0..plan.fan_out {
+        let part: Vec<Bucket> = stores.iter_mut().filter_map(Iterator::next).collect();
+        joiner.join(part)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! How memory is divided between the buffers of a run.
+//!
+//! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines, blocks and filters add
+//! up to no more than [`Layout::usable_bytes`]. Under a small limit buffers shrink and threads become
+//! fewer; the limit does not move. *Cost:* none.
+
+use crate::plan::Job;
+use crate::spill::pool::IN_FLIGHT;
+
+/// The least that must be left for buffers after what the process itself needs.
+pub(crate) const LEAST_USABLE_BYTES: u64 = 6 << 20;
+/// The largest chunk and the largest block: larger ones are no faster on disks.
+const LARGEST: u64 = 1 << 20;
+/// The smallest chunk.
+const SMALLEST_CHUNK: u64 = 64 << 10;
+/// The smallest block: below it direct writes become slow.
+pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
+const PAGE: u64 = crate::budget::PAGE;
+/// Below this, one thread each for reading and writing.
+const SMALL: u64 = 48 << 20;
+
+/// Sizes and counts of all buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Layout {
+    /// The process's limit.
+    pub(crate) memory_bytes: u64,
+    /// What the process needs beside buffers.
+    pub(crate) base_bytes: u64,
+    /// What the budget may grant.
+    pub(crate) usable_bytes: u64,
+    pub(crate) workers: usize,
+    pub(crate) readers: usize,
+    pub(crate) writers: usize,
+    pub(crate) chunk_bytes: u64,
+    pub(crate) chunk_buffers: usize,
+    /// Room for lines that are longer than a chunk, all together.
+    pub(crate) long_line_bytes: u64,
+    pub(crate) block_bytes: u64,
+    pub(crate) pool_blocks: u64,
+    pub(crate) join_workers: usize,
+}
+
+impl Layout {
+    /// The part that every strategy has: threads, chunks, long lines.
+    pub(crate) fn for_scan(job: &Job) -> Self {
+        let usable = job.memory_bytes.saturating_sub(job.base_bytes);
+        let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
+        let helpers = if usable < SMALL { 1 } else { 2 };
+        let chunk_buffers = helpers + workers + 1;
+        // A sixteenth of the memory for chunks.
+        let chunk_bytes =
+            power_of_two_below(usable / 16 / chunk_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
+        let least_long = 2 * (chunk_bytes + 2 * PAGE);
+        let long_line_bytes = (usable / 128)
+            .max(job.longest_line_bytes.saturating_mul(2))
+            .min(usable * 3 / 8)
+            .max(least_long)
+            & !(PAGE - 1);
+        Self {
+            memory_bytes: job.memory_bytes,
+            base_bytes: job.base_bytes,
+            usable_bytes: usable,
+            workers,
+            readers: helpers,
+            writers: helpers,
+            chunk_bytes,
+            chunk_buffers,
+            long_line_bytes,
+            block_bytes: LARGEST,
+            pool_blocks: 0,
+            join_workers: workers,
+        }
+    }
+
+    /// What scanning takes: chunk buffers, an unfinished line of a stream, long lines.
+    pub(crate) fn scan_bytes(&self) -> u64 {
+        (self.chunk_buffers as u64 + 1) * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
+    }
+
+    /// What blocks take.
+    pub(crate) fn pool_bytes(&self) -> u64 {
+        self.pool_blocks * self.block_bytes
+    }
+
+    /// What is left beside scanning and blocks.
+    pub(crate) fn rest_bytes(&self) -> u64 {
+        self.usable_bytes
+            .saturating_sub(self.scan_bytes() + self.pool_bytes())
+    }
+
+    /// The share of one join worker, less the block that it reads, for the lines of `block_bytes` blocks; the blocks that
+    /// stay in memory are not counted.
+    pub(crate) fn join_share(&self, workers: usize) -> u64 {
+        (self.usable_bytes / workers as u64).saturating_sub(LARGEST.min(self.usable_bytes / 16))
+    }
+
+    /// Divides `pool_bytes` into blocks for `buckets` buckets. False when the blocks would become smaller than `least`.
+    pub(crate) fn set_pool(
+        &mut self,
+        buckets: u32,
+        pool_bytes: u64,
+        least: u64,
+        always_spill: bool,
+    ) -> bool {
+        let open = u64::from(buckets) + IN_FLIGHT + 1;
+        let block = (pool_bytes / open).min(LARGEST) & !(PAGE - 1);
+        if block < least {
+            return false;
+        }
+        self.block_bytes = block;
+        self.pool_blocks = if always_spill {
+            u64::from(buckets) + 2
+        } else {
+            pool_bytes / block
+        };
+        true
+    }
+}
+
+/// The largest power of two that is not above `bytes`.
+fn power_of_two_below(bytes: u64) -> u64 {
+    if bytes == 0 { 0 } else { 1 << bytes.ilog2() }
+}

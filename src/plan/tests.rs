@@ -1,0 +1,230 @@
+//! Plans at silly and at serious sizes; nothing here reads a file.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use super::*;
+
+const CANONICAL: InputShape = InputShape {
+    bytes: Some(320_000_000_000),
+    lines: Some(5_000_000_000),
+};
+
+fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
+    Job {
+        inputs: inputs.to_vec(),
+        longest_line_bytes: 64,
+        memory_bytes,
+        base_bytes: 8 << 20,
+        threads: 2,
+        strategy: None,
+        max_fpr: 0.0,
+        buckets: None,
+        bits_per_key: None,
+        is_ipv4: false,
+        always_spill: false,
+        set_overflowed: false,
+    }
+}
+
+fn lines(count: u64) -> InputShape {
+    InputShape {
+        bytes: Some(count * 64),
+        lines: Some(count),
+    }
+}
+
+fn canonical(strategy: Option<Strategy>, max_fpr: f64) -> Plan {
+    plan(&Job {
+        strategy,
+        max_fpr,
+        ..job(&[CANONICAL, CANONICAL], 4 << 30)
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
+    let approximate = canonical(None, 0.05);
+    let filter = approximate.costs.filter.unwrap();
+    assert_eq!(
+        (approximate.strategy(), filter.hashes),
+        (Strategy::Bloom, 5)
+    );
+    assert!(
+        filter.bits_per_key <= 6.9 && filter.bits_per_key > 6.3,
+        "{filter:?}"
+    );
+    assert!(
+        (0.037..=0.045).contains(&filter.predicted_fpr),
+        "{filter:?}"
+    );
+    assert!((1.8e8..2.3e8).contains(&approximate.costs.expected_false_lines));
+    assert!(!approximate.costs.exact);
+
+    for exact in [canonical(None, 0.01), canonical(None, 0.0)] {
+        assert_eq!(
+            (exact.strategy(), exact.costs.exact),
+            (Strategy::Sieve, true)
+        );
+        assert!(exact.costs.temp_peak_bytes < CANONICAL.bytes.unwrap() * 2 / 5);
+    }
+}
+
+#[test]
+fn the_canonical_partition_has_a_thousand_buckets() {
+    let plan = canonical(Some(Strategy::Partition), 0.0);
+    assert_eq!(plan.costs.buckets, 1000);
+    assert_eq!(plan.costs.temp_peak_bytes, 640_000_000_000);
+    assert_eq!(plan.layout.block_bytes, 1 << 20);
+}
+
+#[test]
+fn a_filter_above_the_accepted_rate_is_refused_when_asked_for_and_passed_over_when_not() {
+    let asked = Job {
+        strategy: Some(Strategy::Bloom),
+        max_fpr: 0.01,
+        ..job(&[CANONICAL, CANONICAL], 4 << 30)
+    };
+    assert!(matches!(plan(&asked), Err(Error::RateTooHigh { .. })));
+    let chosen = canonical(None, 0.01);
+    let reason = &chosen
+        .rejected
+        .iter()
+        .find(|r| r.strategy == Strategy::Bloom)
+        .unwrap()
+        .reason;
+    assert!(reason.contains("above the accepted 1.00%"), "{reason}");
+    // Asking for bloom is itself the request for an approximate result.
+    assert_eq!(
+        canonical(Some(Strategy::Bloom), 0.0).strategy(),
+        Strategy::Bloom
+    );
+}
+
+#[test]
+fn memory_is_chosen_when_the_smallest_input_fits_whatever_the_others() {
+    let small_and_huge = plan(&job(&[CANONICAL, lines(1000)], 64 << 20)).unwrap();
+    assert_eq!(
+        (small_and_huge.strategy(), &small_and_huge.order[..]),
+        (Strategy::Memory, &[1, 0][..])
+    );
+    let overflowed = Job {
+        set_overflowed: true,
+        ..job(&[CANONICAL, lines(1000)], 64 << 20)
+    };
+    assert_ne!(plan(&overflowed).unwrap().strategy(), Strategy::Memory);
+}
+
+#[test]
+fn the_sieve_gives_way_to_partition_when_its_filter_is_useless() {
+    // 2 x 10^11 lines and 64 MiB: a few thousandths of a bit a key.
+    let plan = plan(&job(
+        &[lines(100_000_000_000), lines(100_000_000_000)],
+        64 << 20,
+    ))
+    .unwrap();
+    assert_eq!(plan.strategy(), Strategy::Partition);
+    assert!(
+        plan.rejected
+            .iter()
+            .any(|r| r.strategy == Strategy::Sieve && r.reason.contains("fewer bytes"))
+    );
+}
+
+#[test]
+fn below_the_floor_the_least_that_would_do_is_named_and_does() {
+    for memory in [0, 1 << 20, (16 << 20) - 1] {
+        let Err(Error::MemoryPlan { least_bytes, .. }) =
+            plan(&job(&[lines(10), lines(10)], memory))
+        else {
+            panic!("{memory} bytes were accepted");
+        };
+        plan(&job(&[lines(10), lines(10)], least_bytes)).unwrap();
+    }
+    let wide = Job {
+        buckets: Some(60_000),
+        strategy: Some(Strategy::Partition),
+        ..job(&[lines(10), lines(10)], 16 << 20)
+    };
+    let Err(Error::MemoryPlan { least_bytes, .. }) = plan(&wide) else {
+        panic!("60,000 buckets fit in 16 MiB")
+    };
+    plan(&Job {
+        memory_bytes: least_bytes,
+        ..wide
+    })
+    .unwrap();
+}
+
+#[test]
+fn every_layout_adds_up_to_the_limit_at_every_size() {
+    for memory in [
+        16 << 20,
+        20 << 20,
+        32 << 20,
+        64 << 20,
+        160 << 20,
+        1 << 30,
+        4 << 30,
+        1 << 40,
+    ] {
+        for count in [
+            0,
+            1,
+            1000,
+            20_000_000,
+            5_000_000_000,
+            50_000_000_000,
+            1 << 45,
+        ] {
+            for (inputs, threads, longest) in [
+                (2, 1, 10),
+                (2, 2, 1 << 20),
+                (5, 64, 64),
+                (300, 1000, 1 << 40),
+            ] {
+                for strategy in Strategy::ALL {
+                    let shapes = vec![lines(count); inputs];
+                    let job = Job {
+                        threads,
+                        longest_line_bytes: longest,
+                        strategy: Some(strategy),
+                        ..job(&shapes, memory)
+                    };
+                    if let Ok(plan) = plan(&job) {
+                        check_layout(&plan, &job);
+                    } else {
+                        assert_eq!(strategy, Strategy::Memory, "{job:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn check_layout(plan: &Plan, job: &Job) {
+    let layout = &plan.layout;
+    let filter =
+        plan.costs.filter.map_or(0, |f| f.bits / 8) + plan.second_filter.map_or(0, |f| f.bits / 8);
+    let pool = if plan.strategy() == Strategy::Memory {
+        0
+    } else {
+        layout.pool_bytes()
+    };
+    let sum = filter + layout.scan_bytes() + pool;
+    assert!(
+        sum <= layout.usable_bytes,
+        "{sum} of {} for {job:?}: {plan:?}",
+        layout.usable_bytes
+    );
+    assert!(layout.usable_bytes + layout.base_bytes <= job.memory_bytes);
+    assert!(
+        layout.workers >= 1 && layout.join_workers >= 1 && layout.join_workers <= layout.workers
+    );
+    assert!(layout.long_line_bytes >= 2 * (layout.chunk_bytes + 2 * 4096));
+    if plan.strategy() != Strategy::Memory {
+        assert!(layout.block_bytes >= 4096 && layout.block_bytes % 4096 == 0);
+        assert!(layout.pool_blocks > u64::from(plan.buckets), "{plan:?}");
+        assert!(plan.costs.memory_bytes <= job.memory_bytes);
+    }
+}

@@ -1,0 +1,466 @@
+//! The exact set of lines: an arena and a table.
+//!
+//! *Owns:* [`LineSet`], which holds each distinct line once and counts, per line, how many inputs in a row had it.
+//!
+//! *Layout.* A record in the arena is a header word (length in the low 48 bits, marks in the high 16), the bytes,
+//! and padding to 8 bytes. A slot of the table is one word: a 24-bit tag of the hash, and the record's offset in units
+//! of 8 bytes plus one, so that 0 is an empty slot. Linear probing from a multiply-shift position: the table
+//! has any size.
+//!
+//! *Invariants.*
+//! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is a matter of
+//!   speed, never of the answer.
+//! - A repeated line costs nothing: it is found, not stored again.
+//! - When the budget refuses more room the set says [`Insert::Full`] and is still intact.
+//!
+//! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most 70 % of the slots in
+//! use. Operations come in groups whose slots and records are prefetched.
+
+use crate::batch::Batch;
+use crate::budget::{Buffer, MemoryBudget, PAGE};
+use crate::cpu;
+use crate::error::{Error, Result};
+use crate::hash::{LineHasher, Purpose, derive, reduce};
+
+/// The most inputs that marks can count.
+pub(crate) const MAX_MARKS: u16 = u16::MAX - 1;
+/// The mark of a line that was dealt with before and must not be reported again.
+const EXCLUDED: u16 = u16::MAX;
+/// Slots in use, at most, in per cent.
+const MAX_LOAD_PERCENT: u64 = 70;
+const OFFSET_BITS: u32 = 40;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+const LENGTH_MASK: u64 = (1 << 48) - 1;
+/// Lines whose memory is fetched ahead of its use.
+const AHEAD: usize = 32;
+
+/// What became of a line that was to be inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Insert {
+    /// It is in the set now, with one mark.
+    New,
+    /// It was there already.
+    Present,
+    /// There is no room for it.
+    Full,
+}
+
+/// A set of distinct lines within a memory budget.
+#[derive(Debug)]
+pub(crate) struct LineSet {
+    budget: MemoryBudget,
+    hasher: LineHasher,
+    arena: Buffer,
+    used_words: usize,
+    table: Buffer,
+    slots: u64,
+    lines: u64,
+}
+
+/// What a set of `lines` lines with `record_bytes` bytes in all needs at most, in bytes.
+pub(crate) fn estimate_set_bytes(lines: u64, line_bytes: u64) -> u64 {
+    let arena = line_bytes.saturating_add(lines.saturating_mul(8 + 4));
+    arena.saturating_add(table_slots(lines).saturating_mul(8))
+}
+
+/// Slots for `lines` lines at the highest load.
+fn table_slots(lines: u64) -> u64 {
+    (lines.saturating_add(1)).saturating_mul(100) / MAX_LOAD_PERCENT + 8
+}
+
+impl LineSet {
+    /// An empty set that takes its memory from `budget` as it grows.
+    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
+        Ok(Self {
+            budget: budget.clone(),
+            hasher,
+            arena: Buffer::new(budget, "set", PAGE)?,
+            used_words: 0,
+            table: Buffer::new(budget, "set", PAGE)?,
+            slots: PAGE / 8,
+            lines: 0,
+        })
+    }
+
+    /// Empties the set and prepares its table for `lines` lines, or for as many as the budget allows when the lines
+    /// are `line_bytes` long on average.
+    pub(crate) fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
+        self.lines = 0;
+        self.used_words = 0;
+        let limit = self.budget.limit_bytes();
+        let room = limit / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
+        let slots = table_slots(lines.min(room)).max(PAGE / 8);
+        if slots * 8 > self.table.len() as u64 {
+            // Both go first: the arena may have taken what the new table needs.
+            self.arena.shrink(PAGE)?;
+            self.table.shrink(PAGE)?;
+            self.table.grow(slots * 8)?;
+        }
+        self.slots = slots;
+        self.table.words_mut()[..slots as usize].fill(0);
+        Ok(())
+    }
+
+    /// Empties the set and gives nearly all of its memory back.
+    pub(crate) fn release(&mut self) -> Result<()> {
+        self.arena.shrink(PAGE)?;
+        self.table.shrink(PAGE)?;
+        self.table.words_mut().fill(0);
+        (self.slots, self.lines, self.used_words) = (PAGE / 8, 0, 0);
+        Ok(())
+    }
+
+    /// Distinct lines held.
+    #[cfg(test)]
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Inserts the lines of `batch` at `indexes`, telling of each new one. Stops at the first that finds no room
+    /// and returns how many of the indexes were dealt with.
+    pub(crate) fn insert_all(
+        &mut self,
+        batch: Batch<'_>,
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        mut on_new: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<usize> {
+        let total = indexes.len();
+        let mut done = 0;
+        let mut ahead = indexes.clone();
+        let mut indexes = indexes;
+        while done < total {
+            for index in ahead.by_ref().take(AHEAD) {
+                self.prefetch_slot(batch.hashes[index as usize]);
+            }
+            for index in indexes.by_ref().take(AHEAD) {
+                let line = batch.lines[index as usize];
+                match self.insert(batch.hashes[index as usize], line)? {
+                    Insert::New => on_new(line)?,
+                    Insert::Present => {}
+                    Insert::Full => return Ok(done),
+                }
+                done += 1;
+            }
+        }
+        Ok(total)
+    }
+
+    /// Marks the lines of `batch` at `indexes` as seen by input number `mark` (from 2), if all inputs before it had
+    /// them. Tells of each line that gets this mark now.
+    pub(crate) fn mark_all(
+        &mut self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+        mark: u16,
+        mut on_mark: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut to_fetch, mut to_peek, mut rest) =
+            (indexes.clone(), indexes.clone(), indexes.peekable());
+        while rest.peek().is_some() {
+            for index in to_fetch.by_ref().take(AHEAD) {
+                self.prefetch_slot(batch.hashes[index as usize]);
+            }
+            for index in to_peek.by_ref().take(AHEAD) {
+                self.prefetch_record(batch.hashes[index as usize]);
+            }
+            for index in rest.by_ref().take(AHEAD) {
+                let line = batch.lines[index as usize];
+                if self.mark(batch.hashes[index as usize], line, mark) {
+                    on_mark(line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts a line, with one mark.
+    pub(crate) fn insert(&mut self, hash: u64, line: &[u8]) -> Result<Insert> {
+        if (self.lines + 1) * 100 > self.slots * MAX_LOAD_PERCENT && !self.grow_table()? {
+            // A full table may still hold this line.
+            let is_present = self.find(hash, line).is_some();
+            return Ok(if is_present {
+                Insert::Present
+            } else {
+                Insert::Full
+            });
+        }
+        let tag = tag(hash);
+        let mut slot = self.home(hash);
+        loop {
+            let word = self.table.words()[slot];
+            if word == 0 {
+                break;
+            }
+            if word & !OFFSET_MASK == tag && self.line_at(word) == line {
+                return Ok(Insert::Present);
+            }
+            slot = self.next(slot);
+        }
+        let Some(record) = self.store(line)? else {
+            return Ok(Insert::Full);
+        };
+        self.table.words_mut()[slot] = tag | (record as u64 + 1);
+        self.lines += 1;
+        Ok(Insert::New)
+    }
+
+    /// Marks a line as seen by input number `mark`, if it has the mark before it. True if it got the mark now.
+    pub(crate) fn mark(&mut self, hash: u64, line: &[u8], mark: u16) -> bool {
+        let Some(record) = self.find(hash, line) else {
+            return false;
+        };
+        let header = &mut self.arena.words_mut()[record];
+        let is_next = (*header >> 48) as u16 == mark - 1;
+        if is_next {
+            *header = (*header & LENGTH_MASK) | (u64::from(mark) << 48);
+        }
+        is_next
+    }
+
+    /// Takes a line out of all further marking, if it is there.
+    pub(crate) fn exclude(&mut self, hash: u64, line: &[u8]) {
+        if let Some(record) = self.find(hash, line) {
+            self.arena.words_mut()[record] |= u64::from(EXCLUDED) << 48;
+        }
+    }
+
+    /// The lines held, in the order they came.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.records().map(|record| self.record(record))
+    }
+
+    /// The lines that have only the mark of their insertion: neither further marks nor excluded.
+    pub(crate) fn iter_unmarked(&self) -> impl Iterator<Item = &[u8]> {
+        let is_unmarked = |record: &usize| self.arena.words()[*record] >> 48 == 1;
+        self.records()
+            .filter(is_unmarked)
+            .map(|record| self.record(record))
+    }
+
+    /// Where the records are in the arena.
+    fn records(&self) -> impl Iterator<Item = usize> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            (at < self.used_words).then(|| {
+                let record = at;
+                at += record_words(self.record(record).len());
+                record
+            })
+        })
+    }
+
+    fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
+        let tag = tag(hash);
+        let mut slot = self.home(hash);
+        loop {
+            let word = self.table.words()[slot];
+            if word == 0 {
+                return None;
+            }
+            if word & !OFFSET_MASK == tag && self.line_at(word) == line {
+                return Some((word & OFFSET_MASK) as usize - 1);
+            }
+            slot = self.next(slot);
+        }
+    }
+
+    /// Appends a record to the arena; `None` when there is no room.
+    fn store(&mut self, line: &[u8]) -> Result<Option<usize>> {
+        let words = record_words(line.len());
+        let end = self.used_words + words;
+        if end as u64 > OFFSET_MASK || !self.make_room(end)? {
+            return Ok(None);
+        }
+        let record = self.used_words;
+        let arena = self.arena.words_mut();
+        arena[record] = line.len() as u64 | (1 << 48);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1..end]);
+        bytes[..line.len()].copy_from_slice(line);
+        self.used_words = end;
+        Ok(Some(record))
+    }
+
+    /// Lets the arena hold `words`, growing by a quarter or, when that is refused, by what is needed.
+    fn make_room(&mut self, words: usize) -> Result<bool> {
+        let (needed, held) = (words as u64 * 8, self.arena.len() as u64);
+        if needed <= held {
+            return Ok(true);
+        }
+        for bytes in [needed.max(held + held / 4), needed] {
+            match self.arena.grow(bytes) {
+                Ok(()) => return Ok(true),
+                Err(Error::Memory { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Doubles the table. False when the budget refuses.
+    fn grow_table(&mut self) -> Result<bool> {
+        let slots = self.slots * 2;
+        let table = match Buffer::with_huge_pages(&self.budget, "set", slots * 8) {
+            Ok(table) => table,
+            Err(Error::Memory { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        self.table = table;
+        self.slots = slots;
+        let mut record = 0;
+        while record < self.used_words {
+            let line = self.record(record);
+            let (hash, words) = (self.hasher.hash(line), record_words(line.len()));
+            let mut slot = self.home(hash);
+            while self.table.words()[slot] != 0 {
+                slot = self.next(slot);
+            }
+            self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
+            record += words;
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> usize {
+        reduce(derive(hash, Purpose::Slot), self.slots) as usize
+    }
+
+    #[inline]
+    fn next(&self, slot: usize) -> usize {
+        if slot + 1 == self.slots as usize {
+            0
+        } else {
+            slot + 1
+        }
+    }
+
+    #[inline]
+    fn line_at(&self, word: u64) -> &[u8] {
+        self.record((word & OFFSET_MASK) as usize - 1)
+    }
+
+    #[inline]
+    fn record(&self, record: usize) -> &[u8] {
+        let words = self.arena.words();
+        let length = (words[record] & LENGTH_MASK) as usize;
+        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1..]);
+        &bytes[..length]
+    }
+
+    #[inline]
+    fn prefetch_slot(&self, hash: u64) {
+        cpu::prefetch(self.table.words(), self.home(hash));
+    }
+
+    /// Fetches the record that the first slot points to, if its tag is the hash's.
+    #[inline]
+    fn prefetch_record(&self, hash: u64) {
+        let word = self.table.words()[self.home(hash)];
+        if word != 0 && word & !OFFSET_MASK == tag(hash) {
+            cpu::prefetch(self.arena.words(), (word & OFFSET_MASK) as usize - 1);
+        }
+    }
+}
+
+/// The tag of a hash, in its place in a slot.
+#[inline]
+fn tag(hash: u64) -> u64 {
+    derive(hash, Purpose::Tag) & !OFFSET_MASK
+}
+
+/// Words of a record: header and padded bytes.
+#[inline]
+fn record_words(line_bytes: usize) -> usize {
+    1 + line_bytes.div_ceil(8)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::hash::HashKey;
+    use std::collections::BTreeSet;
+
+    fn hasher(key: HashKey) -> LineHasher {
+        LineHasher::new(key).unwrap()
+    }
+
+    fn lines(count: u32) -> Vec<Vec<u8>> {
+        (0..count)
+            .map(|i| {
+                vec![b'a' + (i % 7) as u8; (i % 61) as usize]
+                    .into_iter()
+                    .chain(i.to_string().into_bytes())
+                    .collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn holds_each_line_once_with_any_hash() {
+        for key in [HashKey::Random, HashKey::Constant] {
+            let count = if key == HashKey::Constant {
+                300
+            } else {
+                20_000
+            };
+            let budget = MemoryBudget::new(64 << 20, 0);
+            let hasher = hasher(key);
+            let mut set = LineSet::new(&budget, hasher).unwrap();
+            let lines = lines(count);
+            for round in 0..2 {
+                for line in &lines {
+                    let expected = if round == 0 {
+                        Insert::New
+                    } else {
+                        Insert::Present
+                    };
+                    assert_eq!(set.insert(hasher.hash(line), line).unwrap(), expected);
+                }
+            }
+            assert_eq!(set.lines(), u64::from(count));
+            let held: BTreeSet<&[u8]> = set.iter().collect();
+            assert_eq!(held, lines.iter().map(Vec::as_slice).collect());
+            assert!(!set.mark(hasher.hash(b"stranger"), b"stranger", 2));
+        }
+    }
+
+    #[test]
+    fn marks_count_inputs_in_a_row() {
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let hasher = hasher(HashKey::Random);
+        let mut set = LineSet::new(&budget, hasher).unwrap();
+        for line in [&b"a"[..], b"b", b""] {
+            set.insert(hasher.hash(line), line).unwrap();
+        }
+        let mut mark = |line: &[u8], mark| set.mark(hasher.hash(line), line, mark);
+        assert!(mark(b"a", 2) && mark(b"", 2));
+        assert!(!mark(b"a", 2), "a repeat in the same input is no news");
+        assert!(!mark(b"b", 3), "the second input did not have it");
+        assert!(mark(b"", 3) && !mark(b"", 3));
+        set.exclude(hasher.hash(b"a"), b"a");
+        assert!(!set.mark(hasher.hash(b"a"), b"a", 3));
+    }
+
+    #[test]
+    fn a_full_set_says_so_and_stays_intact() {
+        let budget = MemoryBudget::new(40 * PAGE, 0);
+        let hasher = hasher(HashKey::Random);
+        let mut set = LineSet::new(&budget, hasher).unwrap();
+        set.reset(1000, 64).unwrap();
+        let lines = lines(100_000);
+        let held = lines
+            .iter()
+            .take_while(|line| set.insert(hasher.hash(line), line).unwrap() == Insert::New)
+            .count();
+        assert!((500..100_000).contains(&held), "{held}");
+        for line in &lines[..held] {
+            assert_eq!(
+                set.insert(hasher.hash(line), line).unwrap(),
+                Insert::Present
+            );
+        }
+        set.reset(10, 64).unwrap();
+        assert_eq!((set.lines(), set.iter().count()), (0, 0));
+    }
+}

@@ -1,0 +1,234 @@
+//! Sizes and rates as people write them: `64M`, `4GiB`, `1.5 GB`, `50%`, `5e9`, `0.01`.
+//!
+//! *Owns:* parsing and printing of byte sizes, counts and rates; nothing else parses a number from text.
+//! *Invariants:* `K M G T P` and `KiB…` are powers of 1024 (as in `sort`), `KB MB…` powers of 1000;
+//! nothing overflows: a size past 2^64 is an error. *Cost:* none.
+
+use std::fmt;
+
+/// Why a text is no size, count or rate. The message names the format that is expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not {expected}")]
+pub struct ParseSizeError {
+    text: String,
+    expected: &'static str,
+}
+
+const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
+const COUNT_FORMAT: &str =
+    "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
+const RATE_FORMAT: &str = "a rate: give a number from 0 to 1, or a percentage such as 1%";
+
+/// A byte size as written: absolute, or a share of whatever the default is a share of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Size {
+    /// So many bytes.
+    Bytes(u64),
+    /// A share (0..1) of the base that the default is taken from.
+    Share(f64),
+}
+
+impl Size {
+    /// The bytes that this size stands for, given what `100%` is.
+    pub fn of(self, base_bytes: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Share(share) => (share * base_bytes as f64) as u64,
+        }
+    }
+}
+
+impl std::str::FromStr for Size {
+    type Err = ParseSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            let share = positive(percent).ok_or_else(|| error(text, SIZE_FORMAT))? / 100.0;
+            return Ok(Self::Share(share));
+        }
+        parse_bytes(text).map(Self::Bytes)
+    }
+}
+
+/// Parses a size in bytes.
+///
+/// # Errors
+/// [`ParseSizeError`] with the expected format.
+///
+/// ```
+/// use outset::size::parse_bytes;
+/// assert_eq!(parse_bytes("64M")?, 64 << 20);
+/// assert_eq!(parse_bytes("1.5GB")?, 1_500_000_000);
+/// # Ok::<(), outset::size::ParseSizeError>(())
+/// ```
+pub fn parse_bytes(text: &str) -> Result<u64, ParseSizeError> {
+    let (number, unit) = split_unit(text);
+    let bad = || error(text, SIZE_FORMAT);
+    let factor = unit_factor(unit).ok_or_else(bad)?;
+    scaled(number, factor).ok_or_else(bad)
+}
+
+/// Parses a count of lines: plain, with an exponent (`5e9`), or with `K M G T` as powers of 1000.
+///
+/// # Errors
+/// [`ParseSizeError`] with the expected format.
+pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
+    let (number, unit) = split_unit(text);
+    let bad = || error(text, COUNT_FORMAT);
+    let factor = match unit.to_ascii_uppercase().as_str() {
+        "" => 1,
+        "K" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        _ => return Err(bad()),
+    };
+    scaled(number, factor).ok_or_else(bad)
+}
+
+/// Parses a rate: `0.01` or `1%`; the result is in 0..=1.
+///
+/// # Errors
+/// [`ParseSizeError`] with the expected format.
+pub fn parse_rate(text: &str) -> Result<f64, ParseSizeError> {
+    let bad = || error(text, RATE_FORMAT);
+    let rate = match text.trim().strip_suffix('%') {
+        Some(percent) => positive(percent).ok_or_else(bad)? / 100.0,
+        None => positive(text).ok_or_else(bad)?,
+    };
+    if rate <= 1.0 { Ok(rate) } else { Err(bad()) }
+}
+
+/// Prints a size with a binary unit and at most one decimal: `64 MiB`, `1.5 GiB`.
+pub fn display_bytes(bytes: u64) -> impl fmt::Display {
+    Scaled {
+        value: bytes as f64,
+        step: 1024.0,
+        units: &["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
+    }
+}
+
+/// Prints a count with a decimal unit: `20 M`, `5 G`.
+pub fn display_count(count: u64) -> impl fmt::Display {
+    Scaled {
+        value: count as f64,
+        step: 1000.0,
+        units: &["", "k", "M", "G", "T", "P"],
+    }
+}
+
+struct Scaled {
+    value: f64,
+    step: f64,
+    units: &'static [&'static str],
+}
+
+impl fmt::Display for Scaled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut value, mut unit) = (self.value, 0);
+        while value >= self.step && unit + 1 < self.units.len() {
+            value /= self.step;
+            unit += 1;
+        }
+        let decimals = usize::from(unit > 0 && value < 100.0 && value.fract() >= 0.05);
+        write!(f, "{value:.decimals$} {}", self.units[unit])
+    }
+}
+
+/// Splits `1.5GiB` into `1.5` and `GiB`; the exponent of `5e9` stays with the number.
+fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut end = text.find(|c| !is_number(c)).unwrap_or(text.len());
+    if let Some(exponent) = text[end..].strip_prefix(['e', 'E']) {
+        let digits = exponent
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(exponent.len());
+        if digits > 0 {
+            end += 1 + digits;
+        }
+    }
+    (&text[..end], text[end..].trim_start())
+}
+
+fn unit_factor(unit: &str) -> Option<u64> {
+    let upper = unit.to_ascii_uppercase();
+    let (letter, base) = match upper.as_str() {
+        "" | "B" => return Some(1),
+        u if u.len() == 1 => (u, 1024u64),
+        u if u.ends_with("IB") && u.len() == 3 => (&u[..1], 1024),
+        u if u.ends_with('B') && u.len() == 2 => (&u[..1], 1000),
+        _ => return None,
+    };
+    let power = 1 + ["K", "M", "G", "T", "P"]
+        .iter()
+        .position(|l| *l == letter)?;
+    base.checked_pow(power as u32)
+}
+
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let value = positive(number)? * factor as f64;
+    (value < u64::MAX as f64).then_some(value.round() as u64)
+}
+
+fn positive(text: &str) -> Option<f64> {
+    text.trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite() && *v >= 0.0)
+}
+
+fn error(text: &str, expected: &'static str) -> ParseSizeError {
+    ParseSizeError {
+        text: text.to_owned(),
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_every_unit() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("17", 17),
+            ("64K", 64 << 10),
+            ("64k", 64 << 10),
+            ("4G", 4 << 30),
+            ("4GiB", 4 << 30),
+            ("1.5GB", 1_500_000_000),
+            ("2 MB", 2_000_000),
+            ("1T", 1 << 40),
+            ("1e3", 1000),
+        ] {
+            assert_eq!(parse_bytes(text).as_ref(), Ok(&bytes), "{text}");
+        }
+        for text in ["", "x", "12Q", "-1", "1..2", "99999999999T", "nan", "1KiBB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+        assert_eq!("50%".parse::<Size>().map(|s| s.of(10)), Ok(5));
+    }
+
+    #[test]
+    fn counts_and_rates() {
+        assert_eq!(parse_count("5e9"), Ok(5_000_000_000));
+        assert_eq!(parse_count("20M"), Ok(20_000_000));
+        assert!(parse_count("20MiB").is_err());
+        assert_eq!(parse_rate("1%"), Ok(0.01));
+        assert_eq!(parse_rate("0.05"), Ok(0.05));
+        assert!(parse_rate("5").is_err());
+        assert!(parse_rate("-0.1").is_err());
+    }
+
+    #[test]
+    fn sizes_print_short() {
+        assert_eq!(display_bytes(64 << 20).to_string(), "64 MiB");
+        assert_eq!(display_bytes((3 << 30) / 2).to_string(), "1.5 GiB");
+        assert_eq!(display_count(20_000_000).to_string(), "20 M");
+    }
+}

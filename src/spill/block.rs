@@ -1,0 +1,258 @@
+//! The block: what is written to a bucket file at once, and how it proves that it is the one.
+//!
+//! *Owns:* the layout of a block and of a record in it.
+//!
+//! A block is a 64-byte header and a payload, zero-padded to whole pages. All integers are
+//! little-endian:
+//!
+//! | at | bytes | what |
+//! |---|---|---|
+//! | 0 | 8 | magic `OUTSETB1` |
+//! | 8 | 8 | run: random per run |
+//! | 16 | 4 | store: which filling of buckets within the run |
+//! | 20 | 4 | bucket |
+//! | 24 | 4 | split level |
+//! | 28 | 4 | kind: 0 whole records, 1 first piece of a long record, 2 further piece |
+//! | 32 | 8 | sequence within the bucket |
+//! | 40 | 8 | payload length in bytes |
+//! | 48 | 8 | records that begin in the block |
+//! | 56 | 8 | XXH3-64 of header (this field zero) and payload |
+//!
+//! A record is its length (LEB128) and the bytes of the line. A record that fits an empty block is never cut; a
+//! longer one fills blocks of its own, the length in front of the first piece.
+//!
+//! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
+//! XXH3-64 collides. *Cost:* the checksum runs at memory speed.
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// The bytes of a header.
+pub(crate) const HEADER: usize = 64;
+const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
+
+/// Where a block belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) run: u64,
+    pub(crate) store: u32,
+    pub(crate) bucket: u32,
+    pub(crate) level: u32,
+    pub(crate) sequence: u64,
+}
+
+/// What is in the payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum BlockKind {
+    Records = 0,
+    FirstPiece = 1,
+    FurtherPiece = 2,
+}
+
+impl BlockKind {
+    fn from_u32(kind: u32) -> Option<Self> {
+        [Self::Records, Self::FirstPiece, Self::FurtherPiece]
+            .into_iter()
+            .find(|k| *k as u32 == kind)
+    }
+}
+
+/// The content of a checked block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockInfo {
+    pub(crate) kind: BlockKind,
+    pub(crate) payload_bytes: usize,
+    pub(crate) records: u64,
+}
+
+/// Writes the header of a finished block. `block` is header room, payload and nothing else.
+pub(crate) fn seal(block: &mut [u8], address: &Address, kind: BlockKind, records: u64) {
+    let payload_bytes = (block.len() - HEADER) as u64;
+    let header = header(address, kind, payload_bytes, records);
+    block[..HEADER].copy_from_slice(&header);
+    let sum = checksum(&header, &block[HEADER..]);
+    block[56..HEADER].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Checks that `block` (as read, padding included) is what was sealed for `address`.
+///
+/// # Errors
+/// What does not agree, in words.
+pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String> {
+    let word = |at: usize| -> u64 {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&block[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    if block.len() < HEADER || word(0) != MAGIC {
+        return Err("it is not a spill block".into());
+    }
+    let payload_bytes = usize::try_from(word(40)).unwrap_or(usize::MAX);
+    let kind = BlockKind::from_u32((word(24) >> 32) as u32);
+    let (Some(kind), Some(payload)) = (kind, block[HEADER..].get(..payload_bytes)) else {
+        return Err("its header makes no sense".into());
+    };
+    let header = header(address, kind, payload_bytes as u64, word(48));
+    if block[..56] != header[..56] {
+        return Err("it belongs to another place or another run".into());
+    }
+    if checksum(&header, payload) != word(56) {
+        return Err("its checksum does not match its content".into());
+    }
+    Ok(BlockInfo {
+        kind,
+        payload_bytes,
+        records: word(48),
+    })
+}
+
+fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &MAGIC.to_le_bytes());
+    put(8, &address.run.to_le_bytes());
+    put(16, &address.store.to_le_bytes());
+    put(20, &address.bucket.to_le_bytes());
+    put(24, &address.level.to_le_bytes());
+    put(28, &(kind as u32).to_le_bytes());
+    put(32, &address.sequence.to_le_bytes());
+    put(40, &payload_bytes.to_le_bytes());
+    put(48, &records.to_le_bytes());
+    header
+}
+
+fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u64 {
+    let mut state = Xxh3::new();
+    state.update(header);
+    state.update(payload);
+    state.digest()
+}
+
+/// The longest a length can be when written.
+pub(crate) const MAX_LENGTH_BYTES: usize = 10;
+
+/// How many bytes the record of a line takes.
+#[inline]
+pub(crate) fn record_bytes(line_bytes: usize) -> usize {
+    let bits = usize::BITS - (line_bytes | 1).leading_zeros();
+    line_bytes + bits.div_ceil(7) as usize
+}
+
+/// Writes a length at the front of `out`; returns how many bytes it took.
+#[inline]
+pub(crate) fn put_length(out: &mut [u8], length: usize) -> usize {
+    let (mut rest, mut at) = (length, 0);
+    while rest >= 0x80 {
+        out[at] = (rest as u8) | 0x80;
+        rest >>= 7;
+        at += 1;
+    }
+    out[at] = rest as u8;
+    at + 1
+}
+
+/// Reads a length: the length and how many bytes it took. `None` where there is none.
+#[inline]
+pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut length = 0usize;
+    for (at, &byte) in bytes.iter().take(MAX_LENGTH_BYTES).enumerate() {
+        length |= usize::from(byte & 0x7f) << (7 * at as u32);
+        if byte < 0x80 {
+            return Some((length, at + 1));
+        }
+    }
+    None
+}
+
+/// Iterates over the lines of a payload of whole records. Ends early where the payload is malformed; the
+/// number of records in the header tells.
+#[derive(Debug)]
+pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Iterator for Records<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, taken) = take_length(self.0)?;
+        let line = self.0.get(taken..taken.checked_add(length)?)?;
+        self.0 = &self.0[taken + length..];
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    const ADDRESS: Address = Address {
+        run: 9,
+        store: 1,
+        bucket: 7,
+        level: 2,
+        sequence: 3,
+    };
+
+    fn sealed(lines: &[&[u8]]) -> Vec<u8> {
+        let mut block = vec![0; HEADER];
+        for line in lines {
+            let mut length = [0; MAX_LENGTH_BYTES];
+            let taken = put_length(&mut length, line.len());
+            block.extend_from_slice(&length[..taken]);
+            block.extend_from_slice(line);
+            assert_eq!(record_bytes(line.len()), taken + line.len());
+        }
+        seal(&mut block, &ADDRESS, BlockKind::Records, lines.len() as u64);
+        block
+    }
+
+    #[test]
+    fn a_block_gives_its_lines_back() {
+        let long = vec![b'x'; 20_000];
+        let lines: [&[u8]; 4] = [b"", b"a", &long, &[b'y'; 128]];
+        let mut block = sealed(&lines);
+        block.resize(block.len() + 500, 0);
+        let info = check(&block, &ADDRESS).unwrap();
+        assert_eq!((info.kind, info.records), (BlockKind::Records, 4));
+        let back: Vec<&[u8]> = Records(&block[HEADER..HEADER + info.payload_bytes]).collect();
+        assert_eq!(back, lines);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let block = sealed(&[b"first line", b"second line"]);
+        for bit in 0..block.len() * 8 {
+            let mut damaged = block.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(check(&damaged, &ADDRESS).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_block_in_another_place_is_noticed() {
+        let block = sealed(&[b"line"]);
+        for other in [
+            Address { run: 8, ..ADDRESS },
+            Address {
+                store: 2,
+                ..ADDRESS
+            },
+            Address {
+                bucket: 6,
+                ..ADDRESS
+            },
+            Address {
+                level: 1,
+                ..ADDRESS
+            },
+            Address {
+                sequence: 4,
+                ..ADDRESS
+            },
+        ] {
+            assert!(check(&block, &other).is_err(), "{other:?}");
+        }
+        assert!(check(&vec![0; 4096], &ADDRESS).is_err());
+    }
+}

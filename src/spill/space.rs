@@ -1,0 +1,379 @@
+//! Temporary space: private directories, what is written to them, and how much.
+//!
+//! *Owns:* one private directory in each place the user named, every temporary file in it, and the count of
+//! bytes on disk against the cap.
+//!
+//! *Invariants.*
+//! - Directories are 0700 and files 0600 from the moment they exist, with names nobody can predict; only what was
+//!   made here is ever removed.
+//! - Bytes are charged before they are written and given back when the write fails or the file goes:
+//!   the cap is never exceeded, and an error does not shrink it.
+//! - Nothing remains: the directories go when this value is dropped, and are known to the
+//!   [`Interrupt`](crate::interrupt::Interrupt) for signals.
+//!
+//! *Cost:* no open descriptor between two operations. Blocks are written around the page cache
+//! (`O_DIRECT`) where the file system allows it: on common disks several times as fast, and a container's
+//! memory limit stays free of page cache.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use crate::budget::PAGE;
+use crate::error::{Error, Result};
+use crate::interrupt::{Interrupt, PathGuard};
+
+const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
+
+/// The temporary directories of one run.
+#[derive(Debug)]
+pub(crate) struct TempSpace {
+    places: Vec<Place>,
+    interrupt: Interrupt,
+    cap_bytes: u64,
+    used: AtomicU64,
+    peak: AtomicU64,
+    written: AtomicU64,
+    read: AtomicU64,
+    files: AtomicU64,
+    next_file: AtomicU64,
+}
+
+/// One of the places that the user named.
+#[derive(Debug)]
+struct Place {
+    parent: PathBuf,
+    is_direct: AtomicBool,
+    /// Made when the first file is. Declared in this order: the path stays on the interrupt's list until the directory
+    /// is gone.
+    directory: Mutex<Option<(TempDir, PathGuard)>>,
+}
+
+/// What was done in temporary space so far, in bytes and files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SpaceUse {
+    pub(crate) written_bytes: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) files: u64,
+}
+
+impl TempSpace {
+    /// Temporary space in each of `parents` (at least one), up to `cap_bytes` in all.
+    pub(crate) fn new(parents: &[PathBuf], cap_bytes: u64, interrupt: &Interrupt) -> Self {
+        Self {
+            places: parents.iter().map(|parent| Place::new(parent)).collect(),
+            interrupt: interrupt.clone(),
+            cap_bytes,
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            files: AtomicU64::new(0),
+            next_file: AtomicU64::new(0),
+        }
+    }
+
+    /// A path for a new file, in the places by turns. The file is made by its first write.
+    ///
+    /// # Errors
+    /// [`Error::Temp`] when its directory cannot be made.
+    pub(crate) fn new_path(&self, label: &str) -> Result<SpillPath> {
+        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
+        let place = (number % self.places.len() as u64) as usize;
+        let directory = self.places[place].directory(&self.interrupt)?;
+        Ok(SpillPath {
+            place,
+            path: directory.join(format!("{number:06}-{label}")),
+        })
+    }
+
+    /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size).
+    pub(crate) fn write(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.interrupt.check()?;
+        self.charge(file, bytes.len() as u64)?;
+        self.write_pages(file, offset, bytes).map_err(|source| {
+            self.release(bytes.len() as u64);
+            let advice = match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
+                io::ErrorKind::NotFound => "the temporary directory is gone; run again",
+                _ => "name another place with --temp-dir",
+            };
+            Error::Temp {
+                path: file.path.clone(),
+                what: "cannot write a spill file",
+                source,
+                advice,
+            }
+        })?;
+        self.written
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_pages(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let is_new = offset == 0;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(is_new).mode(0o600);
+        let handle = self.open(file, &options)?;
+        if is_new {
+            self.files.fetch_add(1, Ordering::Relaxed);
+        }
+        let result = handle.write_all_at(bytes, offset);
+        match result {
+            Err(error) if is_invalid(&error) && self.stop_direct(file) => {
+                let mut options = OpenOptions::new();
+                options.write(true);
+                self.open(file, &options)?.write_all_at(bytes, offset)
+            }
+            other => other,
+        }
+    }
+
+    /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size).
+    pub(crate) fn read(&self, file: &SpillPath, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.interrupt.check()?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let result = self
+            .open(file, &options)
+            .and_then(|handle| handle.read_exact_at(buffer, offset));
+        match result {
+            Ok(()) => {}
+            Err(error) if is_invalid(&error) && self.stop_direct(file) => {
+                return self.read(file, offset, buffer);
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(Error::Damaged {
+                    path: file.path.clone(),
+                    block: offset,
+                    what: "the file is shorter than what was written to it".into(),
+                });
+            }
+            Err(source) => {
+                let advice = "the temporary disk is faulty, or its files were removed; run again";
+                return Err(Error::Temp {
+                    path: file.path.clone(),
+                    what: "cannot read a spill file",
+                    source,
+                    advice,
+                });
+            }
+        }
+        self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Cuts the padding off a file whose content is to be read as it is.
+    pub(crate) fn set_len(&self, file: &SpillPath, bytes: u64) -> Result<()> {
+        let opened = OpenOptions::new().write(true).open(&file.path);
+        opened
+            .and_then(|handle| handle.set_len(bytes))
+            .map_err(|source| Error::Temp {
+                path: file.path.clone(),
+                what: "cannot set the length of a temporary file",
+                source,
+                advice: "name another place with --temp-dir",
+            })
+    }
+
+    /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no error here:
+    /// whoever needed its content has noticed.
+    pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
+        let _gone_already = std::fs::remove_file(&file.path);
+        self.release(bytes);
+    }
+
+    /// What was done so far.
+    pub(crate) fn space_use(&self) -> SpaceUse {
+        SpaceUse {
+            written_bytes: self.written.load(Ordering::Relaxed),
+            read_bytes: self.read.load(Ordering::Relaxed),
+            peak_bytes: self.peak.load(Ordering::Relaxed),
+            files: self.files.load(Ordering::Relaxed),
+        }
+    }
+
+    fn open(&self, file: &SpillPath, options: &OpenOptions) -> io::Result<File> {
+        let place = &self.places[file.place];
+        let plain = OFlags::NOFOLLOW.bits() as i32;
+        if place.is_direct.load(Ordering::Relaxed) {
+            let direct = plain | OFlags::DIRECT.bits() as i32;
+            match options.clone().custom_flags(direct).open(&file.path) {
+                Err(error) if is_invalid(&error) => {
+                    place.is_direct.store(false, Ordering::Relaxed);
+                    // The refused open may have made the file already.
+                    let mut again = options.clone();
+                    if file.path.exists() {
+                        again.create_new(false);
+                    }
+                    return again.custom_flags(plain).open(&file.path);
+                }
+                other => return other,
+            }
+        }
+        options.clone().custom_flags(plain).open(&file.path)
+    }
+
+    /// Turns direct I/O off for the place of `file`; false where it was off already.
+    fn stop_direct(&self, file: &SpillPath) -> bool {
+        self.places[file.place]
+            .is_direct
+            .swap(false, Ordering::Relaxed)
+    }
+
+    fn charge(&self, file: &SpillPath, bytes: u64) -> Result<()> {
+        let charged = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                used.checked_add(bytes)
+                    .filter(|&total| total <= self.cap_bytes)
+            });
+        match charged {
+            Ok(before) => {
+                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(used) => Err(Error::TempLimit {
+                path: self.places[file.place].parent.clone(),
+                needed_bytes: used.saturating_add(bytes),
+                limit_bytes: self.cap_bytes,
+                reason: "allowed by --max-temp",
+                advice: "raise --max-temp, or give more memory so that less is spilled",
+            }),
+        }
+    }
+
+    fn release(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Place {
+    fn new(parent: &Path) -> Self {
+        Self {
+            parent: parent.to_owned(),
+            is_direct: AtomicBool::new(true),
+            directory: Mutex::default(),
+        }
+    }
+
+    /// The private directory, made if it is not there yet.
+    fn directory(&self, interrupt: &Interrupt) -> Result<PathBuf> {
+        let mut made = self
+            .directory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((directory, _)) = &*made {
+            return Ok(directory.path().to_owned());
+        }
+        interrupt.check()?;
+        let directory = tempfile::Builder::new()
+            .prefix("outset-")
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .tempdir_in(&self.parent)
+            .map_err(|source| Error::Temp {
+                path: self.parent.clone(),
+                what: "cannot make a temporary directory",
+                source,
+                advice: "name another place with --temp-dir",
+            })?;
+        let guard = interrupt.guard(directory.path());
+        let path = directory.path().to_owned();
+        *made = Some((directory, guard));
+        Ok(path)
+    }
+}
+
+/// A file in temporary space.
+#[derive(Debug, Clone)]
+pub(crate) struct SpillPath {
+    place: usize,
+    pub(crate) path: PathBuf,
+}
+
+/// Whether a file system refused direct I/O (or its alignment).
+fn is_invalid(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
+}
+
+/// Bytes of `directory`'s file system that this process may still use; `None` where nobody knows.
+pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(directory).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+/// Rounds a block's length to what direct I/O writes.
+pub(crate) fn padded(bytes: u64) -> u64 {
+    crate::budget::round_up(bytes, PAGE)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn space(cap: u64) -> (TempDir, TempSpace) {
+        let parent = tempfile::tempdir().unwrap();
+        let space = TempSpace::new(&[parent.path().to_owned()], cap, &Interrupt::new());
+        (parent, space)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_and_nothing_remains() {
+        let (parent, space) = space(u64::MAX);
+        let file = space.new_path("test").unwrap();
+        let block = vec![7u8; 2 * PAGE as usize];
+        space.write(&file, 0, &block).unwrap();
+        space.write(&file, block.len() as u64, &block).unwrap();
+        let mut back = vec![0u8; PAGE as usize];
+        space.read(&file, 3 * PAGE, &mut back).unwrap();
+        assert_eq!(back, &block[..PAGE as usize]);
+        let mode = std::fs::metadata(&file.path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        drop(space);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_cap_holds_and_an_error_does_not_shrink_it() {
+        let (_parent, space) = space(3 * PAGE);
+        let file = space.new_path("test").unwrap();
+        let page = vec![1u8; PAGE as usize];
+        for number in 0..3 {
+            space.write(&file, number * PAGE, &page).unwrap();
+        }
+        let refused = space.write(&file, 3 * PAGE, &page).unwrap_err();
+        assert!(matches!(refused, Error::TempLimit { .. }), "{refused}");
+        space.remove(&file, 3 * PAGE);
+        let other = space.new_path("other").unwrap();
+        for number in 0..3 {
+            space.write(&other, number * PAGE, &page).unwrap();
+        }
+        assert_eq!(space.space_use().peak_bytes, 3 * PAGE);
+    }
+
+    #[test]
+    fn a_file_that_lost_its_end_is_damaged() {
+        let (_parent, space) = space(u64::MAX);
+        let file = space.new_path("test").unwrap();
+        space.write(&file, 0, &vec![1u8; PAGE as usize]).unwrap();
+        File::options()
+            .write(true)
+            .open(&file.path)
+            .unwrap()
+            .set_len(100)
+            .unwrap();
+        let error = space
+            .read(&file, 0, &mut vec![0u8; PAGE as usize])
+            .unwrap_err();
+        assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    }
+}

@@ -1,0 +1,132 @@
+//! What a run did, in numbers. The field names are stable: scripts read them.
+//!
+//! *Owns:* [`Stats`] and its parts. *Invariants:* everything here was counted or measured in this run, except what is
+//! called predicted or expected. Sizes are bytes, rates are in 0..1. *Cost:* none.
+
+use serde::Serialize;
+
+/// The report of a run (`--stats`).
+#[derive(Debug, Clone, Serialize)]
+pub struct Stats {
+    /// The crate's version.
+    pub version: &'static str,
+    /// The command that ran.
+    pub command: &'static str,
+    /// The strategy that ran.
+    pub strategy: String,
+    /// Whether every line of the result was compared byte by byte.
+    pub exact: bool,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Threads that worked on lines.
+    pub threads: usize,
+    /// The inputs, in the order given, each file once.
+    pub inputs: Vec<InputStats>,
+    /// The result.
+    pub output: OutputStats,
+    /// Memory of the process.
+    pub memory: MemoryStats,
+    /// Temporary disk.
+    pub temp: TempStats,
+    /// Buckets.
+    pub buckets: BucketStats,
+    /// The filter that was asked first, when one was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterStats>,
+    /// The phases, in the order they began.
+    pub phases: Vec<PhaseStats>,
+}
+
+/// An input.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputStats {
+    /// Its path, `-` for standard input.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its lines, repeats included.
+    pub lines: u64,
+}
+
+/// The result.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct OutputStats {
+    /// Lines written, each once.
+    pub lines: u64,
+    /// Their bytes, terminators included.
+    pub bytes: u64,
+}
+
+/// Memory of the process.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct MemoryStats {
+    /// The limit.
+    pub limit_bytes: u64,
+    /// The peak resident size, as the system counts it.
+    pub peak_rss_bytes: u64,
+}
+
+/// Temporary disk.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct TempStats {
+    /// Bytes written to it.
+    pub written_bytes: u64,
+    /// Bytes read from it.
+    pub read_bytes: u64,
+    /// The most it held at one time.
+    pub peak_bytes: u64,
+    /// Files made.
+    pub files: u64,
+}
+
+/// Buckets.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct BucketStats {
+    /// Buckets on the first level.
+    pub count: u32,
+    /// Buckets that did not fit memory and were split.
+    pub split: u64,
+    /// Lines of the largest bucket of one input.
+    pub largest_lines: u64,
+    /// Split levels in use; 1 if nothing was split, 0 without buckets.
+    pub levels: u32,
+}
+
+/// A filter.
+#[derive(Debug, Clone, Serialize)]
+pub struct FilterStats {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its size in bits.
+    pub bits: u64,
+    /// Bits set per key.
+    pub hashes: u32,
+    /// Keys inserted, repeats included.
+    pub keys: u64,
+    /// Bits over keys.
+    pub bits_per_key: f64,
+    /// The rate predicted from size and keys.
+    pub predicted_fpr: f64,
+    /// The share of bits set.
+    pub fill: f64,
+    /// The rate that follows from the fill.
+    pub fill_fpr: f64,
+    /// Lines of the last input that pass by mistake, as expected from the fill, if none of them repeats. Exact
+    /// strategies remove them.
+    pub expected_false_lines: f64,
+}
+
+/// A phase of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct PhaseStats {
+    /// Its name.
+    pub name: String,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Bytes read, from inputs and temporary files.
+    pub bytes_read: u64,
+    /// Bytes written to temporary files.
+    pub bytes_written: u64,
+    /// Lines seen.
+    pub lines: u64,
+}

@@ -1,0 +1,47 @@
+//! `bloom`: what passes the filter is the result, with no second look.
+//!
+//! Approximate: every common line is in the result, and of the lines of the last input that are not common the
+//! filter lets the predicted share pass. Reads each input once; writes what passes, for the result has each line
+//! once. With more than two inputs the filters form a chain, and the rates add up.
+
+use crate::error::Result;
+use crate::filter::BlockedFilter;
+use crate::input::Input;
+use crate::output::Collector;
+use crate::pass::filter::filter;
+use crate::pass::join::join;
+use crate::pass::spill::spill;
+use crate::run::Run;
+use crate::stats::FilterStats;
+use crate::strategy::{describe, partition::partition};
+
+pub(crate) fn bloom(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+    let [first, middle @ .., last] = inputs else {
+        return partition(run, inputs, out);
+    };
+    let Some(shape) = run.plan.costs.filter else {
+        return partition(run, inputs, out);
+    };
+    let pool = run.block_pool();
+    let mut keep = filter(run, first, None, &shape)?;
+    let mut stats = describe(&keep);
+    for input in middle {
+        let next_shape = run.plan.second_filter.unwrap_or(shape);
+        keep = filter(run, input, Some(&keep), &next_shape)?;
+        add_link(&mut stats, &keep);
+    }
+    let survivors = spill(run, &pool, last, Some(&keep), None)?;
+    // The memory of filter and free blocks is the join's.
+    drop((keep, pool));
+    stats.expected_false_lines = last.lines() as f64 * stats.fill_fpr;
+    run.record().filter = Some(stats);
+    join(run, vec![survivors], out)
+}
+
+/// A further filter of the chain: a line that is not common may pass by mistake at any of them.
+fn add_link(stats: &mut FilterStats, filter: &BlockedFilter) {
+    let link = describe(filter);
+    let either = |a: f64, b: f64| 1.0 - (1.0 - a) * (1.0 - b);
+    stats.predicted_fpr = either(stats.predicted_fpr, link.predicted_fpr);
+    stats.fill_fpr = either(stats.fill_fpr, link.fill_fpr);
+}

@@ -1,0 +1,51 @@
+//! The four strategies, each a short sequence of the three passes.
+//!
+//! | strategy | passes |
+//! |---|---|
+//! | [`memory`] | join of inputs that never leave memory |
+//! | [`partition`] | spill each input, join |
+//! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
+//! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
+//!
+//! *Invariants:* `inputs` are in the plan's order, the build side first, none of them twice; with a single input the result is
+//! its distinct lines. *Cost:* the table in the crate page.
+
+mod bloom;
+mod memory;
+mod partition;
+mod sieve;
+
+use crate::error::Result;
+use crate::filter::BlockedFilter;
+use crate::input::Input;
+use crate::options::Strategy;
+use crate::output::Collector;
+use crate::run::Run;
+use crate::stats::FilterStats;
+
+/// Runs the plan's strategy over `inputs`.
+pub(crate) fn execute(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+    match run.plan.strategy() {
+        Strategy::Memory => memory::memory(run, inputs, out),
+        Strategy::Partition => partition::partition(run, inputs, out),
+        Strategy::Sieve => sieve::sieve(run, inputs, out),
+        Strategy::Bloom => bloom::bloom(run, inputs, out),
+    }
+}
+
+/// What a complete filter is, for the statistics.
+fn describe(filter: &BlockedFilter) -> FilterStats {
+    let fill = filter.fill();
+    let keys = filter.keys();
+    FilterStats {
+        kind: "blocked",
+        bits: filter.bits(),
+        hashes: filter.hashes(),
+        keys,
+        bits_per_key: filter.bits() as f64 / keys.max(1) as f64,
+        predicted_fpr: filter.predicted_fpr(keys),
+        fill: fill.fill,
+        fill_fpr: fill.fpr,
+        expected_false_lines: 0.0,
+    }
+}
