@@ -140,6 +140,9 @@ impl Engine<'_> {
         loop {
             let plan = plan::plan(&job)?;
             self.check_space(&plan)?;
+            if let Some(observer) = &self.options.observer {
+                observer.planned(&plan);
+            }
             let run = Run::new(self.options, plan, self.hasher, self.space)?;
             run.record().phases.append(&mut spool_phases);
             inputs = in_order(inputs, &run.plan.order);

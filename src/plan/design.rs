@@ -35,6 +35,10 @@ const MOST_BUCKETS: u64 = 65_536;
 /// that does not fit costs another reading and writing.
 const SIEVE_HEADROOM: f64 = 0.3;
 
+/// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it would let everything
+/// through.
+const SURVIVOR_SLACK: f64 = 1.25;
+
 /// A strategy that fits.
 #[derive(Debug)]
 pub(crate) struct Design {
@@ -202,13 +206,13 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     )?;
     let room = layout.rest_bytes();
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-    let first = filter_plan(sizes.build.1, room - room / 8, cap);
+    // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the fewest lines survive both.
+    let first = filter_plan(sizes.build.1, room - room / 6, cap);
     let expected_survivors =
-        (sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr) as u64;
-    // Laid out for twice what is expected: an overfull filter would let everything through.
+        sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
     let second = filter_plan(
-        expected_survivors.saturating_mul(2).max(1024),
-        room / 8,
+        (expected_survivors * SURVIVOR_SLACK) as u64 + 1024,
+        room / 6,
         cap,
     );
     give_rest_to_pool(&mut layout, &first, &second, job);

@@ -158,6 +158,11 @@ impl Plan {
         self.costs.strategy
     }
 
+    /// The memory limit of the process, in bytes.
+    pub fn limit_bytes(&self) -> u64 {
+        self.layout.memory_bytes
+    }
+
     /// What the buffers take that are neither filter nor set, in bytes: what stands between the memory limit and the
     /// filter.
     pub fn buffer_bytes(&self) -> u64 {

@@ -1,0 +1,351 @@
+//! What can be typed, and what it means.
+//!
+//! *Owns:* the commands, their options and help texts, and the one translation from them to [`outset::Options`]. *Invariants:* a
+//! flag exists only if it works; every default is named in the help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use outset::hash::HashKey;
+use outset::size::{ParseSizeError, Size, parse_bytes, parse_count, parse_rate};
+use outset::{Interrupt, LineFormat, LineKey, Options, Source, Strategy, machine};
+
+/// Find the lines that two or more huge files have in common, under a hard memory limit.
+///
+/// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no particular order (pipe
+/// the result into `LC_ALL=C sort` if you need one). How the work is done is chosen by the memory limit; `outset plan`
+/// shows the choice and its cost beforehand.
+#[derive(Debug, Parser)]
+#[command(
+    name = "outset",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 complete result · 2 wrong usage · 3 an input cannot be read or changed during the run
+             4 temporary space · 5 output · 6 memory limit (the message says what would be needed)
+             7 damaged file · 101 a bug
+
+Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write the lines that are in every FILE
+    Intersect(IntersectArguments),
+    /// Show what intersect would do, and what it would cost, without doing it
+    Plan(PlanArguments),
+}
+
+/// Write the lines that are in every FILE, each once, in no particular order.
+///
+/// A line is the bytes before a newline; a last line without one counts, an empty line is a line. The same file given twice
+/// counts as one. `-` is standard input, and a FILE may be a FIFO: what must be read twice is copied to temporary
+/// space first.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct IntersectArguments {
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+
+    /// Two files or more; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Write the result to FILE, complete or not at all
+    ///
+    /// The result is written beside FILE and put in its place at the end; if the run fails, FILE is what it was before.
+    /// A FIFO or a device is written directly. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Print the number of common lines instead of the lines
+    #[arg(long)]
+    pub(crate) count_only: bool,
+
+    /// Write a JSON report of the run to FILE; `-` is standard error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats: Option<PathBuf>,
+
+    /// Show progress with rate and time left on standard error
+    ///
+    /// auto shows it on a terminal; always prints plain lines where there is no terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: When,
+
+    /// Say more on standard error: the limit, the plan, each phase
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+
+    /// Say nothing but errors, and that a result is approximate
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Show which strategy intersect would choose and why, and for each strategy its passes, bytes read and written, temporary
+/// disk, memory, predicted false-positive rate and expected false lines.
+///
+/// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+
+    /// The files that would be intersected
+    #[arg(value_name = "FILE", required_unless_present = "lines")]
+    files: Vec<PathBuf>,
+
+    /// Instead of files: lines of each input, such as 5e9,5e9
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with = "files")]
+    pub(crate) lines: Vec<u64>,
+
+    /// Mean length of a line in bytes, its terminator included (with --lines)
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
+    pub(crate) line_bytes: u64,
+
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a run may use, and what a line is.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Ceiling for the memory of the whole process, such as 64M, 4G or 50%
+    ///
+    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB... too), KB MB GB powers of
+    /// 1000; a percentage is of what the default is half of. Default: half of the smallest of available RAM,
+    /// cgroup limit and address-space limit.
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        visible_short_alias = 'S',
+        visible_aliases = ["memory-limit", "buffer-size"],
+    )]
+    memory: Option<Size>,
+
+    /// How to do it: auto chooses by the memory limit
+    ///
+    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then bucket by bucket. sieve:
+    /// each input through a filter of the one before, survivors into buckets. bloom: one filter, no second look
+    /// (approximate: may add lines, never misses one).
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    strategy: StrategyName,
+
+    /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
+    ///
+    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a higher prediction is
+    /// refused. Default: 0, exact only.
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    max_fpr: Option<f64>,
+
+    /// Number of buckets [default: planned]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    buckets: Option<u32>,
+
+    /// Give filters at most so many bits per key [default: what memory leaves, up to where more is of no use]
+    #[arg(long, value_name = "B", value_parser = parse_bits)]
+    bits_per_key: Option<f64>,
+
+    /// Directory for temporary files; repeat it to spread them over several
+    ///
+    /// Default: $TMPDIR, else the output's directory.
+    #[arg(short = 'T', long, value_name = "DIR")]
+    temp_dir: Vec<PathBuf>,
+
+    /// Use at most so much temporary disk [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_temp: Option<u64>,
+
+    /// Threads for the work on lines [default: the cores available]
+    #[arg(short = 'j', long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<usize>,
+
+    /// Lines end in NUL, not newline
+    #[arg(short, long)]
+    zero_terminated: bool,
+
+    /// A CR before the line end is not part of the line
+    #[arg(long)]
+    strip_cr: bool,
+
+    /// Lines are IPv4 addresses: use an exact bitmap of them where memory has room for it (512M)
+    #[arg(long, value_name = "KIND")]
+    key: Option<KeyName>,
+
+    /// Use this key (64 hexadecimal digits) for the hash instead of a random one
+    ///
+    /// Equal runs then place lines alike, for reproducing one. Unsafe for data that strangers wrote: whoever knows the
+    /// key can prepare lines that slow the run down.
+    #[arg(long, value_name = "HEX", value_parser = parse_hash_key)]
+    hash_key: Option<[u64; 4]>,
+}
+
+impl IntersectArguments {
+    /// The inputs as named.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        self.files.iter().map(Source::from).collect()
+    }
+}
+
+impl PlanArguments {
+    /// The inputs as named.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        self.files.iter().map(Source::from).collect()
+    }
+}
+
+impl RunArguments {
+    /// The options that these arguments ask for; `output` decides where temporary files go by default.
+    pub(crate) fn options(&self, output: Option<&PathBuf>, interrupt: &Interrupt) -> Options {
+        Options {
+            memory_bytes: self
+                .memory
+                .map(|size| size.of(machine::memory_base_bytes())),
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr.unwrap_or(0.0),
+            buckets: self.buckets,
+            bits_per_key: self.bits_per_key,
+            temp_dirs: self.temp_dirs(output),
+            max_temp_bytes: self.max_temp,
+            threads: self.threads,
+            format: LineFormat {
+                terminator: if self.zero_terminated { 0 } else { b'\n' },
+                strip_cr: self.strip_cr,
+            },
+            key: if self.key.is_some() {
+                LineKey::Ipv4
+            } else {
+                LineKey::Bytes
+            },
+            hash_key: self.hash_key.map_or(HashKey::Random, HashKey::Fixed),
+            interrupt: interrupt.clone(),
+            ..Options::default()
+        }
+    }
+
+    fn temp_dirs(&self, output: Option<&PathBuf>) -> Vec<PathBuf> {
+        let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
+        match output.and_then(|output| output.parent()) {
+            Some(parent)
+                if self.temp_dir.is_empty() && !has_tmpdir && !parent.as_os_str().is_empty() =>
+            {
+                vec![parent.to_owned()]
+            }
+            _ => self.temp_dir.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StrategyName {
+    Auto,
+    Memory,
+    Partition,
+    Sieve,
+    Bloom,
+}
+
+impl From<StrategyName> for Option<Strategy> {
+    fn from(name: StrategyName) -> Self {
+        match name {
+            StrategyName::Auto => None,
+            StrategyName::Memory => Some(Strategy::Memory),
+            StrategyName::Partition => Some(Strategy::Partition),
+            StrategyName::Sieve => Some(Strategy::Sieve),
+            StrategyName::Bloom => Some(Strategy::Bloom),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeyName {
+    Ipv4,
+}
+
+/// When progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+fn parse_bits(text: &str) -> Result<f64, String> {
+    let bits: f64 = text
+        .parse()
+        .map_err(|_| "give a number such as 6.87".to_owned())?;
+    if bits > 0.0 && bits.is_finite() {
+        Ok(bits)
+    } else {
+        Err("give a positive number".to_owned())
+    }
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    let threads = parse_count(text).map_err(|error: ParseSizeError| error.to_string())?;
+    if (1..=4096).contains(&threads) {
+        Ok(threads as usize)
+    } else {
+        Err("give a number from 1 to 4096".to_owned())
+    }
+}
+
+fn parse_hash_key(text: &str) -> Result<[u64; 4], String> {
+    let bad = || "give 64 hexadecimal digits".to_owned();
+    if text.len() != 64 || !text.is_ascii() {
+        return Err(bad());
+    }
+    let mut key = [0; 4];
+    for (word, part) in key.iter_mut().zip([0, 16, 32, 48]) {
+        *word = u64::from_str_radix(&text[part..part + 16], 16).map_err(|_| bad())?;
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_consistent_and_every_option_has_a_help_text() {
+        Cli::command().debug_assert();
+        for command in Cli::command().get_subcommands() {
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn aliases_of_memory_are_one_option() {
+        for flag in ["-m", "-S", "--memory", "--memory-limit", "--buffer-size"] {
+            let cli = Cli::try_parse_from(["outset", "intersect", flag, "64M", "a", "b"]);
+            let Ok(Cli {
+                command: Command::Intersect(arguments),
+            }) = cli
+            else {
+                panic!("{flag}: {cli:?}")
+            };
+            assert_eq!(
+                arguments.run.options(None, &Interrupt::new()).memory_bytes,
+                Some(64 << 20),
+                "{flag}"
+            );
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use outset::size::{display_bytes, display_count};
+use outset::{CountSink, Error, Interrupt, OutputFile, Result, Sink, Stats, WriteSink, intersect};
+
+use super::arguments::IntersectArguments;
+use super::progress::Reporter;
+use super::say;
+
+/// The buffer of standard output.
+const STDOUT_BUFFER: usize = 128 << 10;
+
+/// Runs the command.
+pub(crate) fn run(arguments: IntersectArguments, interrupt: &Interrupt) -> Result<()> {
+    let mut options = arguments.run.options(arguments.output.as_ref(), interrupt);
+    let reporter = Arc::new(Reporter::new(
+        arguments.progress,
+        arguments.verbose,
+        arguments.quiet,
+    ));
+    options.observer = Some(reporter.clone());
+    let stats_file = match &arguments.stats {
+        Some(path) if path.as_path() != Path::new("-") => {
+            Some(OutputFile::create(path, interrupt)?)
+        }
+        _ => None,
+    };
+    let place = ResultPlace::open(&arguments, interrupt)?;
+    let terminator = options.format.terminator;
+    let sources = arguments.sources();
+
+    let (stats, mut writer) = if arguments.count_only {
+        let stats = run_with(&sources, &options, &mut CountSink)?;
+        let mut writer = place.writer()?;
+        writeln!(writer, "{}", stats.output.lines).map_err(|e| place.error("cannot write", e))?;
+        (stats, writer)
+    } else {
+        let mut sink = WriteSink::new(place.writer()?, terminator, place.name.clone());
+        let stats = run_with(&sources, &options, &mut sink)?;
+        (stats, sink.into_inner())
+    };
+    reporter.finish();
+    writer
+        .flush()
+        .map_err(|error| place.error("cannot write", error))?;
+    drop(writer);
+    if let Some(file) = place.file {
+        file.finish()?;
+    }
+    report(&arguments, &stats, stats_file)
+}
+
+fn run_with(
+    sources: &[outset::Source],
+    options: &outset::Options,
+    sink: &mut dyn Sink,
+) -> Result<Stats> {
+    intersect(sources, options, sink)
+}
+
+/// Standard output or a file.
+struct ResultPlace {
+    name: String,
+    file: Option<OutputFile>,
+}
+
+impl ResultPlace {
+    fn open(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<Self> {
+        Ok(match &arguments.output {
+            Some(path) => Self {
+                name: path.display().to_string(),
+                file: Some(OutputFile::create(path, interrupt)?),
+            },
+            None => Self {
+                name: "standard output".to_owned(),
+                file: None,
+            },
+        })
+    }
+
+    fn writer(&self) -> Result<BufWriter<File>> {
+        match &self.file {
+            Some(file) => file.writer(),
+            None => rustix::io::dup(io::stdout())
+                .map(|fd| BufWriter::with_capacity(STDOUT_BUFFER, File::from(fd)))
+                .map_err(|error| self.error("cannot open", error.into())),
+        }
+    }
+
+    fn error(&self, what: &'static str, source: io::Error) -> Error {
+        Error::Output {
+            target: self.name.clone(),
+            what,
+            source,
+            advice: "check where the result goes",
+        }
+    }
+}
+
+/// The report of a run: the label of an approximate result always, the rest as asked for.
+fn report(
+    arguments: &IntersectArguments,
+    stats: &Stats,
+    stats_file: Option<OutputFile>,
+) -> Result<()> {
+    if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
+        say(&format!(
+            "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
+             (false-positive rate predicted {:.3}%, by the filter's fill {:.3}%)",
+            filter.expected_false_lines,
+            stats.output.lines,
+            filter.predicted_fpr * 100.0,
+            filter.fill_fpr * 100.0
+        ));
+    }
+    if arguments.verbose || (!arguments.quiet && io::stderr().is_terminal()) {
+        say(&summary(stats));
+    }
+    let Some(path) = &arguments.stats else {
+        return Ok(());
+    };
+    let target = path.display().to_string();
+    let fail = |source: io::Error| Error::Output {
+        target: target.clone(),
+        what: "cannot write the report",
+        source,
+        advice: "check where --stats points",
+    };
+    let text = serde_json::to_string_pretty(stats).map_err(|error| fail(error.into()))?;
+    match stats_file {
+        None => writeln!(io::stderr(), "{text}").map_err(fail),
+        Some(file) => {
+            let mut writer = file.writer()?;
+            writeln!(writer, "{text}")
+                .and_then(|()| writer.flush())
+                .map_err(fail)?;
+            drop(writer);
+            file.finish()
+        }
+    }
+}
+
+fn summary(stats: &Stats) -> String {
+    format!(
+        "{} common lines, {} ({}) in {:.2} s; peak memory {} of {}; temporary disk {}",
+        display_count(stats.output.lines).to_string().trim(),
+        if stats.exact { "exact" } else { "approximate" },
+        stats.strategy,
+        stats.seconds,
+        display_bytes(stats.memory.peak_rss_bytes),
+        display_bytes(stats.memory.limit_bytes),
+        display_bytes(stats.temp.peak_bytes),
+    )
+}

@@ -1,0 +1,90 @@
+//! The command line: arguments to [`outset::Options`], results and errors to the terminal.
+//!
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`]), exit status ([`exit`]), signals ([`signals`]) and
+//! progress ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to
+//! do about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
+
+mod arguments;
+mod exit;
+mod intersect;
+mod plan;
+mod progress;
+mod signals;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind as ClapErrorKind;
+
+use arguments::{Cli, Command};
+use exit::ExitStatus;
+use outset::{Error, Interrupt};
+
+/// Runs the command that the arguments name.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_a_command(&error).into(),
+    };
+    let interrupt = Interrupt::new();
+    if let Err(error) = signals::install(&interrupt) {
+        say(&format!("signals: cannot be handled: {error}"));
+    }
+    let result = match cli.command {
+        Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
+        Command::Plan(arguments) => plan::run(arguments, &interrupt),
+    };
+    match result {
+        Ok(()) => ExitStatus::Complete.into(),
+        Err(error) if error.is_broken_pipe() => signals::end_as_broken_pipe(),
+        Err(Error::Interrupted) => signals::wait_for_the_end(),
+        Err(error) => {
+            say(&error.to_string());
+            ExitStatus::of(&error).into()
+        }
+    }
+}
+
+/// Help and version go to standard output; wrong usage is one line on standard error.
+fn not_a_command(error: &clap::Error) -> ExitStatus {
+    if matches!(
+        error.kind(),
+        ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
+    ) {
+        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        return match printed {
+            Ok(()) => ExitStatus::Complete,
+            Err(error) => {
+                say(&format!(
+                    "standard output: cannot write: {error}: check where it goes"
+                ));
+                ExitStatus::Output
+            }
+        };
+    }
+    if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _nowhere_to_report = error.print();
+        return ExitStatus::Usage;
+    }
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
+    // Where the first line ends in a colon, what it announces follows.
+    let detail = if first.ends_with(':') {
+        lines.next().unwrap_or_default()
+    } else {
+        ""
+    };
+    let message = format!("{first} {detail}");
+    say(&format!("usage: {}: see 'outset --help'", message.trim()));
+    ExitStatus::Usage
+}
+
+/// One line on standard error. That it may be closed or full is no reason to fail.
+pub(crate) fn say(message: &str) {
+    let _nowhere_to_report = writeln!(std::io::stderr(), "outset: {}", message.replace('\n', " "));
+}

@@ -1,0 +1,113 @@
+//! `outset plan`: the choice, the alternatives, and what each would cost.
+
+use std::io::{self, Write};
+
+use outset::plan::{Costs, InputShape, Plan, plan};
+use outset::size::{display_bytes, display_count};
+use outset::{Error, Interrupt, Options, Result, job_for, plan_for};
+
+use super::arguments::PlanArguments;
+
+/// Runs the command.
+pub(crate) fn run(arguments: PlanArguments, interrupt: &Interrupt) -> Result<()> {
+    let options = arguments.run.options(None, interrupt);
+    let plan = if arguments.lines.is_empty() {
+        plan_for(&arguments.sources(), &options)?
+    } else {
+        plan_for_shapes(&arguments, &options)?
+    };
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&plan).map_err(|error| unwritable(error.into()))?
+    } else {
+        describe(&plan)
+    };
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .map_err(unwritable)
+}
+
+fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
+    if arguments.lines.len() < 2 {
+        return Err(Error::Usage {
+            what: "lines: one input given".to_owned(),
+            advice: "give the lines of each, such as --lines 5e9,5e9".to_owned(),
+        });
+    }
+    let shape = |&lines: &u64| InputShape {
+        bytes: Some(lines.saturating_mul(arguments.line_bytes)),
+        lines: Some(lines),
+    };
+    let shapes = arguments.lines.iter().map(shape).collect();
+    plan(&job_for(shapes, arguments.line_bytes, options))
+}
+
+fn unwritable(source: io::Error) -> Error {
+    Error::Output {
+        target: "standard output".to_owned(),
+        what: "cannot write",
+        source,
+        advice: "check where the plan goes",
+    }
+}
+
+fn describe(plan: &Plan) -> String {
+    let mut lines = vec![
+        format!(
+            "strategy {} ({}), within {} of memory",
+            plan.costs.strategy,
+            if plan.costs.exact {
+                "exact"
+            } else {
+                "approximate: may add lines, never misses one"
+            },
+            display_bytes(plan.limit_bytes())
+        ),
+        format!(
+            "  the process and its buffers take {}; the rest is for filters, sets and blocks that stay in memory",
+            display_bytes(plan.buffer_bytes())
+        ),
+    ];
+    lines.extend(describe_costs(&plan.costs));
+    for rejected in &plan.rejected {
+        lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
+        lines.extend(rejected.costs.iter().flat_map(describe_costs));
+    }
+    lines.join("\n")
+}
+
+fn describe_costs(costs: &Costs) -> Vec<String> {
+    let mut lines = vec![format!(
+        "  {} over the inputs; reads {}, writes {}; temporary disk {}; memory {}",
+        if costs.passes == 1 {
+            "1 pass".to_owned()
+        } else {
+            format!("{} passes", costs.passes)
+        },
+        display_bytes(costs.bytes_read),
+        display_bytes(costs.bytes_written),
+        display_bytes(costs.temp_peak_bytes),
+        display_bytes(costs.memory_bytes),
+    )];
+    if costs.buckets > 0 {
+        lines.push(format!("  {} buckets", costs.buckets));
+    }
+    if let Some(filter) = &costs.filter {
+        lines.push(format!(
+            "  filter of {}: {:.2} bits a key, k = {}, predicted false-positive rate {:.2}%",
+            display_bytes(filter.bits / 8),
+            filter.bits_per_key,
+            filter.hashes,
+            filter.predicted_fpr * 100.0
+        ));
+    }
+    if !costs.exact {
+        lines.push(format!(
+            "  about {} false lines expected in the result",
+            display_count(costs.expected_false_lines as u64)
+                .to_string()
+                .trim()
+        ));
+    }
+    lines
+}

@@ -1,0 +1,72 @@
+//! Signals: clean up, then end the way the signal would have ended the process.
+//!
+//! *Owns:* the thread that waits for signals. *Invariants:* a signal that the parent had ignored (as `nohup` does) stays ignored; the
+//! caller sees the signal as the cause of the end, not a made-up status. *Cost:* one thread.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use outset::Interrupt;
+use signal_hook::consts::{
+    SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::exit::ExitStatus;
+
+/// Signals whose default action ends the process, and that can be survived long enough to clean up.
+const ENDING: [i32; 9] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM,
+];
+/// Much more than the thread needs, and less than a huge page.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Starts to wait for signals; the first one removes what the run has made and ends the process.
+pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
+    let ignored = ignored_signals();
+    let mut signals = Signals::new(
+        ENDING
+            .iter()
+            .filter(|&&signal| ignored & (1 << (signal - 1)) == 0),
+    )?;
+    let interrupt = interrupt.clone();
+    std::thread::Builder::new()
+        .name("signals".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            if let Some(signal) = signals.forever().next() {
+                interrupt.stop_and_clean_up();
+                end_by(signal);
+            }
+        })?;
+    Ok(())
+}
+
+/// Ends the process as a closed standard output does: by SIGPIPE, without a word.
+pub(crate) fn end_as_broken_pipe() -> ExitCode {
+    end_by(SIGPIPE);
+    ExitStatus::Output.into()
+}
+
+/// The run saw that a signal came: the signal's thread ends the process in a moment.
+pub(crate) fn wait_for_the_end() -> ExitCode {
+    std::thread::sleep(Duration::from_secs(5));
+    ExitStatus::Bug.into()
+}
+
+fn end_by(signal: i32) {
+    // Only fails for signals whose default is to be ignored, and none of these is.
+    let _ends_the_process = emulate_default_handler(signal);
+}
+
+/// The signals that this process was started with as ignored, as a bit mask.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or(0)
+}
