@@ -1,10 +1,11 @@
 //! IPv4 addresses as lines: parsing, checking, and a bitmap of all of them.
 //!
-//! *Owns:* what an address is (dotted decimal, no leading zeros: text and number correspond one to one), and [`AddressSet`], 2^32
-//! bits in which membership is exact.
+//! *Owns:* what an address is (dotted decimal, no leading zeros: text and number correspond one to
+//! one), and [`AddressSet`], 2^32 bits in which membership is exact.
 //!
-//! *Invariants:* a line that is no address fails the run, with its place. Regions of the bitmap are changed under a lock, so
-//! no address is lost to a race and each is taken at most once. *Cost:* 512 MiB, touched page by page.
+//! *Invariants:* a line that is no address fails the run, with its place. Regions of the bitmap are
+//! changed under a lock, so no address is lost to a race and each is taken at most once. *Cost:*
+//! 512 MiB, touched page by page.
 
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};

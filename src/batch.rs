@@ -1,13 +1,14 @@
 //! Batches: some lines and their hashes, the unit that the passes work on.
 //!
-//! *Owns:* grouping lines into batches and hashing them. *Invariants:* `hashes[i]` is the hash of `lines[i]`;
-//! a line is hashed here and nowhere else. *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines: it
-//! stays in the second-level cache between hashing, probing and copying.
+//! *Owns:* grouping lines into batches and hashing them. *Invariants:* `hashes[i]` is the hash of
+//! `lines[i]`; a line is hashed here and nowhere else. *Cost:* 48 KiB per thread for a batch of
+//! [`BATCH`] lines: it stays in the second-level cache between hashing, probing and copying.
 
 use crate::error::Result;
 use crate::hash::LineHasher;
 
-/// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a lock.
+/// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
+/// lock.
 pub(crate) const BATCH: usize = 2048;
 
 /// Lines with their hashes.
@@ -17,8 +18,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) hashes: &'a [u64],
 }
 
-/// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or `work` says false.
-/// Returns the number of lines handed over.
+/// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
+/// `work` says false. Returns the number of lines handed over.
 pub(crate) fn for_each_batch<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     hasher: &LineHasher,

@@ -1,8 +1,9 @@
 //! The memory budget: who holds how much, and the buffers it grants.
 //!
-//! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input, and [`Buffer`],
-//! the only way to get such memory. What does not grow with the input (code, stacks, a few kilobytes
-//! per thread) is not asked for here; the planner subtracts it from the process's limit beforehand.
+//! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input, and
+//! [`Buffer`], the only way to get such memory. What does not grow with the input (code, stacks, a
+//! few kilobytes per thread) is not asked for here; the planner subtracts it from the process's
+//! limit beforehand.
 //!
 //! *Invariants.*
 //! - The sum of the live reservations never exceeds the limit, at any moment, from any thread.
@@ -226,7 +227,8 @@ impl Buffer {
         Ok(Self { map, reservation })
     }
 
-    /// As [`Buffer::new`], on huge pages where the system has them: for memory that is accessed at random.
+    /// As [`Buffer::new`], on huge pages where the system has them: for memory that is accessed at
+    /// random.
     ///
     /// # Errors
     /// As [`Buffer::new`].
@@ -258,7 +260,8 @@ impl Buffer {
         self.remap(bytes)
     }
 
-    /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and the budget.
+    /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and
+    /// the budget.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system refuses.

@@ -1,6 +1,8 @@
-//! What is asked of the processor directly: which instructions it has, and a line of cache ahead of its use.
+//! What is asked of the processor directly: which instructions it has, and a line of cache ahead of
+//! its use.
 //!
-//! *Owns:* feature detection and the prefetch instruction. *Cost:* none; detection is a cached load.
+//! *Owns:* feature detection and the prefetch instruction. *Cost:* none; detection is a cached
+//! load.
 
 /// Whether the AVX2 form of the hash can run here.
 pub(crate) fn has_avx2() -> bool {

@@ -1,11 +1,12 @@
 //! From what the caller asks to the finished run: open, look, plan, run, report.
 //!
-//! *Owns:* the order of these steps, and the second plan when the first was built on a wrong estimate.
+//! *Owns:* the order of these steps, and the second plan when the first was built on a wrong
+//! estimate.
 //!
 //! *Invariants.*
 //! - Every input is opened and checked before anything is written anywhere.
-//! - A plan that turns out not to fit is replaced only while nothing of the result was passed on and everything
-//!   that was read can be read again.
+//! - A plan that turns out not to fit is replaced only while nothing of the result was passed on
+//!   and everything that was read can be read again.
 //!
 //! *Cost:* a sample of each input (1 MiB at most).
 
@@ -32,7 +33,8 @@ const PER_THREAD: u64 = 320 << 10;
 
 /// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
 ///
-/// The same file given twice counts as one input. The order of the lines is unspecified. The crate page has an example.
+/// The same file given twice counts as one input. The order of the lines is unspecified. The crate
+/// page has an example.
 ///
 /// # Errors
 /// Any [`Error`]; lines that the sink has received by then are not the whole result.
@@ -126,7 +128,8 @@ impl Engine<'_> {
         let mut job = survey(&inputs, self.options)?;
         let mut spool_phases = Vec::new();
         if inputs.iter().all(|input| !input.is_file()) && wants_sizes(job.strategy) {
-            // Nothing is known of any input: the first is copied, so that the plan has something to go by.
+            // Nothing is known of any input: the first is copied, so that the plan has something to
+            // go by.
             let probe = plan::plan(&Job {
                 strategy: Some(Strategy::Partition),
                 ..job.clone()
@@ -185,7 +188,8 @@ impl Engine<'_> {
                     ..job
                 })
             }
-            // A longer line than any sampled: plan with more room for lines, while that is possible.
+            // A longer line than any sampled: plan with more room for lines, while that is
+            // possible.
             Error::LineTooLong { longest_bytes, .. } if can_start_over => {
                 let longer = Job {
                     longest_line_bytes: longest_bytes.max(job.longest_line_bytes) * 2,

@@ -1,8 +1,9 @@
 //! The first failure of work that several threads share.
 //!
-//! *Owns:* which error is reported when more than one thread fails, and the flag by which the others learn of it.
-//! *Invariants:* the first error given wins; a thread that stops because another failed reports
-//! [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed load to look.
+//! *Owns:* which error is reported when more than one thread fails, and the flag by which the
+//! others learn of it. *Invariants:* the first error given wins; a thread that stops because
+//! another failed reports [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed
+//! load to look.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -57,8 +58,8 @@ impl FirstFailure {
     }
 }
 
-/// Turns a panic of the thread that holds it into a failure that the other threads see, so that none waits for
-/// it for ever. The panic itself goes on to whoever joins the thread.
+/// Turns a panic of the thread that holds it into a failure that the other threads see, so that
+/// none waits for it for ever. The panic itself goes on to whoever joins the thread.
 #[derive(Debug)]
 pub(crate) struct PanicAlarm<'a>(pub(crate) &'a FirstFailure);
 

@@ -13,8 +13,9 @@
 //! - The key is drawn at random for each run, so that nobody can prepare lines that meet in one
 //!   bucket. A fixed key ([`HashKey::Fixed`]) is for reproducing a run, not for untrusted data.
 //!
-//! *Cost:* 13 ns for 64 bytes with AVX2, 23 to 37 ns where the length is no multiple of 32 (the tail
-//! is copied); no memory. The batch form is compiled for AVX2 as a whole so that the hash inlines.
+//! *Cost:* 13 ns for 64 bytes with AVX2, 23 to 37 ns where the length is no multiple of 32 (the
+//! tail is copied); no memory. The batch form is compiled for AVX2 as a whole so that the hash
+//! inlines.
 //!
 //! *Sources:* `HighwayHash`, Alakuijala, Cox, Wassenberg, arXiv:1612.06257; range reduction by
 //! multiply-shift: Lemire, "Fast random integer generation in an interval", arXiv:1805.10941.
@@ -75,8 +76,8 @@ impl Purpose {
     }
 }
 
-/// Odd multipliers of the split levels: level 0 chooses the bucket file, each further level splits a
-/// bucket that did not fit. More levels than this are never taken (see [`MAX_LEVELS`]).
+/// Odd multipliers of the split levels: level 0 chooses the bucket file, each further level splits
+/// a bucket that did not fit. More levels than this are never taken (see [`MAX_LEVELS`]).
 const LEVEL_MULTIPLIERS: [u64; MAX_LEVELS as usize] = [
     0x1f83_d9ab_fb41_bd6b,
     0x5be0_cd19_137e_2179,
@@ -92,7 +93,8 @@ const LEVEL_MULTIPLIERS: [u64; MAX_LEVELS as usize] = [
 /// what is still together then has equal hashes and is worked through in pieces.
 pub const MAX_LEVELS: u32 = 8;
 
-/// Hashes lines under the key of one run. Cheap to copy: the key and a note of what the processor can do.
+/// Hashes lines under the key of one run. Cheap to copy: the key and a note of what the processor
+/// can do.
 #[derive(Debug, Clone, Copy)]
 pub struct LineHasher {
     key: [u64; 4],
@@ -160,7 +162,8 @@ impl LineHasher {
         hashes.extend(lines.iter().map(|line| self.hash(line)));
     }
 
-    /// The bucket of a hash among `buckets` (at least 1) on split level `level` (below [`MAX_LEVELS`]).
+    /// The bucket of a hash among `buckets` (at least 1) on split level `level` (below
+    /// [`MAX_LEVELS`]).
     #[inline]
     pub fn bucket(&self, hash: u64, level: u32, buckets: u32) -> u32 {
         if level < self.weak_levels {

@@ -1,9 +1,10 @@
 //! Stopping a run from outside, with nothing left behind.
 //!
 //! *Owns:* the flag that a run looks at between chunks, and the list of what must be removed if the
-//! process is about to end without unwinding (a signal). *Invariants:* a path is on the list before the file
-//! exists under it, and off the list only after it is gone or in place; only paths that the run itself made are on it.
-//! *Cost:* a relaxed load per chunk, a lock per temporary directory or output file.
+//! process is about to end without unwinding (a signal). *Invariants:* a path is on the list before
+//! the file exists under it, and off the list only after it is gone or in place; only paths that
+//! the run itself made are on it. *Cost:* a relaxed load per chunk, a lock per temporary directory
+//! or output file.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +14,9 @@ use crate::error::{Error, Result};
 
 /// A handle that stops a run; clones are one handle.
 ///
-/// Hand one to [`Options::interrupt`](crate::Options) and call [`Interrupt::stop`] from any thread (or from
-/// a thread that waits for signals): the run ends with [`Error::Interrupted`] after its clean-up.
+/// Hand one to [`Options::interrupt`](crate::Options) and call [`Interrupt::stop`] from any thread
+/// (or from a thread that waits for signals): the run ends with [`Error::Interrupted`] after its
+/// clean-up.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     inner: Arc<Inner>,
@@ -42,13 +44,14 @@ impl Interrupt {
         self.inner.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Stops the run and removes its temporary files at once, for a process that is about to be ended by a
-    /// signal. Threads that still write find their directory gone and fail; they cannot bring it back.
+    /// Stops the run and removes its temporary files at once, for a process that is about to be
+    /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
+    /// bring it back.
     pub fn stop_and_clean_up(&self) {
         self.stop();
         for path in self.paths().drain(..) {
-            // A file may be created while its directory is emptied: a few tries outlast that, because
-            // no new one is made once the flag is set.
+            // A file may be created while its directory is emptied: a few tries outlast that,
+            // because no new one is made once the flag is set.
             for _ in 0..10 {
                 let removed = if path.is_dir() {
                     std::fs::remove_dir_all(&path)

@@ -1,7 +1,7 @@
 //! Finds the lines that two or more huge files have in common, under a hard memory limit.
 //!
-//! The case it is named after (*out-of-core sets*): two files of 5 billion URLs, 320 GB each, on a server that may use
-//! 4 GB.
+//! The case it is named after (*out-of-core sets*): two files of 5 billion URLs, 320 GB each, on a
+//! server that may use 4 GB.
 //!
 //! ```
 //! use outset::{Options, Source, intersect};
@@ -41,9 +41,9 @@
 //! | `sieve` | filter(A) · spill(B, in A's filter) while filtering B' · spill(A, in B's filter) · join | yes | 2A + B + spill | what survives |
 //! | `bloom` | filter(A) · spill(B, in A's filter) · distinct | no: may add lines | A + B + spill | what survives |
 //!
-//! A is the input with the fewest bytes. Further inputs extend the chain: each is sieved by the filter of the survivors before
-//! it, and the join demands a mark from every input. Blocks of buckets stay in memory while there is room: survivors
-//! that fit never touch the disk.
+//! A is the input with the fewest bytes. Further inputs extend the chain: each is sieved by the
+//! filter of the survivors before it, and the join demands a mark from every input. Blocks of
+//! buckets stay in memory while there is room: survivors that fit never touch the disk.
 //!
 //! # Data's way
 //!
@@ -54,30 +54,35 @@
 //!      sample ─▶ plan ─▶ Plan (pure numbers)       MemoryBudget: every large buffer asks it
 //! ```
 //!
-//! `engine` opens and samples the inputs, asks [`plan`](mod@plan) for a decision, and runs a strategy of `strategy`, which is a few
-//! calls of `pass`. `pass` reads through `input`, hashes with [`hash`], asks [`filter`], appends to `spill`, joins with
-//! `set`. [`budget`] grants all memory that grows with the input.
+//! `engine` opens and samples the inputs, asks [`plan`](mod@plan) for a decision, and runs a
+//! strategy of `strategy`, which is a few calls of `pass`. `pass` reads through `input`, hashes
+//! with [`hash`], asks [`filter`], appends to `spill`, joins with `set`. [`budget`] grants all
+//! memory that grows with the input.
 //!
 //! # Decisions, with their price
 //!
-//! - **A hash decides where to look, never what is equal.** Two sides of 5 billion lines would meet 1.4 false matches of
-//!   64-bit hashes; bytes are compared. Price: lines are kept, not fingerprints.
-//! - **One keyed hash per line and pass** (`HighwayHash`, random key per run): nobody can prepare lines that
-//!   meet in one bucket. Price: 13 to 37 ns a line, where an unkeyed hash takes 5.
-//! - **The limit is the process's resident memory.** Large buffers are anonymous mappings of their own, granted by the budget
-//!   and gone when dropped. Price: page faults when a buffer is first touched.
-//! - **Inputs are read, not mapped**: mapped pages would count as resident memory, and a file that is truncated
-//!   meanwhile would be a fatal signal instead of an error. Price: a copy, where the page cache has the file.
-//! - **No file stays open between two operations.** Any number of buckets and inputs runs under any descriptor limit. Price:
-//!   some microseconds per block of up to a mebibyte.
+//! - **A hash decides where to look, never what is equal.** Two sides of 5 billion lines would meet
+//!   1.4 false matches of 64-bit hashes; bytes are compared. Price: lines are kept, not
+//!   fingerprints.
+//! - **One keyed hash per line and pass** (`HighwayHash`, random key per run): nobody can prepare
+//!   lines that meet in one bucket. Price: 13 to 37 ns a line, where an unkeyed hash takes 5.
+//! - **The limit is the process's resident memory.** Large buffers are anonymous mappings of their
+//!   own, granted by the budget and gone when dropped. Price: page faults when a buffer is first
+//!   touched.
+//! - **Inputs are read, not mapped**: mapped pages would count as resident memory, and a file that
+//!   is truncated meanwhile would be a fatal signal instead of an error. Price: a copy, where the
+//!   page cache has the file.
+//! - **No file stays open between two operations.** Any number of buckets and inputs runs under any
+//!   descriptor limit. Price: some microseconds per block of up to a mebibyte.
 //! - **Order is given up.** Lines come out as buckets are finished.
 //!
 //! # What is promised
 //!
-//! Each common line is reported once. Bytes are compared as they are: no locale, no Unicode, no trimming. A last line without
-//! terminator counts, an empty line is a line. The result of an exact strategy is the same for every memory limit, number of
-//! buckets, of threads, and order of inputs. An input that changes during the run, and a spill block that does not come back
-//! as it was written, fail the run. Nothing is left in temporary space.
+//! Each common line is reported once. Bytes are compared as they are: no locale, no Unicode, no
+//! trimming. A last line without terminator counts, an empty line is a line. The result of an exact
+//! strategy is the same for every memory limit, number of buckets, of threads, and order of inputs.
+//! An input that changes during the run, and a spill block that does not come back as it was
+//! written, fail the run. Nothing is left in temporary space.
 
 mod address;
 mod batch;

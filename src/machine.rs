@@ -1,8 +1,8 @@
 //! What the machine and its administrator allow this process.
 //!
-//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the process's resident size,
-//! and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of those that can be read
-//! counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
+//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the process's
+//! resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of
+//! those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
 //!
 //! *Sources:* cgroups(7), proc(5); `DuckDB`'s reader for the fallback to the root group.
 
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Bytes of memory that this process could use: the smallest of available RAM, the limits of its cgroups, and
-/// its address-space limit.
+/// Bytes of memory that this process could use: the smallest of available RAM, the limits of its
+/// cgroups, and its address-space limit.
 pub fn memory_base_bytes() -> u64 {
     let address_space = getrlimit(Resource::As).current;
     [available_ram(), cgroup_limit(Path::new("/")), address_space]
@@ -62,8 +62,8 @@ fn kilobytes(text: &str, field: &str) -> Option<u64> {
         .checked_mul(1024)
 }
 
-/// The smallest memory limit of the cgroups this process is in, version 1 or 2, the groups above it included.
-/// `root` is `/` outside tests.
+/// The smallest memory limit of the cgroups this process is in, version 1 or 2, the groups above it
+/// included. `root` is `/` outside tests.
 fn cgroup_limit(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mut limits = Vec::new();
@@ -92,8 +92,9 @@ fn cgroup_limit(root: &Path) -> Option<u64> {
     limits.into_iter().filter(|&limit| limit < 1 << 60).min()
 }
 
-/// The limits in `file` of the group at `path` and of every group above it. Inside a container the path is often that
-/// of the host and not there: then the mount's root is the container's own group.
+/// The limits in `file` of the group at `path` and of every group above it. Inside a container the
+/// path is often that of the host and not there: then the mount's root is the container's own
+/// group.
 fn limits_up(mount: &Path, path: &str, file: &str) -> Vec<u64> {
     let relative = PathBuf::from(path.trim_start_matches('/'));
     relative

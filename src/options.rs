@@ -1,7 +1,7 @@
 //! What a caller can ask for.
 //!
-//! *Owns:* [`Options`] and the names of the strategies. *Invariants:* every field has a default that suits most
-//! runs; nothing here reads the machine. *Cost:* none.
+//! *Owns:* [`Options`] and the names of the strategies. *Invariants:* every field has a default
+//! that suits most runs; nothing here reads the machine. *Cost:* none.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::stats::PhaseStats;
 
-/// How the common lines are found. The table in the [crate page](crate) says what each reads and writes.
+/// How the common lines are found. The table in the [crate page](crate) says what each reads and
+/// writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
@@ -58,8 +59,8 @@ pub enum LineKey {
     /// Bytes, compared as they are.
     #[default]
     Bytes,
-    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters where the memory
-    /// limit has room for it. A line that is no address fails the run.
+    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters
+    /// where the memory limit has room for it. A line that is no address fails the run.
     Ipv4,
 }
 
@@ -76,18 +77,19 @@ pub enum LineKey {
 /// ```
 #[derive(Clone)]
 pub struct Options {
-    /// Ceiling for the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
-    /// smallest of available RAM, cgroup limit and address-space limit.
+    /// Ceiling for the resident memory of the whole process, in bytes; at least 16 MiB. `None`:
+    /// half of the smallest of available RAM, cgroup limit and address-space limit.
     pub memory_bytes: Option<u64>,
-    /// `None`: chosen by the memory limit (memory, else bloom if `max_fpr` allows it, else sieve or partition).
+    /// `None`: chosen by the memory limit (memory, else bloom if `max_fpr` allows it, else sieve or
+    /// partition).
     pub strategy: Option<Strategy>,
     /// The largest false-positive rate that is accepted, 0..1. 0: exact only, unless `strategy` is
     /// [`Strategy::Bloom`], which is itself a request for an approximate result.
     pub max_fpr: f64,
     /// Number of buckets. `None`: planned (1000 for two inputs of 5 billion lines in 4 GB).
     pub buckets: Option<u32>,
-    /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where more would no longer
-    /// help.
+    /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where
+    /// more would no longer help.
     pub bits_per_key: Option<f64>,
     /// Where spill goes, spread over all of them. Empty: `$TMPDIR`, else the current directory.
     pub temp_dirs: Vec<PathBuf>,

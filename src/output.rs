@@ -1,15 +1,15 @@
 //! Where the result goes.
 //!
-//! *Owns:* the [`Sink`] that a caller gives, the collecting of lines from many threads into one sink, and the file that is
-//! put in place as a whole or not at all.
+//! *Owns:* the [`Sink`] that a caller gives, the collecting of lines from many threads into one
+//! sink, and the file that is put in place as a whole or not at all.
 //!
 //! *Invariants.*
 //! - A sink is called by one thread at a time, once per line of the result.
-//! - An [`OutputFile`] is invisible under its name until [`OutputFile::finish`] has flushed and synced it; dropped
-//!   before that, it leaves what was there before.
+//! - An [`OutputFile`] is invisible under its name until [`OutputFile::finish`] has flushed and
+//!   synced it; dropped before that, it leaves what was there before.
 //!
-//! *Cost:* one lock per 64 KiB of result and thread. The engine pushes (rather than being iterated) because its lines come
-//! from many threads and live in buffers that are reused.
+//! *Cost:* one lock per 64 KiB of result and thread. The engine pushes (rather than being iterated)
+//! because its lines come from many threads and live in buffers that are reused.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -199,8 +199,9 @@ pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) 
 
 /// A file that appears complete or not at all.
 ///
-/// A regular file is written under another name beside its target, synced, and renamed over it, keeping the mode
-/// of a file that it replaces; a symbolic link is followed. A FIFO or a device is written directly.
+/// A regular file is written under another name beside its target, synced, and renamed over it,
+/// keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
+/// written directly.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -210,7 +211,8 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum OutputPlace {
     Direct(File),
-    // The guard is declared behind the file: the path stays on the list until the file is gone or in place.
+    // The guard is declared behind the file: the path stays on the list until the file is gone or
+    // in place.
     Replacing(NamedTempFile, PathGuard),
 }
 

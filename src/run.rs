@@ -1,9 +1,10 @@
 //! One run: what all its passes share.
 //!
-//! *Owns:* the plan in force, the budget, the hash, the worker threads, the temporary space, and the counting of phases and inputs.
+//! *Owns:* the plan in force, the budget, the hash, the worker threads, the temporary space, and
+//! the counting of phases and inputs.
 //!
-//! *Invariants:* everything here is dropped at the end of a run, whatever its end; nothing is global, so several runs can go
-//! on in one process. *Cost:* the worker threads' stacks.
+//! *Invariants:* everything here is dropped at the end of a run, whatever its end; nothing is
+//! global, so several runs can go on in one process. *Cost:* the worker threads' stacks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,8 +24,8 @@ use crate::spill::pool::BlockPool;
 use crate::spill::space::TempSpace;
 use crate::stats::{BucketStats, FilterStats, PhaseStats};
 
-/// The stack of every thread of a run. Far more than they use, and less than a huge page, so that no
-/// stack becomes resident as a whole.
+/// The stack of every thread of a run. Far more than they use, and less than a huge page, so that
+/// no stack becomes resident as a whole.
 pub(crate) const STACK_BYTES: usize = 1 << 20;
 
 /// What the passes of one run share.
@@ -64,7 +65,7 @@ impl<'o> Run<'o> {
             .stack_size(STACK_BYTES)
             .thread_name(|number| format!("work-{number}"))
             .build()
-            .map_err(|error| no_thread(std::io::Error::other(error)))?;
+            .map_err(no_thread)?;
         Ok(Self {
             options,
             budget: MemoryBudget::new(layout.usable_bytes, layout.base_bytes),
@@ -139,8 +140,8 @@ impl<'o> Run<'o> {
     }
 }
 
-/// Where temporary files go: as the options say, else `$TMPDIR`, else the current directory. Never blindly `/tmp`, which is
-/// memory on some systems.
+/// Where temporary files go: as the options say, else `$TMPDIR`, else the current directory. Never
+/// blindly `/tmp`, which is memory on some systems.
 pub(crate) fn temp_parents(options: &Options) -> Vec<std::path::PathBuf> {
     if !options.temp_dirs.is_empty() {
         return options.temp_dirs.clone();
@@ -190,7 +191,7 @@ impl Drop for Phase<'_> {
 }
 
 /// The error of a thread that could not be started.
-pub(crate) fn no_thread(error: std::io::Error) -> Error {
+pub(crate) fn no_thread(error: impl std::fmt::Display) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {error}"),
         advice: "ask for fewer --threads, or raise the limit on processes (ulimit -u)",

@@ -1,8 +1,9 @@
 //! Scattering a batch: which of its lines go to which part.
 //!
-//! *Owns:* the grouping of a batch by part (bucket, filter region, shard of a set), so that a part's lock is taken
-//! once per batch and its lines are worked on together. *Invariants:* each index given comes out once, in
-//! the group of its part. *Cost:* a counting sort: about 3 ns a line; 4 bytes per part and per line of a batch.
+//! *Owns:* the grouping of a batch by part (bucket, filter region, shard of a set), so that a
+//! part's lock is taken once per batch and its lines are worked on together. *Invariants:* each
+//! index given comes out once, in the group of its part. *Cost:* a counting sort: about 3 ns a
+//! line; 4 bytes per part and per line of a batch.
 
 /// Reusable room for grouping.
 #[derive(Debug, Default)]

@@ -1,20 +1,21 @@
 //! The exact set of lines: an arena and a table.
 //!
-//! *Owns:* [`LineSet`], which holds each distinct line once and counts, per line, how many inputs in a row had it.
+//! *Owns:* [`LineSet`], which holds each distinct line once and counts, per line, how many inputs
+//! in a row had it.
 //!
-//! *Layout.* A record in the arena is a header word (length in the low 48 bits, marks in the high 16), the bytes,
-//! and padding to 8 bytes. A slot of the table is one word: a 24-bit tag of the hash, and the record's offset in units
-//! of 8 bytes plus one, so that 0 is an empty slot. Linear probing from a multiply-shift position: the table
-//! has any size.
+//! *Layout.* A record in the arena is a header word (length in the low 48 bits, marks in the high
+//! 16), the bytes, and padding to 8 bytes. A slot of the table is one word: a 24-bit tag of the
+//! hash, and the record's offset in units of 8 bytes plus one, so that 0 is an empty slot. Linear
+//! probing from a multiply-shift position: the table has any size.
 //!
 //! *Invariants.*
-//! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is a matter of
-//!   speed, never of the answer.
+//! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is
+//!   a matter of speed, never of the answer.
 //! - A repeated line costs nothing: it is found, not stored again.
 //! - When the budget refuses more room the set says [`Insert::Full`] and is still intact.
 //!
-//! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most 70 % of the slots in
-//! use. Operations come in groups whose slots and records are prefetched.
+//! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most
+//! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched.
 
 use crate::batch::Batch;
 use crate::budget::{Buffer, MemoryBudget, PAGE};
@@ -82,8 +83,8 @@ impl LineSet {
         })
     }
 
-    /// Empties the set and prepares its table for `lines` lines, or for as many as the budget allows when the lines
-    /// are `line_bytes` long on average.
+    /// Empties the set and prepares its table for `lines` lines, or for as many as the budget
+    /// allows when the lines are `line_bytes` long on average.
     pub(crate) fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
         self.lines = 0;
         self.used_words = 0;
@@ -116,8 +117,8 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts the lines of `batch` at `indexes`, telling of each new one. Stops at the first that finds no room
-    /// and returns how many of the indexes were dealt with.
+    /// Inserts the lines of `batch` at `indexes`, telling of each new one. Stops at the first that
+    /// finds no room and returns how many of the indexes were dealt with.
     pub(crate) fn insert_all(
         &mut self,
         batch: Batch<'_>,
@@ -145,8 +146,8 @@ impl LineSet {
         Ok(total)
     }
 
-    /// Marks the lines of `batch` at `indexes` as seen by input number `mark` (from 2), if all inputs before it had
-    /// them. Tells of each line that gets this mark now.
+    /// Marks the lines of `batch` at `indexes` as seen by input number `mark` (from 2), if all
+    /// inputs before it had them. Tells of each line that gets this mark now.
     pub(crate) fn mark_all(
         &mut self,
         batch: Batch<'_>,
@@ -204,7 +205,8 @@ impl LineSet {
         Ok(Insert::New)
     }
 
-    /// Marks a line as seen by input number `mark`, if it has the mark before it. True if it got the mark now.
+    /// Marks a line as seen by input number `mark`, if it has the mark before it. True if it got
+    /// the mark now.
     pub(crate) fn mark(&mut self, hash: u64, line: &[u8], mark: u16) -> bool {
         let Some(record) = self.find(hash, line) else {
             return false;
@@ -280,7 +282,8 @@ impl LineSet {
         Ok(Some(record))
     }
 
-    /// Lets the arena hold `words`, growing by a quarter or, when that is refused, by what is needed.
+    /// Lets the arena hold `words`, growing by a quarter or, when that is refused, by what is
+    /// needed.
     fn make_room(&mut self, words: usize) -> Result<bool> {
         let (needed, held) = (words as u64 * 8, self.arena.len() as u64);
         if needed <= held {

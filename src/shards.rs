@@ -1,7 +1,8 @@
 //! One exact set that several threads build and ask together.
 //!
-//! *Owns:* the division of a set into shards by hash, each with a lock. *Invariants:* a line is only ever in the shard of its hash, so
-//! it is held once and gets each mark once. *Cost:* as [`LineSet`]; a lock per shard and batch.
+//! *Owns:* the division of a set into shards by hash, each with a lock. *Invariants:* a line is
+//! only ever in the shard of its hash, so it is held once and gets each mark once. *Cost:* as
+//! [`LineSet`]; a lock per shard and batch.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -63,7 +64,8 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Gives mark number `mark` to the lines of a batch that have the mark before it, telling of each.
+    /// Gives mark number `mark` to the lines of a batch that have the mark before it, telling of
+    /// each.
     pub(crate) fn mark(
         &self,
         batch: Batch<'_>,

@@ -1,8 +1,8 @@
 //! Sizes and rates as people write them: `64M`, `4GiB`, `1.5 GB`, `50%`, `5e9`, `0.01`.
 //!
-//! *Owns:* parsing and printing of byte sizes, counts and rates; nothing else parses a number from text.
-//! *Invariants:* `K M G T P` and `KiB…` are powers of 1024 (as in `sort`), `KB MB…` powers of 1000;
-//! nothing overflows: a size past 2^64 is an error. *Cost:* none.
+//! *Owns:* parsing and printing of byte sizes, counts and rates; nothing else parses a number from
+//! text. *Invariants:* `K M G T P` and `KiB…` are powers of 1024 (as in `sort`), `KB MB…` powers of
+//! 1000; nothing overflows: a size past 2^64 is an error. *Cost:* none.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! What a run did, in numbers. The field names are stable: scripts read them.
 //!
-//! *Owns:* [`Stats`] and its parts. *Invariants:* everything here was counted or measured in this run, except what is
-//! called predicted or expected. Sizes are bytes, rates are in 0..1. *Cost:* none.
+//! *Owns:* [`Stats`] and its parts. *Invariants:* everything here was counted or measured in this
+//! run, except what is called predicted or expected. Sizes are bytes, rates are in 0..1. *Cost:*
+//! none.
 
 use serde::Serialize;
 
@@ -111,8 +112,8 @@ pub struct FilterStats {
     pub fill: f64,
     /// The rate that follows from the fill.
     pub fill_fpr: f64,
-    /// Lines of the last input that pass by mistake, as expected from the fill, if none of them repeats. Exact
-    /// strategies remove them.
+    /// Lines of the last input that passed by mistake, as expected from the fill and from how many
+    /// were refused; repeats are counted. 0 for exact strategies: they remove them.
     pub expected_false_lines: f64,
 }
 

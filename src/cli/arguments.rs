@@ -1,7 +1,8 @@
 //! What can be typed, and what it means.
 //!
-//! *Owns:* the commands, their options and help texts, and the one translation from them to [`outset::Options`]. *Invariants:* a
-//! flag exists only if it works; every default is named in the help.
+//! *Owns:* the commands, their options and help texts, and the one translation from them to
+//! [`outset::Options`]. *Invariants:* a flag exists only if it works; every default is named in the
+//! help.
 
 use std::path::PathBuf;
 
@@ -12,9 +13,9 @@ use outset::{Interrupt, LineFormat, LineKey, Options, Source, Strategy, machine}
 
 /// Find the lines that two or more huge files have in common, under a hard memory limit.
 ///
-/// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no particular order (pipe
-/// the result into `LC_ALL=C sort` if you need one). How the work is done is chosen by the memory limit; `outset plan`
-/// shows the choice and its cost beforehand.
+/// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no
+/// particular order (pipe the result into `LC_ALL=C sort` if you need one). How the work is done is
+/// chosen by the memory limit; `outset plan` shows the choice and its cost beforehand.
 #[derive(Debug, Parser)]
 #[command(
     name = "outset",
@@ -46,9 +47,9 @@ pub(crate) enum Command {
 
 /// Write the lines that are in every FILE, each once, in no particular order.
 ///
-/// A line is the bytes before a newline; a last line without one counts, an empty line is a line. The same file given twice
-/// counts as one. `-` is standard input, and a FILE may be a FIFO: what must be read twice is copied to temporary
-/// space first.
+/// A line is the bytes before a newline; a last line without one counts, an empty line is a line.
+/// The same file given twice counts as one. `-` is standard input, and a FILE may be a FIFO: what
+/// must be read twice is copied to temporary space first.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct IntersectArguments {
@@ -61,8 +62,8 @@ pub(crate) struct IntersectArguments {
 
     /// Write the result to FILE, complete or not at all
     ///
-    /// The result is written beside FILE and put in its place at the end; if the run fails, FILE is what it was before.
-    /// A FIFO or a device is written directly. Default: standard output.
+    /// The result is written beside FILE and put in its place at the end; if the run fails, FILE is
+    /// what it was before. A FIFO or a device is written directly. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -89,8 +90,8 @@ pub(crate) struct IntersectArguments {
     pub(crate) quiet: bool,
 }
 
-/// Show which strategy intersect would choose and why, and for each strategy its passes, bytes read and written, temporary
-/// disk, memory, predicted false-positive rate and expected false lines.
+/// Show which strategy intersect would choose and why, and for each strategy its passes, bytes read
+/// and written, temporary disk, memory, predicted false-positive rate and expected false lines.
 ///
 /// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
 #[derive(Debug, Args)]
@@ -120,9 +121,9 @@ pub(crate) struct PlanArguments {
 pub(crate) struct RunArguments {
     /// Ceiling for the memory of the whole process, such as 64M, 4G or 50%
     ///
-    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB... too), KB MB GB powers of
-    /// 1000; a percentage is of what the default is half of. Default: half of the smallest of available RAM,
-    /// cgroup limit and address-space limit.
+    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB...
+    /// too), KB MB GB powers of 1000; a percentage is of what the default is half of. Default: half
+    /// of the smallest of available RAM, cgroup limit and address-space limit.
     #[arg(
         short,
         long,
@@ -134,16 +135,16 @@ pub(crate) struct RunArguments {
 
     /// How to do it: auto chooses by the memory limit
     ///
-    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then bucket by bucket. sieve:
-    /// each input through a filter of the one before, survivors into buckets. bloom: one filter, no second look
-    /// (approximate: may add lines, never misses one).
+    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then
+    /// bucket by bucket. sieve: each input through a filter of the one before, survivors into
+    /// buckets. bloom: one filter, no second look (approximate: may add lines, never misses one).
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
     /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
     ///
-    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a higher prediction is
-    /// refused. Default: 0, exact only.
+    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a
+    /// higher prediction is refused. Default: 0, exact only.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 
@@ -151,7 +152,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
-    /// Give filters at most so many bits per key [default: what memory leaves, up to where more is of no use]
+    /// Give filters at most so many bits per key [default: what memory leaves, up to where more is
+    /// of no use]
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
@@ -183,8 +185,8 @@ pub(crate) struct RunArguments {
 
     /// Use this key (64 hexadecimal digits) for the hash instead of a random one
     ///
-    /// Equal runs then place lines alike, for reproducing one. Unsafe for data that strangers wrote: whoever knows the
-    /// key can prepare lines that slow the run down.
+    /// Equal runs then place lines alike, for reproducing one. Unsafe for data that strangers
+    /// wrote: whoever knows the key can prepare lines that slow the run down.
     #[arg(long, value_name = "HEX", value_parser = parse_hash_key)]
     hash_key: Option<[u64; 4]>,
 }
@@ -204,7 +206,8 @@ impl PlanArguments {
 }
 
 impl RunArguments {
-    /// The options that these arguments ask for; `output` decides where temporary files go by default.
+    /// The options that these arguments ask for; `output` decides where temporary files go by
+    /// default.
     pub(crate) fn options(&self, output: Option<&PathBuf>, interrupt: &Interrupt) -> Options {
         Options {
             memory_bytes: self

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outset::size::{display_bytes, display_count};
-use outset::{CountSink, Error, Interrupt, OutputFile, Result, Sink, Stats, WriteSink, intersect};
+use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
 use super::progress::Reporter;
@@ -16,7 +16,7 @@ use super::say;
 const STDOUT_BUFFER: usize = 128 << 10;
 
 /// Runs the command.
-pub(crate) fn run(arguments: IntersectArguments, interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
     let mut options = arguments.run.options(arguments.output.as_ref(), interrupt);
     let reporter = Arc::new(Reporter::new(
         arguments.progress,
@@ -30,18 +30,18 @@ pub(crate) fn run(arguments: IntersectArguments, interrupt: &Interrupt) -> Resul
         }
         _ => None,
     };
-    let place = ResultPlace::open(&arguments, interrupt)?;
+    let place = ResultPlace::open(arguments, interrupt)?;
     let terminator = options.format.terminator;
     let sources = arguments.sources();
 
     let (stats, mut writer) = if arguments.count_only {
-        let stats = run_with(&sources, &options, &mut CountSink)?;
+        let stats = intersect(&sources, &options, &mut CountSink)?;
         let mut writer = place.writer()?;
         writeln!(writer, "{}", stats.output.lines).map_err(|e| place.error("cannot write", e))?;
         (stats, writer)
     } else {
         let mut sink = WriteSink::new(place.writer()?, terminator, place.name.clone());
-        let stats = run_with(&sources, &options, &mut sink)?;
+        let stats = intersect(&sources, &options, &mut sink)?;
         (stats, sink.into_inner())
     };
     reporter.finish();
@@ -52,15 +52,7 @@ pub(crate) fn run(arguments: IntersectArguments, interrupt: &Interrupt) -> Resul
     if let Some(file) = place.file {
         file.finish()?;
     }
-    report(&arguments, &stats, stats_file)
-}
-
-fn run_with(
-    sources: &[outset::Source],
-    options: &outset::Options,
-    sink: &mut dyn Sink,
-) -> Result<Stats> {
-    intersect(sources, options, sink)
+    report(arguments, &stats, stats_file)
 }
 
 /// Standard output or a file.

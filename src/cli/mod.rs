@@ -1,8 +1,9 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`]), exit status ([`exit`]), signals ([`signals`]) and
-//! progress ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to
-//! do about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`]), exit status
+//! ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every error is one
+//! line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
+//! carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod exit;
@@ -31,7 +32,7 @@ pub(crate) fn main() -> ExitCode {
     if let Err(error) = signals::install(&interrupt) {
         say(&format!("signals: cannot be handled: {error}"));
     }
-    let result = match cli.command {
+    let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
     };

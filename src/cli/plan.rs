@@ -9,12 +9,12 @@ use outset::{Error, Interrupt, Options, Result, job_for, plan_for};
 use super::arguments::PlanArguments;
 
 /// Runs the command.
-pub(crate) fn run(arguments: PlanArguments, interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let options = arguments.run.options(None, interrupt);
     let plan = if arguments.lines.is_empty() {
         plan_for(&arguments.sources(), &options)?
     } else {
-        plan_for_shapes(&arguments, &options)?
+        plan_for_shapes(arguments, &options)?
     };
     let text = if arguments.json {
         serde_json::to_string_pretty(&plan).map_err(|error| unwritable(error.into()))?

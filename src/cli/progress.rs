@@ -1,8 +1,8 @@
 //! Progress: what is going on, how far, how fast, how long still.
 //!
-//! *Owns:* the drawing; the engine only reports. *Invariants:* nothing is drawn where standard error is no terminal, unless
-//! asked for, and then as plain lines. *Cost:* a few atomic additions per chunk; drawing is limited to a few
-//! times a second.
+//! *Owns:* the drawing; the engine only reports. *Invariants:* nothing is drawn where standard
+//! error is no terminal, unless asked for, and then as plain lines. *Cost:* a few atomic additions
+//! per chunk; drawing is limited to a few times a second.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};

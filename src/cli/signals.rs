@@ -1,7 +1,8 @@
 //! Signals: clean up, then end the way the signal would have ended the process.
 //!
-//! *Owns:* the thread that waits for signals. *Invariants:* a signal that the parent had ignored (as `nohup` does) stays ignored; the
-//! caller sees the signal as the cause of the end, not a made-up status. *Cost:* one thread.
+//! *Owns:* the thread that waits for signals. *Invariants:* a signal that the parent had ignored
+//! (as `nohup` does) stays ignored; the caller sees the signal as the cause of the end, not a
+//! made-up status. *Cost:* one thread.
 
 use std::io;
 use std::process::ExitCode;

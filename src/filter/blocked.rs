@@ -1,17 +1,20 @@
 //! The blocked Bloom filter: all bits of a key in one cache line.
 //!
-//! *Owns:* the bits. A key's hash chooses a block of 512 bits by multiply-shift (any number of blocks, no power of
-//! two needed) and `k` bits of it by disjoint 9-bit fields taken from the high end of a remixed word.
+//! *Owns:* the bits. A key's hash chooses a block of 512 bits by multiply-shift (any number of
+//! blocks, no power of two needed) and `k` bits of it by disjoint 9-bit fields taken from the high
+//! end of a remixed word.
 //!
 //! *Invariants.*
-//! - No insertion is ever lost to a race: the blocks are divided into regions, and a thread sets bits of a
-//!   region only under that region's lock. A batch takes each lock once, so the locks cost little, and there
-//!   is no atomic operation per bit.
+//! - No insertion is ever lost to a race: the blocks are divided into regions, and a thread sets
+//!   bits of a region only under that region's lock. A batch takes each lock once, so the locks
+//!   cost little, and there is no atomic operation per bit.
 //! - A [`FilterBuilder`] borrows its filter mutably: nobody can ask an incomplete filter.
 //!
-//! *Cost:* the bits, in one mapping on huge pages; per key one cache line, prefetched a batch ahead.
+//! *Cost:* the bits, in one mapping on huge pages; per key one cache line, prefetched a batch
+//! ahead.
 //!
-//! *Sources:* Putze, Sanders, Singler, WEA 2007; `RocksDB`'s `FastLocalBloom` for multiply-derived fields.
+//! *Sources:* Putze, Sanders, Singler, WEA 2007; `RocksDB`'s `FastLocalBloom` for multiply-derived
+//! fields.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -53,8 +56,8 @@ pub struct Fill {
 }
 
 impl BlockedFilter {
-    /// An empty filter of about `bytes` bytes (a whole number of blocks, at least one) that sets `hashes`
-    /// bits a key (1 to [`MAX_BLOCKED_HASHES`]).
+    /// An empty filter of about `bytes` bytes (a whole number of blocks, at least one) that sets
+    /// `hashes` bits a key (1 to [`MAX_BLOCKED_HASHES`]).
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget refuses the bits.
@@ -209,8 +212,8 @@ impl FilterBuilder<'_> {
     }
 }
 
-/// The bits of a key within its block: disjoint 9-bit fields from the high end of one or two words. High, because the
-/// low bits of a product depend on few bits of the hash.
+/// The bits of a key within its block: disjoint 9-bit fields from the high end of one or two words.
+/// High, because the low bits of a product depend on few bits of the hash.
 #[inline]
 fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
     let first = derive(hash, Purpose::FilterBits);

@@ -1,11 +1,13 @@
-//! Filters: a set of lines in a few bits each, that never forgets one and sometimes claims too many.
+//! Filters: a set of lines in a few bits each, that never forgets one and sometimes claims too
+//! many.
 //!
-//! *Owns:* the formulas ([`sizing`]) and the blocked Bloom filter ([`blocked`]) that the `sieve` and `bloom`
-//! strategies use.
+//! *Owns:* the formulas ([`sizing`]) and the blocked Bloom filter ([`blocked`]) that the `sieve`
+//! and `bloom` strategies use.
 //!
-//! *Invariants:* no false negative, ever: a line that was inserted may always be contained. A filter that is being
-//! built is borrowed by its builder, so it cannot be asked before it is complete: the compiler rules out the
-//! bug that cost `DuckDB` rows twice in 2026 (issues 22075 and 25702).
+//! *Invariants:* no false negative, ever: a line that was inserted may always be contained. A
+//! filter that is being built is borrowed by its builder, so it cannot be asked before it is
+//! complete: the compiler rules out the bug that cost `DuckDB` rows twice in 2026 (issues 22075 and
+//! 25702).
 //!
 //! *Cost:* the bits, on huge pages; one cache line per insertion and per question.
 

@@ -1,11 +1,11 @@
 //! How large a filter must be, and how often it is wrong: the formulas.
 //!
-//! *Owns:* every formula about filters; nothing else computes a rate. Pure functions of numbers: counts are
-//! `u64`, rates `f64` in 0..1, bits per key `f64` (a budget of 6.87 bits is not 6).
+//! *Owns:* every formula about filters; nothing else computes a rate. Pure functions of numbers:
+//! counts are `u64`, rates `f64` in 0..1, bits per key `f64` (a budget of 6.87 bits is not 6).
 //!
-//! *Sources:* the flat filter: Bloom 1970; Broder and Mitzenmacher, "Network Applications of Bloom Filters: A
-//! Survey", 2004. The blocked one: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
-//! Filters", WEA 2007 (a Poisson mixture over the keys of a block).
+//! *Sources:* the flat filter: Bloom 1970; Broder and Mitzenmacher, "Network Applications of Bloom
+//! Filters: A Survey", 2004. The blocked one: Putze, Sanders, Singler, "Cache-, Hash- and
+//! Space-Efficient Bloom Filters", WEA 2007 (a Poisson mixture over the keys of a block).
 
 use std::f64::consts::LN_2;
 
@@ -14,7 +14,8 @@ pub const BLOCK_BITS: u64 = 512;
 /// The most bits per key that the blocked filter sets: two words of seven 9-bit fields.
 pub const MAX_BLOCKED_HASHES: u32 = 14;
 
-/// The false-positive rate of a flat Bloom filter: `(1 - e^(-k/b))^k` for `b` bits per key and `k` hashes.
+/// The false-positive rate of a flat Bloom filter: `(1 - e^(-k/b))^k` for `b` bits per key and `k`
+/// hashes.
 ///
 /// ```
 /// use outset::filter::sizing::flat_fpr;
@@ -43,8 +44,8 @@ pub fn flat_bits(keys: u64, fpr: f64) -> f64 {
     -(keys as f64) * fpr.ln() / (LN_2 * LN_2)
 }
 
-/// The false-positive rate of a blocked filter with 512-bit blocks: the flat rate of a block with j keys, averaged
-/// over the Poisson distribution of j.
+/// The false-positive rate of a blocked filter with 512-bit blocks: the flat rate of a block with j
+/// keys, averaged over the Poisson distribution of j.
 ///
 /// ```
 /// use outset::filter::sizing::blocked_fpr;
@@ -72,7 +73,8 @@ pub fn blocked_fpr(bits_per_key: f64, hashes: u32) -> f64 {
     sum.clamp(0.0, 1.0)
 }
 
-/// The number of hashes with the lowest rate for a blocked filter, and that rate. Fewer than the flat filter's best.
+/// The number of hashes with the lowest rate for a blocked filter, and that rate. Fewer than the
+/// flat filter's best.
 ///
 /// ```
 /// use outset::filter::sizing::best_blocked;

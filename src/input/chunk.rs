@@ -1,8 +1,9 @@
 //! Chunks: pieces of an input that hold whole lines.
 //!
 //! *Owns:* cutting an input at line ends. A regular file is cut by position: a chunk owns the lines
-//! that *start* in its range, so any number of threads can claim ranges from a counter and read them
-//! independently. A stream is cut in order, carrying the unfinished line over to the next buffer.
+//! that *start* in its range, so any number of threads can claim ranges from a counter and read
+//! them independently. A stream is cut in order, carrying the unfinished line over to the next
+//! buffer.
 //!
 //! *Invariants.*
 //! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end behind a
@@ -82,8 +83,9 @@ impl ChunkRules<'_> {
     }
 }
 
-/// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line together; when there is no room
-/// it waits for the workers to be done with the long lines before it. Only a line that does not fit alone is too long.
+/// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line
+/// together; when there is no room it waits for the workers to be done with the long lines before
+/// it. Only a line that does not fit alone is too long.
 #[derive(Debug)]
 pub(crate) struct LongLines<'a> {
     budget: MemoryBudget,
@@ -147,7 +149,8 @@ impl<'a> LongLines<'a> {
 
     fn too_long(&self, input: &Input, offset: u64, seen_bytes: u64) -> Error {
         let longest_bytes = self.budget.limit_bytes();
-        // The plan gives long lines a share of the limit: keep the proportion, for twice what was seen.
+        // The plan gives long lines a share of the limit: keep the proportion, for twice what was
+        // seen.
         let share = self.memory_bytes as f64 / longest_bytes.max(1) as f64;
         Error::LineTooLong {
             path: input.name().to_owned(),
@@ -285,9 +288,9 @@ impl<'a> FileChunks<'a> {
     }
 }
 
-/// Which part of `data` the range `start..end` owns: from the first line that starts in it to the end
-/// of the last, and whether that end was seen. `None` where no line starts in the range. `data` begins a
-/// page before `start`, unless the input does.
+/// Which part of `data` the range `start..end` owns: from the first line that starts in it to the
+/// end of the last, and whether that end was seen. `None` where no line starts in the range. `data`
+/// begins a page before `start`, unless the input does.
 fn owned_lines(
     format: LineFormat,
     data: &[u8],

@@ -1,9 +1,10 @@
-//! Reading a regular file by position: around the page cache when it is cold, through it when it is warm.
+//! Reading a regular file by position: around the page cache when it is cold, through it when it is
+//! warm.
 //!
-//! *Owns:* the choice between direct and buffered reading, and complete reads. *Invariants:* a read returns
-//! all bytes asked for or an error: a file that became shorter is noticed here. Direct reads use
-//! page-aligned offsets, lengths and memory; a file system that refuses them is read buffered.
-//! *Cost:* one descriptor. *Sources:* open(2), `O_DIRECT`; preadv2(2), `RWF_NOWAIT`.
+//! *Owns:* the choice between direct and buffered reading, and complete reads. *Invariants:* a read
+//! returns all bytes asked for or an error: a file that became shorter is noticed here. Direct
+//! reads use page-aligned offsets, lengths and memory; a file system that refuses them is read
+//! buffered. *Cost:* one descriptor. *Sources:* open(2), `O_DIRECT`; preadv2(2), `RWF_NOWAIT`.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -45,8 +46,8 @@ impl PositionedFile {
         self.size
     }
 
-    /// Fills the front of `buffer` with the file's bytes from `offset` (a multiple of the page size) to
-    /// `end`. The buffer must have room for whole pages.
+    /// Fills the front of `buffer` with the file's bytes from `offset` (a multiple of the page
+    /// size) to `end`. The buffer must have room for whole pages.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<()> {
         let wanted = (end - offset) as usize;
         let mut filled = 0;

@@ -1,8 +1,8 @@
 //! What a line is: the bytes between terminators.
 //!
-//! *Owns:* the terminator and the rule for carriage returns. *Invariants:* the terminator is never part of a
-//! line; a last line without one counts; an empty line is a line; bytes are never changed otherwise.
-//! *Cost:* one vectorised search per line (memchr), no copy.
+//! *Owns:* the terminator and the rule for carriage returns. *Invariants:* the terminator is never
+//! part of a line; a last line without one counts; an empty line is a line; bytes are never changed
+//! otherwise. *Cost:* one vectorised search per line (memchr), no copy.
 
 /// How lines are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
-//! *Owns:* opening and identifying inputs ([`Input`]), sampling them ([`sample`]), reading them in chunks that
-//! end at line ends ([`chunk`]), and the one place that knows what a line is ([`lines`]). Nothing
-//! else in the crate knows terminators.
+//! *Owns:* opening and identifying inputs ([`Input`]), sampling them ([`sample`]), reading them in
+//! chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
+//! ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts.
@@ -111,7 +111,8 @@ impl Input {
     /// Opens and checks all `sources`. The same file given twice counts once.
     ///
     /// # Errors
-    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input twice.
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input
+    /// twice.
     pub(crate) fn open_all(sources: &[Source]) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
@@ -147,7 +148,8 @@ impl Input {
                 advice: "name the files in it",
             });
         }
-        // Files of /proc and /sys claim to be empty and are not: only a size can be trusted to be one.
+        // Files of /proc and /sys claim to be empty and are not: only a size can be trusted to be
+        // one.
         let by_position = metadata.is_file() && metadata.size() > 0 && *source != Source::Stdin;
         let reading = if by_position {
             Reading::File {
@@ -230,7 +232,8 @@ impl Input {
         matches!(self.reading, Reading::File { .. })
     }
 
-    /// Opens a regular file for one reading and checks that it is still the same; `None` for a stream.
+    /// Opens a regular file for one reading and checks that it is still the same; `None` for a
+    /// stream.
     pub(crate) fn open_file(&self) -> Result<Option<(File, u64)>> {
         let Reading::File { path, identity } = &self.reading else {
             return Ok(None);

@@ -1,8 +1,8 @@
 //! What a file looks like, from a few windows of it: how many lines, and how long.
 //!
-//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an
-//! estimate; a wrong one costs time, never a line. *Cost:* at most 1 MiB read per file (a file up to
-//! that size is counted exactly); 32 KiB of memory.
+//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends
+//! on an estimate; a wrong one costs time, never a line. *Cost:* at most 1 MiB read per file (a
+//! file up to that size is counted exactly); 32 KiB of memory.
 
 use std::os::unix::fs::FileExt;
 

@@ -1,7 +1,8 @@
 //! Copying a pipe to temporary space, for a strategy that must read it more than once.
 //!
-//! *Owns:* nothing beyond the copy. *Invariants:* the copy has every byte of the stream and is counted against
-//! the cap on temporary disk as it grows. *Cost:* one buffer of memory; the stream's size on disk.
+//! *Owns:* nothing beyond the copy. *Invariants:* the copy has every byte of the stream and is
+//! counted against the cap on temporary disk as it grows. *Cost:* one buffer of memory; the
+//! stream's size on disk.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -10,7 +11,7 @@ use crate::budget::Buffer;
 use crate::error::Result;
 use crate::input::{Input, unreadable};
 use crate::run::Run;
-use crate::spill::space::padded;
+use crate::spill::space::{TempSpace, padded};
 
 /// Replaces a stream by a file with its content; a regular file is returned as it is.
 pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
@@ -38,7 +39,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
             break;
         }
     }
-    space.set_len(&copy, offset)?;
+    TempSpace::set_len(&copy, offset)?;
     input.spooled(copy.path)
 }
 

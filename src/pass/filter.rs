@@ -1,7 +1,8 @@
 //! The filter pass: read lines, hash each, set bits.
 //!
-//! *Owns:* the way from an input to a complete filter. *Invariants:* the filter that is returned has every line of the
-//! input (that `keep` lets through); it did not exist for anybody before. *Cost:* one reading of the input, no disk.
+//! *Owns:* the way from an input to a complete filter. *Invariants:* the filter that is returned
+//! has every line of the input (that `keep` lets through); it did not exist for anybody before.
+//! *Cost:* one reading of the input, no disk.
 
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
@@ -49,8 +50,8 @@ impl Worker for FilterWorker<'_, '_> {
                     .insert(batch.hashes, self.kept.iter().copied(), &mut self.scatter);
             }
             None => {
-                self.builder
-                    .insert(batch.hashes, 0..batch.lines.len() as u32, &mut self.scatter)
+                let all = 0..batch.lines.len() as u32;
+                self.builder.insert(batch.hashes, all, &mut self.scatter);
             }
         }
         Ok(())

@@ -6,12 +6,14 @@
 //! 2. Probe: the j-th further input gives mark j + 1 to each line that has mark j.
 //! 3. A line that gets the last mark is common, and written at that moment; with one input all are.
 //!
-//! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts are joined the same way
-//! ([`split`](crate::pass::split)). Where no split level would divide it, it is worked through in pieces: as many
-//! build lines as fit, minus those that an earlier piece had, and all probes again for each piece.
+//! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
+//! are joined the same way ([`split`](crate::pass::split)). Where no split level would divide it,
+//! it is worked through in pieces: as many build lines as fit, minus those that an earlier piece
+//! had, and all probes again for each piece.
 //!
-//! *Invariants:* each common line is written once; the memory is the worker's share, whatever the data.
-//! *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the build side before the piece, per piece.
+//! *Invariants:* each common line is written once; the memory is the worker's share, whatever the
+//! data. *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the
+//! build side before the piece, per piece.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -163,8 +165,8 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
-    /// Fills the set with the lines of `bucket` from line number `start` on; returns the number of the first line that found
-    /// no room, or the number of lines.
+    /// Fills the set with the lines of `bucket` from line number `start` on; returns the number of
+    /// the first line that found no room, or the number of lines.
     fn build(&mut self, bucket: &Bucket, start: u64) -> Result<u64> {
         self.set.reset(
             bucket.lines - start,
@@ -201,8 +203,8 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
-    /// Works through a bucket that no split divides: piece after piece of the build side. The first piece is in the set already
-    /// and ends before line number `end`.
+    /// Works through a bucket that no split divides: piece after piece of the build side. The first
+    /// piece is in the set already and ends before line number `end`.
     fn join_in_pieces(&mut self, buckets: &[Bucket], mut end: u64) -> Result<()> {
         let build = &buckets[0];
         let mut start = 0;

@@ -6,7 +6,8 @@
 //! | [`spill`] | reads lines, hashes each, drops what a filter refuses, appends the rest to its bucket | buckets |
 //! | [`join`] | per bucket: the set of distinct lines, marked by each further input, full marks are common | lines |
 //!
-//! All of them read inputs through [`scan`], which overlaps reading and computing; spilling overlaps writing, too.
+//! All of them read inputs through [`scan`], which overlaps reading and computing; spilling
+//! overlaps writing, too.
 
 pub(crate) mod filter;
 pub(crate) mod join;

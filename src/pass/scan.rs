@@ -6,13 +6,15 @@
 //!     └────────────── empty buffer ◀────────┘
 //! ```
 //!
-//! *Owns:* the threads' hand-over. Workers are the run's rayon threads, so `--threads` bounds the computing; readers
-//! mostly wait for the disk.
+//! *Owns:* the threads' hand-over. Workers are the run's rayon threads, so `--threads` bounds the
+//! computing; readers mostly wait for the disk.
 //!
 //! *Invariants.*
 //! - Every line of the input reaches `work` exactly once, in some batch, unless the scan fails.
-//! - After the first failure readers stop and workers only return buffers, so no thread waits for ever.
-//! - The bytes of all chunks are the size of the file, and the file is the one that was checked, or the scan fails.
+//! - After the first failure readers stop and workers only return buffers, so no thread waits for
+//!   ever.
+//! - The bytes of all chunks are the size of the file, and the file is the one that was checked, or
+//!   the scan fails.
 //!
 //! *Cost:* the chunk buffers of the plan's layout, granted by the budget for the time of the scan.
 
@@ -46,8 +48,8 @@ pub(crate) trait Worker {
     }
 }
 
-/// Reads all lines of `input`, handing them in batches to workers that `new_worker` makes, one per thread. The input
-/// notes how many there were.
+/// Reads all lines of `input`, handing them in batches to workers that `new_worker` makes, one per
+/// thread. The input notes how many there were.
 ///
 /// # Errors
 /// The first failure of reading or working.

@@ -1,7 +1,9 @@
-//! The spill pass: read lines, hash each, drop what the filter refuses, append the rest to its bucket.
+//! The spill pass: read lines, hash each, drop what the filter refuses, append the rest to its
+//! bucket.
 //!
-//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets through is in the bucket of its
-//! hash; with `feed`, every such line is in that filter, too. *Cost:* one reading of the input; what the pool cannot hold is written.
+//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets
+//! through is in the bucket of its hash; with `feed`, every such line is in that filter, too.
+//! *Cost:* one reading of the input; what the pool cannot hold is written.
 
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
@@ -16,8 +18,8 @@ use crate::spill::bucket::Bucket;
 use crate::spill::buckets::{BucketWriter, FillRules, fill};
 use crate::spill::pool::BlockPool;
 
-/// Spills the lines of `input` that `keep` lets through (all without it), inserting them into `feed` on the way. Returns the
-/// sealed buckets.
+/// Spills the lines of `input` that `keep` lets through (all without it), inserting them into
+/// `feed` on the way. Returns the sealed buckets.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,

@@ -1,9 +1,10 @@
-//! Splitting a bucket that does not fit: the spill pass again, from a bucket, on the next hash bits.
+//! Splitting a bucket that does not fit: the spill pass again, from a bucket, on the next hash
+//! bits.
 //!
-//! *Owns:* the choice of split level and fan-out, and the recursion. *Invariants:* only the bucket that did not fit is split;
-//! a level is taken only if it divides the lines that were seen, so no split is in vain; the level grows with each
-//! split, so the recursion ends after [`MAX_LEVELS`] at most.
-//! *Cost:* the bucket is read and written once more; memory is the worker's share.
+//! *Owns:* the choice of split level and fan-out, and the recursion. *Invariants:* only the bucket
+//! that did not fit is split; a level is taken only if it divides the lines that were seen, so no
+//! split is in vain; the level grows with each split, so the recursion ends after [`MAX_LEVELS`] at
+//! most. *Cost:* the bucket is read and written once more; memory is the worker's share.
 
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
@@ -26,7 +27,8 @@ pub(crate) struct SplitPlan {
     block_bytes: u64,
 }
 
-/// How to split `build`, of which the first `fitting` lines are in the joiner's set; `None` where no level would divide it.
+/// How to split `build`, of which the first `fitting` lines are in the joiner's set; `None` where
+/// no level would divide it.
 pub(crate) fn plan(joiner: &Joiner<'_, '_>, build: &Bucket, fitting: u64) -> Option<SplitPlan> {
     if fitting == 0 {
         return None;
@@ -88,7 +90,8 @@ pub(crate) fn split(
         record.buckets.split += 1;
         record.buckets.levels = record.buckets.levels.max(plan.level + 1);
     }
-    // A pool with no more than the open blocks: nothing stays in memory, which the parts' sets will need.
+    // A pool with no more than the open blocks: nothing stays in memory, which the parts' sets will
+    // need.
     let pool = BlockPool::new(
         &joiner.budget,
         plan.block_bytes,

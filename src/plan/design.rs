@@ -1,11 +1,13 @@
 //! What each strategy would look like for a job: buckets, filters, layout, costs.
 //!
-//! *Owns:* one function per strategy, each the arithmetic of its row in the crate page's table. *Invariants:* a design fits the
-//! limit, or there is none and the reason names a limit that would do. *Cost:* none.
+//! *Owns:* one function per strategy, each the arithmetic of its row in the crate page's table.
+//! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would
+//! do. *Cost:* none.
 //!
-//! *Formulas.* Buckets: so many that the set of one bucket of the build side fits a join worker's share, with 30 % for chance
-//! and estimates. Bytes: with survivors s_A, s_B (shares of A and B that pass a filter), `partition` moves
-//! 3A + 3B, `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
+//! *Formulas.* Buckets: so many that the set of one bucket of the build side fits a join worker's
+//! share, with 30 % for chance and estimates. Bytes: with survivors s_A, s_B (shares of A and B
+//! that pass a filter), `partition` moves 3A + 3B, `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B
+//! + 2 s_B B.
 
 use crate::address::BITMAP_BYTES;
 use crate::error::Error;
@@ -31,12 +33,12 @@ const DEFAULT_BUCKETS: u64 = 1000;
 const LEAST_BUCKET_BYTES: u64 = 8 << 20;
 /// The most buckets of one level.
 const MOST_BUCKETS: u64 = 65_536;
-/// Survivors that the buckets of a sieve are laid out for, as a share of the input: more than is assumed, for a bucket
-/// that does not fit costs another reading and writing.
+/// Survivors that the buckets of a sieve are laid out for, as a share of the input: more than is
+/// assumed, for a bucket that does not fit costs another reading and writing.
 const SIEVE_HEADROOM: f64 = 0.3;
 
-/// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it would let everything
-/// through.
+/// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it
+/// would let everything through.
 const SURVIVOR_SLACK: f64 = 1.25;
 
 /// A strategy that fits.
@@ -94,7 +96,8 @@ struct Sizes {
 impl Sizes {
     fn of(job: &Job) -> Self {
         let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
-        // With nothing known, assume that it is much more than memory; a set that was asked for grows as needed.
+        // With nothing known, assume that it is much more than memory; a set that was asked for
+        // grows as needed.
         let unknown = match job.strategy {
             Some(Strategy::Memory) => (0, 0),
             _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
@@ -206,7 +209,8 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     )?;
     let room = layout.rest_bytes();
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-    // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the fewest lines survive both.
+    // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the
+    // fewest lines survive both.
     let first = filter_plan(sizes.build.1, room - room / 6, cap);
     let expected_survivors =
         sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
@@ -270,7 +274,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         second.as_ref().unwrap_or(&NO_FILTER),
         job,
     );
-    // A line that is not common can pass by mistake at any filter of the chain: the bound adds them up.
+    // A line that is not common can pass by mistake at any filter of the chain: the bound adds them
+    // up.
     let passes_later = second.map_or(1.0, |second| {
         (1.0 - second.predicted_fpr).powi(chain as i32 - 1)
     });
@@ -324,7 +329,8 @@ fn filter_plan(keys: u64, bytes: u64, most: f64) -> FilterPlan {
     }
 }
 
-/// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory is kept for the join.
+/// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory
+/// is kept for the join.
 fn give_rest_to_pool(layout: &mut Layout, first: &FilterPlan, second: &FilterPlan, job: &Job) {
     if job.always_spill {
         return;
@@ -337,7 +343,8 @@ fn give_rest_to_pool(layout: &mut Layout, first: &FilterPlan, second: &FilterPla
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 
-/// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the whole build side.
+/// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the
+/// whole build side.
 fn set_buckets(
     job: &Job,
     layout: &mut Layout,
@@ -359,7 +366,8 @@ fn set_buckets(
             needed,
         ));
     }
-    // As many join workers as threads if their shares can be filled with blocks of a good size; else fewer.
+    // As many join workers as threads if their shares can be filled with blocks of a good size;
+    // else fewer.
     for workers in (1..=layout.workers).rev() {
         let share = layout.join_share(workers).max(1);
         let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;

@@ -1,8 +1,8 @@
 //! How memory is divided between the buffers of a run.
 //!
-//! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines, blocks and filters add
-//! up to no more than [`Layout::usable_bytes`]. Under a small limit buffers shrink and threads become
-//! fewer; the limit does not move. *Cost:* none.
+//! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines,
+//! blocks and filters add up to no more than [`Layout::usable_bytes`]. Under a small limit buffers
+//! shrink and threads become fewer; the limit does not move. *Cost:* none.
 
 use crate::plan::Job;
 use crate::spill::pool::IN_FLIGHT;
@@ -88,13 +88,14 @@ impl Layout {
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// The share of one join worker, less the block that it reads, for the lines of `block_bytes` blocks; the blocks that
-    /// stay in memory are not counted.
+    /// The share of one join worker, less the block that it reads, for the lines of `block_bytes`
+    /// blocks; the blocks that stay in memory are not counted.
     pub(crate) fn join_share(&self, workers: usize) -> u64 {
         (self.usable_bytes / workers as u64).saturating_sub(LARGEST.min(self.usable_bytes / 16))
     }
 
-    /// Divides `pool_bytes` into blocks for `buckets` buckets. False when the blocks would become smaller than `least`.
+    /// Divides `pool_bytes` into blocks for `buckets` buckets. False when the blocks would become
+    /// smaller than `least`.
     pub(crate) fn set_pool(
         &mut self,
         buckets: u32,

@@ -1,18 +1,19 @@
 //! The planner: numbers in, decisions out.
 //!
-//! *Owns:* which strategy runs, with how many buckets, what filter, and how the memory is divided. No I/O, no clock, no
-//! machine: what it needs to know comes in as a [`Job`], so it is tested with 5 billion lines in
-//! microseconds.
+//! *Owns:* which strategy runs, with how many buckets, what filter, and how the memory is divided.
+//! No I/O, no clock, no machine: what it needs to know comes in as a [`Job`], so it is tested with
+//! 5 billion lines in microseconds.
 //!
 //! *Invariants.*
-//! - `auto` follows the memory limit: `memory` if the smallest input fits as a set; else `bloom` if the caller accepts a
-//!   rate and the filter is predicted to stay under it; else exact, `sieve` where it moves fewer bytes than
-//!   `partition`.
+//! - `auto` follows the memory limit: `memory` if the smallest input fits as a set; else `bloom` if
+//!   the caller accepts a rate and the filter is predicted to stay under it; else exact, `sieve`
+//!   where it moves fewer bytes than `partition`.
 //! - What a layout assigns adds up to no more than the limit ([`layout`]).
 //! - An estimate that is off costs time, or a second plan; never a line, never memory.
 //!
-//! *Cost:* a few microseconds. *Sources:* bytes moved per plan: hybrid hash join (DeWitt et al., 1984) and Bloom-filter
-//! semi-joins, both ways; the prediction of rates: [`crate::filter::sizing`].
+//! *Cost:* a few microseconds. *Sources:* bytes moved per plan: hybrid hash join (DeWitt et al.,
+//! 1984) and Bloom-filter semi-joins, both ways; the prediction of rates:
+//! [`crate::filter::sizing`].
 
 mod design;
 pub(crate) mod layout;
@@ -133,10 +134,12 @@ pub struct Plan {
     pub costs: Costs,
     /// The others, and why not.
     pub rejected: Vec<Rejected>,
-    /// The filter of the survivors of the second input (`sieve`, and `bloom` with three inputs or more).
+    /// The filter of the survivors of the second input (`sieve`, and `bloom` with three inputs or
+    /// more).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
-    /// The inputs in the order they are worked on, the build side first, as indexes into the caller's order.
+    /// The inputs in the order they are worked on, the build side first, as indexes into the
+    /// caller's order.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
     #[serde(skip)]
@@ -163,8 +166,8 @@ impl Plan {
         self.layout.memory_bytes
     }
 
-    /// What the buffers take that are neither filter nor set, in bytes: what stands between the memory limit and the
-    /// filter.
+    /// What the buffers take that are neither filter nor set, in bytes: what stands between the
+    /// memory limit and the filter.
     pub fn buffer_bytes(&self) -> u64 {
         self.layout.base_bytes + self.layout.scan_bytes() + self.layout.pool_bytes()
     }
@@ -173,8 +176,8 @@ impl Plan {
 /// Decides how `job` is done.
 ///
 /// # Errors
-/// [`Error::MemoryPlan`] when the limit is below the floor or the strategy asked for does not fit it,
-/// [`Error::RateTooHigh`] when the filter would exceed the accepted rate.
+/// [`Error::MemoryPlan`] when the limit is below the floor or the strategy asked for does not fit
+/// it, [`Error::RateTooHigh`] when the filter would exceed the accepted rate.
 ///
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
@@ -270,10 +273,12 @@ fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
 
 fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     let design = design_of(job, strategy)?;
-    if let Some(filter) = design.costs.filter.filter(|_| strategy == Strategy::Bloom) {
-        if job.max_fpr > 0.0 && filter.predicted_fpr > job.max_fpr {
-            return Err(too_high(job, &filter));
-        }
+    let filter = design
+        .costs
+        .filter
+        .filter(|_| strategy == Strategy::Bloom && job.max_fpr > 0.0);
+    if let Some(filter) = filter.filter(|filter| filter.predicted_fpr > job.max_fpr) {
+        return Err(too_high(job, &filter));
     }
     let rejected = Strategy::ALL
         .into_iter()

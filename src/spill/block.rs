@@ -16,15 +16,15 @@
 //! | 32 | 8 | sequence within the bucket |
 //! | 40 | 8 | payload length in bytes |
 //! | 48 | 8 | records that begin in the block |
-//! | 56 | 8 | XXH3-64 of header (this field zero) and payload |
+//! | 56 | 8 | XXH3-64 of the payload, seeded with the XXH3-64 of the header (this field zero) |
 //!
-//! A record is its length (LEB128) and the bytes of the line. A record that fits an empty block is never cut; a
-//! longer one fills blocks of its own, the length in front of the first piece.
+//! A record is its length (LEB128) and the bytes of the line. A record that fits an empty block is
+//! never cut; a longer one fills blocks of its own, the length in front of the first piece.
 //!
 //! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
 //! XXH3-64 collides. *Cost:* the checksum runs at memory speed.
 
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The bytes of a header.
 pub(crate) const HEADER: usize = 64;
@@ -121,11 +121,9 @@ fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) 
     header
 }
 
+/// The payload's hash, seeded with the header's: both in one pass, and neither can change alone.
 fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u64 {
-    let mut state = Xxh3::new();
-    state.update(header);
-    state.update(payload);
-    state.digest()
+    xxh3_64_with_seed(payload, xxh3_64(header))
 }
 
 /// The longest a length can be when written.
@@ -164,8 +162,8 @@ pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Iterates over the lines of a payload of whole records. Ends early where the payload is malformed; the
-/// number of records in the header tells.
+/// Iterates over the lines of a payload of whole records. Ends early where the payload is
+/// malformed; the number of records in the header tells.
 #[derive(Debug)]
 pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
 

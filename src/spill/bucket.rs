@@ -1,10 +1,10 @@
 //! A sealed bucket: reading its lines back.
 //!
-//! *Owns:* where each block of a bucket is, and the check that all of it came back. *Invariants:* blocks are read in
-//! the order they were filled; the lines and bytes read equal the lines and bytes appended, or the
-//! reading fails. Reading does not change a bucket: it can be read again until it is discarded.
-//! *Cost:* one block of memory for reading, given by the caller; a line longer than a block is put together in
-//! memory that the budget grants.
+//! *Owns:* where each block of a bucket is, and the check that all of it came back. *Invariants:*
+//! blocks are read in the order they were filled; the lines and bytes read equal the lines and
+//! bytes appended, or the reading fails. Reading does not change a bucket: it can be read again
+//! until it is discarded. *Cost:* one block of memory for reading, given by the caller; a line
+//! longer than a block is put together in memory that the budget grants.
 
 use std::cell::Cell;
 

@@ -4,12 +4,12 @@
 //!
 //! *Invariants.*
 //! - A line is appended under its bucket's lock, so the pieces of a long record stay together.
-//! - A bucket's file is written block by block at offsets decided under that lock; the writes themselves
-//!   happen in writer threads, in any order.
+//! - A bucket's file is written block by block at offsets decided under that lock; the writes
+//!   themselves happen in writer threads, in any order.
 //! - [`fill`] returns sealed buckets only after every write has succeeded.
 //!
-//! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room, which
-//! is why survivors that fit never touch the disk.
+//! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room,
+//! which is why survivors that fit never touch the disk.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -72,8 +72,8 @@ pub(crate) fn fill(
 }
 
 /// As [`fill`], with threads that write while others fill.
-fn fill_with_writers<'a>(
-    mut writer: BucketWriter<'a>,
+fn fill_with_writers(
+    mut writer: BucketWriter<'_>,
     work: impl FnOnce(&BucketWriter<'_>) -> Result<()>,
 ) -> Result<Vec<Mutex<Part>>> {
     let (rules, failure) = (writer.rules, writer.failure);
@@ -96,7 +96,8 @@ fn fill_with_writers<'a>(
     })
 }
 
-/// A writer thread: writes blocks until the channel is closed. After a failure it only gives blocks back.
+/// A writer thread: writes blocks until the channel is closed. After a failure it only gives blocks
+/// back.
 fn write_blocks(rules: &FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<FullBlock>) {
     let _alarm = PanicAlarm(failure);
     for full in inbox {
@@ -176,7 +177,8 @@ impl BucketWriter<'_> {
         Ok(())
     }
 
-    /// A record longer than a block: pieces in blocks of their own, its length in front of the first.
+    /// A record longer than a block: pieces in blocks of their own, its length in front of the
+    /// first.
     fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len());
@@ -222,8 +224,8 @@ impl BucketWriter<'_> {
         }
     }
 
-    /// Seals the open block and puts an empty one in its place: beside it while there is room in memory, after
-    /// writing it when there is none.
+    /// Seals the open block and puts an empty one in its place: beside it while there is room in
+    /// memory, after writing it when there is none.
     fn turn(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(open) = part.open.take() else {
             return Ok(());
@@ -281,8 +283,8 @@ impl BucketWriter<'_> {
         }
     }
 
-    /// Seals the blocks that are still open: held where there is room for them beside the next filling's, written
-    /// where not.
+    /// Seals the blocks that are still open: held where there is room for them beside the next
+    /// filling's, written where not.
     fn flush(&self) -> Result<()> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {

@@ -7,19 +7,23 @@
 //! ```
 //!
 //! *Owns:* the temporary directory and its accounting ([`space`]), the block format and its checks
-//! ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them back ([`bucket`]).
+//! ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
+//! back ([`bucket`]).
 //!
 //! *Invariants.*
 //! - Every line appended to bucket b of a store has bucket number b on the store's split level.
-//! - Lines and bytes of a bucket are counted as they are appended and must come out again when it is
-//!   read; a block that is damaged, missing, misplaced or of another run is noticed by its header and checksum.
-//! - A store that is being filled cannot be read, and a sealed one cannot be filled: they are two types.
+//! - Lines and bytes of a bucket are counted as they are appended and must come out again when it
+//!   is read; a block that is damaged, missing, misplaced or of another run is noticed by its
+//!   header and checksum.
+//! - A store that is being filled cannot be read, and a sealed one cannot be filled: they are two
+//!   types.
 //! - No file is open between two writes: any number of buckets runs under any descriptor limit.
 //!
-//! *Cost:* per open bucket one block of memory; per spilled byte one write and one read around the page cache.
+//! *Cost:* per open bucket one block of memory; per spilled byte one write and one read around the
+//! page cache.
 //!
-//! *Sources:* two types and counts per bucket: sux-rs `sig_store`; lazily spilled blocks: hybrid hash join,
-//! DeWitt et al., SIGMOD 1984; terms: Velox, "Spilling".
+//! *Sources:* two types and counts per bucket: sux-rs `sig_store`; lazily spilled blocks: hybrid
+//! hash join, DeWitt et al., SIGMOD 1984; terms: Velox, "Spilling".
 
 pub(crate) mod block;
 pub(crate) mod bucket;

@@ -2,11 +2,13 @@
 //!
 //! *Owns:* the block buffers of a run's buckets.
 //!
-//! *Invariants.* Let `taken` be the blocks in use and `claims` the buckets that have not opened their first block yet:
-//! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a block that
-//!   only another waiting thread could give back.
-//! - A full block is kept in memory only while [`IN_FLIGHT`] more could be taken after that; otherwise it
-//!   is written, and the one who needs its successor waits for a write to end, which it will.
+//! *Invariants.* Let `taken` be the blocks in use and `claims` the buckets that have not opened
+//! their first block yet:
+//! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a
+//!   block that only another waiting thread could give back.
+//! - A full block is kept in memory only while [`IN_FLIGHT`] more could be taken after that;
+//!   otherwise it is written, and the one who needs its successor waits for a write to end, which
+//!   it will.
 //!
 //! *Cost:* `capacity * block_bytes`, asked from the budget block by block as they are first needed.
 
@@ -101,7 +103,8 @@ impl BlockPool {
     /// A block in the place of one that is being written; waits until there is one.
     ///
     /// # Errors
-    /// [`crate::Error::Interrupted`] when the run has failed elsewhere: its blocks may never come back.
+    /// [`crate::Error::Interrupted`] when the run has failed elsewhere: its blocks may never come
+    /// back.
     pub(crate) fn take_or_wait(&self, failure: &FirstFailure) -> Result<Buffer> {
         let mut state = self.lock();
         loop {

@@ -1,19 +1,19 @@
 //! Temporary space: private directories, what is written to them, and how much.
 //!
-//! *Owns:* one private directory in each place the user named, every temporary file in it, and the count of
-//! bytes on disk against the cap.
+//! *Owns:* one private directory in each place the user named, every temporary file in it, and the
+//! count of bytes on disk against the cap.
 //!
 //! *Invariants.*
-//! - Directories are 0700 and files 0600 from the moment they exist, with names nobody can predict; only what was
-//!   made here is ever removed.
-//! - Bytes are charged before they are written and given back when the write fails or the file goes:
-//!   the cap is never exceeded, and an error does not shrink it.
+//! - Directories are 0700 and files 0600 from the moment they exist, with names nobody can predict;
+//!   only what was made here is ever removed.
+//! - Bytes are charged before they are written and given back when the write fails or the file
+//!   goes: the cap is never exceeded, and an error does not shrink it.
 //! - Nothing remains: the directories go when this value is dropped, and are known to the
 //!   [`Interrupt`](crate::interrupt::Interrupt) for signals.
 //!
 //! *Cost:* no open descriptor between two operations. Blocks are written around the page cache
-//! (`O_DIRECT`) where the file system allows it: on common disks several times as fast, and a container's
-//! memory limit stays free of page cache.
+//! (`O_DIRECT`) where the file system allows it: on common disks several times as fast, and a
+//! container's memory limit stays free of page cache.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -51,8 +51,8 @@ pub(crate) struct TempSpace {
 struct Place {
     parent: PathBuf,
     is_direct: AtomicBool,
-    /// Made when the first file is. Declared in this order: the path stays on the interrupt's list until the directory
-    /// is gone.
+    /// Made when the first file is. Declared in this order: the path stays on the interrupt's list
+    /// until the directory is gone.
     directory: Mutex<Option<(TempDir, PathGuard)>>,
 }
 
@@ -172,7 +172,7 @@ impl TempSpace {
     }
 
     /// Cuts the padding off a file whose content is to be read as it is.
-    pub(crate) fn set_len(&self, file: &SpillPath, bytes: u64) -> Result<()> {
+    pub(crate) fn set_len(file: &SpillPath, bytes: u64) -> Result<()> {
         let opened = OpenOptions::new().write(true).open(&file.path);
         opened
             .and_then(|handle| handle.set_len(bytes))
@@ -184,8 +184,8 @@ impl TempSpace {
             })
     }
 
-    /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no error here:
-    /// whoever needed its content has noticed.
+    /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
+    /// error here: whoever needed its content has noticed.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
         let _gone_already = std::fs::remove_file(&file.path);
         self.release(bytes);

@@ -1,8 +1,9 @@
 //! `bloom`: what passes the filter is the result, with no second look.
 //!
-//! Approximate: every common line is in the result, and of the lines of the last input that are not common the
-//! filter lets the predicted share pass. Reads each input once; writes what passes, for the result has each line
-//! once. With more than two inputs the filters form a chain, and the rates add up.
+//! Approximate: every common line is in the result, and of the lines of the last input that are not
+//! common the filter lets the predicted share pass. Reads each input once; writes what passes, for
+//! the result has each line once. With more than two inputs the filters form a chain, and the rates
+//! add up.
 
 use crate::error::Result;
 use crate::filter::BlockedFilter;
@@ -33,9 +34,21 @@ pub(crate) fn bloom(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     let survivors = spill(run, &pool, last, Some(&keep), None)?;
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
-    stats.expected_false_lines = last.lines() as f64 * stats.fill_fpr;
+    let passed = survivors.iter().map(|bucket| bucket.lines).sum();
+    stats.expected_false_lines = expected_false_lines(last.lines(), passed, stats.fill_fpr);
     run.record().filter = Some(stats);
     join(run, vec![survivors], out)
+}
+
+/// How many of the lines that passed did so by mistake. Those that were refused were certainly not
+/// common, and they are the share 1 - fpr of all lines that are not; the share fpr passed.
+fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
+    let refused = lines.saturating_sub(passed) as f64;
+    if fpr < 1.0 {
+        refused * fpr / (1.0 - fpr)
+    } else {
+        passed as f64
+    }
 }
 
 /// A further filter of the chain: a line that is not common may pass by mistake at any of them.

@@ -1,8 +1,8 @@
 //! `memory`: the smallest input in memory, the others streamed past it.
 //!
-//! Exact. Reads each input once and writes nothing. The join pass with one bucket whose build side is the first input: a set
-//! of its distinct lines, marked by each further input; a line with all marks is common. Addresses need no set:
-//! one bit each will do.
+//! Exact. Reads each input once and writes nothing. The join pass with one bucket whose build side
+//! is the first input: a set of its distinct lines, marked by each further input; a line with all
+//! marks is common. Addresses need no set: one bit each will do.
 
 use crate::address::{self, AddressSet};
 use crate::batch::Batch;
@@ -86,7 +86,7 @@ fn addresses(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>
     let mut common = AddressSet::new(&run.budget)?;
     let phase = run.input_phase("build", first);
     scan(run, &phase, first, || {
-        Addresses(|address| Ok(common.insert(address)))
+        Addresses(|address| common.insert(address))
     })?;
     drop(phase);
     for (number, input) in others.iter().enumerate() {
@@ -103,7 +103,6 @@ fn addresses(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>
             if common.contains(address) {
                 next.insert(address);
             }
-            Ok(())
         };
         scan(run, &phase, input, || Addresses(keep))?;
         common = next;
@@ -116,13 +115,14 @@ fn addresses(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>
 /// Hands each address of a batch on. The scan has checked that all lines are addresses.
 struct Addresses<F>(F);
 
-impl<F: FnMut(u32) -> Result<()>> Worker for Addresses<F> {
+impl<F: FnMut(u32)> Worker for Addresses<F> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch
             .lines
             .iter()
             .filter_map(|line| address::parse(line))
-            .try_for_each(&mut self.0)
+            .for_each(&mut self.0);
+        Ok(())
     }
 }
 

@@ -7,8 +7,8 @@
 //! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //!
-//! *Invariants:* `inputs` are in the plan's order, the build side first, none of them twice; with a single input the result is
-//! its distinct lines. *Cost:* the table in the crate page.
+//! *Invariants:* `inputs` are in the plan's order, the build side first, none of them twice; with a
+//! single input the result is its distinct lines. *Cost:* the table in the crate page.
 
 mod bloom;
 mod memory;

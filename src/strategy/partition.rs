@@ -1,7 +1,7 @@
 //! `partition`: spill every input into buckets by hash, join bucket by bucket.
 //!
-//! Exact. Reads A + B + spill, writes what does not stay in memory. The one strategy that needs no idea of the inputs
-//! beforehand, and reads each of them once: pipes included.
+//! Exact. Reads A + B + spill, writes what does not stay in memory. The one strategy that needs no
+//! idea of the inputs beforehand, and reads each of them once: pipes included.
 
 use crate::error::Result;
 use crate::input::Input;

@@ -1,8 +1,9 @@
-//! `sieve`: each input through a filter of the one before it; only what survives reaches the buckets.
+//! `sieve`: each input through a filter of the one before it; only what survives reaches the
+//! buckets.
 //!
-//! Exact: a filter only ever drops lines that are certainly not common, and the join compares bytes. Reads the first input
-//! twice, the others once; writes the common lines and the few per cent that pass by mistake. The filter is
-//! complete before the first line is held against it.
+//! Exact: a filter only ever drops lines that are certainly not common, and the join compares
+//! bytes. Reads the first input twice, the others once; writes the common lines and the few per
+//! cent that pass by mistake. The filter is complete before the first line is held against it.
 
 use crate::error::Result;
 use crate::filter::BlockedFilter;

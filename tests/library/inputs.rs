@@ -1,0 +1,259 @@
+//! What an input can be: any order, the same file under two names, pipes, files whose sample misleads.
+
+use std::path::PathBuf;
+
+use outset::{LineFormat, Options, Strategy};
+
+use crate::oracle::{Lines, common, distinct};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, beyond_resident, numbered, run};
+
+/// Three inputs of different sizes with some lines in common, one of them longer than a chunk.
+fn three() -> [Vec<u8>; 3] {
+    let long = [vec![b'l'; 100_000], b"\n".to_vec()].concat();
+    [
+        [numbered(0..3000, 9), long.clone(), b"\n\nlast".to_vec()].concat(),
+        [long.clone(), numbered(1000..9000, 9), b"last\n\n".to_vec()].concat(),
+        [numbered(2000..40_000, 9), b"\nlast\nlast\n".to_vec(), long].concat(),
+    ]
+}
+
+#[test]
+fn the_order_of_inputs_does_not_matter() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = three();
+    let expected = common(&contents, LineFormat::default());
+    assert_eq!(expected.len(), 1003);
+    let files = place.files(&contents);
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let files = order.map(|index: usize| files[index].clone());
+        for strategy in EXACT {
+            let options = Options {
+                strategy,
+                ..place.options()
+            };
+            let (found, stats) = run(&files, &options).unwrap();
+            assert_same(&found, &expected, &(order, strategy));
+            // The statistics keep the caller's order.
+            let sizes = stats.inputs.iter().map(|input| input.bytes);
+            assert!(sizes.eq(order.map(|index: usize| contents[index].len() as u64)));
+        }
+    }
+}
+
+#[test]
+fn a_file_counts_once_under_whatever_name() {
+    let _alone = alone();
+    let place = Place::new();
+    let content = [numbered(0..5000, 20), numbered(0..100, 20)].concat();
+    let expected = distinct(&content, LineFormat::default());
+    let file = place.file("file", &content);
+    let (hard, soft) = (place.path("hard"), place.path("soft"));
+    std::fs::hard_link(&file, &hard).unwrap();
+    std::os::unix::fs::symlink(&file, &soft).unwrap();
+    let detour = place.path("temp/../file");
+    let other = place.file("other", numbered(4000..7000, 20));
+    let expected_with_other = common(&[content, numbered(4000..7000, 20)], LineFormat::default());
+    for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
+        for name in [&file, &hard, &soft, &detour] {
+            let options = Options {
+                strategy,
+                ..place.options()
+            };
+            let (found, stats) = run(&[file.clone(), name.clone()], &options).unwrap();
+            assert_same(&found, &expected, &(strategy, name));
+            assert_eq!(
+                (stats.inputs.len(), stats.inputs[0].lines),
+                (1, 5100),
+                "{name:?}"
+            );
+        }
+        if strategy != Some(Strategy::Bloom) {
+            let options = Options {
+                strategy,
+                always_spill: true,
+                ..place.options()
+            };
+            let (found, stats) =
+                run(&[soft.clone(), other.clone(), hard.clone()], &options).unwrap();
+            assert_same(&found, &expected_with_other, &strategy);
+            assert_eq!(stats.inputs.len(), 2);
+        }
+    }
+}
+
+/// Runs `strategy` on `contents`, those with a bit in `pipes` through FIFOs.
+fn run_with_pipes(
+    place: &Place,
+    strategy: Option<Strategy>,
+    contents: &[Vec<u8>],
+    pipes: u32,
+) -> Lines {
+    let paths: Vec<PathBuf> = (0..)
+        .zip(contents)
+        .map(|(number, bytes)| {
+            if pipes & (1 << number) == 0 {
+                place.file(&format!("file{number}"), bytes)
+            } else {
+                place.fifo(&format!("fifo{number}"), bytes.clone())
+            }
+        })
+        .collect();
+    let options = Options {
+        strategy,
+        ..place.options()
+    };
+    let (found, stats) = run(&paths, &options)
+        .unwrap_or_else(|error| panic!("{error}: {strategy:?}, pipes {pipes:03b}"));
+    let read = stats.inputs.iter().map(|input| input.bytes);
+    assert!(
+        read.eq(contents.iter().map(|bytes| bytes.len() as u64)),
+        "{strategy:?}, pipes {pipes:03b}: {:?}",
+        stats.inputs
+    );
+    found
+}
+
+#[test]
+fn any_of_the_inputs_may_be_a_fifo() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = three();
+    for strategy in EXACT {
+        for inputs in [2, 3] {
+            let expected = common(&contents[..inputs], LineFormat::default());
+            for pipes in 1..(1 << inputs) {
+                let found = run_with_pipes(&place, strategy, &contents[..inputs], pipes);
+                assert_same(&found, &expected, &(strategy, pipes));
+            }
+        }
+    }
+}
+
+#[test]
+fn bloom_misses_nothing_that_comes_through_fifos() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = three();
+    let expected = common(&contents, LineFormat::default());
+    let all = contents.iter().fold(Lines::new(), |mut all, bytes| {
+        all.append(&mut distinct(bytes, LineFormat::default()));
+        all
+    });
+    for pipes in 0..8 {
+        let found = run_with_pipes(&place, Some(Strategy::Bloom), &contents, pipes);
+        assert!(
+            found.is_superset(&expected) && found.is_subset(&all),
+            "pipes {pipes:03b}"
+        );
+    }
+}
+
+#[test]
+fn empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
+    let _alone = alone();
+    let place = Place::new();
+    for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
+        for contents in [
+            [vec![], vec![]],
+            [b"a\n".to_vec(), vec![]],
+            [vec![], b"\n".to_vec()],
+        ] {
+            for pipes in 0..4 {
+                let found = run_with_pipes(&place, strategy, &contents, pipes);
+                assert_same(&found, &Lines::new(), &(strategy, pipes));
+            }
+        }
+    }
+}
+
+#[test]
+fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
+    let _alone = alone();
+    let place = Place::new();
+    // Long lines where the sample looks, short ones everywhere else.
+    let mut content = Vec::new();
+    for window in 0..32u32 {
+        content.extend(numbered(window * 40..window * 40 + 40, 1000));
+        content.extend(numbered(
+            100_000 + window * 20_000..100_000 + window * 20_000 + 18_000,
+            7,
+        ));
+    }
+    let other = [numbered(100_000..900_000, 7), numbered(0..50, 1000)].concat();
+    let expected = common(&[content.clone(), other.clone()], LineFormat::default());
+    let files = place.files(&[content, other]);
+    let sources: Vec<outset::Source> = files.iter().map(outset::Source::from).collect();
+    let options = place.options();
+    assert_eq!(
+        outset::plan_for(&sources, &options).unwrap().strategy(),
+        Strategy::Memory
+    );
+    let (found, stats) = run(&files, &options).unwrap();
+    assert_same(&found, &expected, &stats.strategy);
+    assert_ne!(stats.strategy, "memory");
+}
+
+#[test]
+fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
+    let _alone = alone();
+    let place = Place::new();
+    let long = [vec![b'l'; 700_000], b"\n".to_vec()].concat();
+    // Behind the last window of the sample, in a file that is probed after lines were found already.
+    let small = [numbered(0..20_000, 20), long.clone()].concat();
+    let large = [
+        numbered(0..100_000, 60),
+        numbered(10_000..100_000, 20),
+        long,
+        numbered(0..2000, 60),
+    ]
+    .concat();
+    let expected = common(&[small.clone(), large.clone()], LineFormat::default());
+    assert!(expected.len() > 10_000);
+    let files = place.files(&[small, large]);
+    for strategy in EXACT {
+        let options = Options {
+            strategy,
+            ..place.options()
+        };
+        match run(&files, &options) {
+            Ok((found, _)) => assert_same(&found, &expected, &strategy),
+            Err(error) => panic!("{strategy:?}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn pipes_that_turn_out_small_run_under_a_small_cap_on_temporary_disk() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = three();
+    let expected = common(&contents[..2], LineFormat::default());
+    for pipes in [0b01, 0b10, 0b11] {
+        let names = ["fifo0", "fifo1"];
+        let paths = [0, 1].map(|number: usize| {
+            if pipes & (1 << number) == 0 {
+                place.file("file", &contents[number])
+            } else {
+                place.fifo(names[number], contents[number].clone())
+            }
+        });
+        let options = Options {
+            strategy: Some(Strategy::Partition),
+            memory_bytes: Some(beyond_resident(64 * MIB)),
+            max_temp_bytes: Some(64 * MIB),
+            ..place.options()
+        };
+        match run(&paths, &options) {
+            Ok((found, _)) => assert_same(&found, &expected, &pipes),
+            Err(error) => panic!("pipes {pipes:02b}: {error}"),
+        }
+    }
+}

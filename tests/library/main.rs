@@ -1,0 +1,15 @@
+//! The library from outside: every strategy against a naive oracle, against recorded truth, and under faults.
+//!
+//! One binary, so that the crate is linked once. A test takes [`util::alone`] first: the memory limit is about the whole
+//! process, and tests that run side by side would count each other's buffers.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod equivalence; // generated inputs: all strategies and options give the oracle's set
+mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
+mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
+mod oracle; // the naive answer
+mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
+mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
+mod truth; // real files with recorded answers, where they are available
+mod util; // temporary files, running, collecting, generators

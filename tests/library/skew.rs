@@ -1,0 +1,276 @@
+//! Unlucky hashes and uneven data: buckets that do not fit are split, those that no split divides are worked through in
+//! pieces, repeated lines cost nothing, and long lines find room beside a full set.
+//!
+//! A single bucket and a memory limit of 16 MiB force what otherwise takes billions of lines.
+
+use std::path::PathBuf;
+
+use outset::hash::HashKey;
+use outset::{LineFormat, Options, Stats, Strategy};
+
+use crate::oracle::{Lines, common};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, beyond_resident, numbered, run};
+
+/// One bucket, partition, little memory.
+fn one_bucket(place: &Place, hash_key: HashKey) -> Options {
+    Options {
+        strategy: Some(Strategy::Partition),
+        buckets: Some(1),
+        hash_key,
+        ..place.options()
+    }
+}
+
+/// Runs and compares with the oracle.
+fn check(place: &Place, contents: &[Vec<u8>], options: &Options) -> Stats {
+    check_files(
+        &place.files(contents),
+        &common(contents, LineFormat::default()),
+        options,
+    )
+}
+
+fn check_files(files: &[PathBuf], expected: &Lines, options: &Options) -> Stats {
+    let (found, stats) = run(files, options)
+        .unwrap_or_else(|error| panic!("{error}: {options:?}, {:?}", options.hash_key));
+    assert_same(&found, expected, &(options, options.hash_key));
+    stats
+}
+
+/// Two inputs of 200,000 lines of 100 bytes, half of them in both: a set of 25 MB.
+fn large_pair() -> [Vec<u8>; 2] {
+    [numbered(0..200_000, 100), numbered(100_000..300_000, 100)]
+}
+
+#[test]
+fn a_bucket_that_does_not_fit_is_split() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = large_pair();
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    for threads in [1, 2] {
+        let options = Options {
+            threads: Some(threads),
+            ..one_bucket(&place, HashKey::Random)
+        };
+        let stats = check_files(&files, &expected, &options);
+        assert!(stats.buckets.split > 0, "{:?}", stats.buckets);
+        assert_eq!((stats.buckets.count, stats.buckets.levels), (1, 2));
+        assert_eq!(stats.buckets.largest_lines, 200_000);
+    }
+}
+
+#[test]
+fn split_levels_that_divide_nothing_are_skipped() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = large_pair();
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    for levels in [1, 2, 7] {
+        let options = one_bucket(&place, HashKey::OneBucket { levels });
+        let stats = check_files(&files, &expected, &options);
+        assert!(stats.buckets.split > 0, "{:?}", stats.buckets);
+        assert_eq!(stats.buckets.levels, levels + 1);
+    }
+    // With more buckets than one all lines are still in the first.
+    let options = Options {
+        buckets: Some(7),
+        always_spill: true,
+        ..one_bucket(&place, HashKey::OneBucket { levels: 2 })
+    };
+    assert_eq!(
+        check_files(&files, &expected, &options)
+            .buckets
+            .largest_lines,
+        200_000
+    );
+}
+
+#[test]
+fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
+    let _alone = alone();
+    let place = Place::new();
+    let [first, second] = large_pair();
+    let third = [numbered(150_000..350_000, 100), numbered(0..50, 100)].concat();
+    let stats = check(
+        &place,
+        &[first, second, third],
+        &one_bucket(&place, HashKey::Random),
+    );
+    assert!(stats.buckets.split > 0);
+}
+
+#[test]
+fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
+    let _alone = alone();
+    let place = Place::new();
+    let file = place.file(
+        "file",
+        [numbered(0..150_000, 100), numbered(100_000..150_000, 100)].concat(),
+    );
+    let (found, stats) = run(&[file.clone(), file], &one_bucket(&place, HashKey::Random)).unwrap();
+    assert_eq!(found.len(), 150_000);
+    assert!(stats.buckets.split > 0);
+}
+
+#[test]
+fn a_hot_line_is_no_reason_to_split() {
+    let _alone = alone();
+    let place = Place::new();
+    let hot = b"the same line all over again, ninety-nine times out of a hundred".to_vec();
+    let content = |cold: std::ops::Range<u32>| {
+        let mut bytes = Vec::new();
+        for number in cold {
+            bytes.extend(numbered(number..number + 1, 60));
+            for _ in 0..99 {
+                bytes.extend(&hot);
+                bytes.push(b'\n');
+            }
+        }
+        bytes
+    };
+    let contents = [content(0..4000), content(2000..6000)];
+    for hash_key in [
+        HashKey::Random,
+        HashKey::OneBucket { levels: 8 },
+        HashKey::Constant,
+    ] {
+        let stats = check(&place, &contents, &one_bucket(&place, hash_key));
+        assert_eq!((stats.buckets.split, stats.inputs[0].lines), (0, 400_000));
+        assert_eq!(stats.output.lines, 2001);
+    }
+}
+
+#[test]
+fn what_no_level_divides_is_worked_through_in_pieces() {
+    let _alone = alone();
+    let place = Place::new();
+    // Repeats far apart: a line of a later piece may have been dealt with in an earlier one.
+    let first = [numbered(0..50_000, 500), numbered(0..20_000, 500)].concat();
+    let second = [numbered(20_000..80_000, 500), numbered(0..1000, 500)].concat();
+    let third = numbered(500..100_000, 500);
+    let options = one_bucket(&place, HashKey::OneBucket { levels: 8 });
+    for contents in [
+        vec![first.clone(), second.clone()],
+        vec![first, second, third],
+    ] {
+        let stats = check(&place, &contents, &options);
+        assert_eq!(stats.buckets.split, 0);
+        // Several pieces: all inputs were read from disk more than once.
+        assert!(
+            stats.temp.read_bytes > 2 * stats.temp.written_bytes,
+            "{:?}",
+            stats.temp
+        );
+    }
+}
+
+#[test]
+fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
+    let _alone = alone();
+    let place = Place::new();
+    let content = [numbered(0..40_000, 500), numbered(0..40_000, 500)].concat();
+    let file = place.file("file", content);
+    let options = one_bucket(&place, HashKey::OneBucket { levels: 8 });
+    let (found, stats) = run(&[file.clone(), file], &options).unwrap();
+    assert_eq!((found.len(), stats.buckets.split), (40_000, 0));
+}
+
+#[test]
+fn equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
+    let _alone = alone();
+    let place = Place::new();
+    // Few and long: equal hashes are told apart by comparing all.
+    let first = [numbered(0..800, 30_000), numbered(0..100, 30_000)].concat();
+    let second = [numbered(300..1100, 30_000), numbered(0..100, 30_000)].concat();
+    for strategy in [Strategy::Partition, Strategy::Sieve] {
+        let options = Options {
+            strategy: Some(strategy),
+            ..one_bucket(&place, HashKey::Constant)
+        };
+        let stats = check(&place, &[first.clone(), second.clone()], &options);
+        assert_eq!(stats.buckets.split, 0);
+        assert!(
+            stats.temp.read_bytes > stats.temp.written_bytes,
+            "{:?}",
+            stats.temp
+        );
+    }
+}
+
+#[test]
+fn a_long_line_finds_room_beside_a_set_that_nearly_fills_the_memory() {
+    let _alone = alone();
+    let place = Place::new();
+    let long = [vec![b'l'; 1_500_000], b"\n".to_vec()].concat();
+    let mut failures = Vec::new();
+    // From sets of half the memory to sets of one and a half times the memory.
+    for lines in (40_000..160_000).step_by(10_000) {
+        let first = [numbered(0..lines, 100), long.clone()].concat();
+        let second = [numbered(lines / 2..2 * lines, 100), long.clone()].concat();
+        let expected = common(&[first.clone(), second.clone()], LineFormat::default());
+        let files = place.files(&[first, second]);
+        for strategy in [Strategy::Partition, Strategy::Sieve] {
+            let options = Options {
+                strategy: Some(strategy),
+                always_spill: true,
+                ..one_bucket(&place, HashKey::Random)
+            };
+            match run(&files, &options) {
+                Ok((found, _)) => assert_same(&found, &expected, &(lines, strategy)),
+                Err(error) => failures.push(format!("{lines} lines, {strategy}: {error}")),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+#[test]
+fn a_long_line_finds_room_beside_a_table_for_many_repeats() {
+    let _alone = alone();
+    let place = Place::new();
+    let long = [vec![b'l'; 2_500_000], b"\n".to_vec()].concat();
+    let many = vec![b'\n'; 3_000_000];
+    let contents = [
+        [many.clone(), long.clone()].concat(),
+        [long, many, b"x\n".to_vec()].concat(),
+    ];
+    let options = Options {
+        always_spill: true,
+        ..one_bucket(&place, HashKey::Random)
+    };
+    let stats = check(&place, &contents, &options);
+    assert_eq!(stats.output.lines, 2);
+}
+
+#[test]
+fn the_number_of_buckets_does_not_matter_beyond_memory() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = large_pair();
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    for strategy in EXACT {
+        for buckets in [None, Some(7), Some(300)] {
+            let memory_bytes = if strategy == Some(Strategy::Memory) {
+                64 * MIB
+            } else {
+                24 * MIB
+            };
+            let options = Options {
+                strategy,
+                buckets,
+                memory_bytes: Some(beyond_resident(memory_bytes)),
+                ..place.options()
+            };
+            let stats = check_files(&files, &expected, &options);
+            assert!(
+                stats.temp.peak_bytes > 0 || strategy == Some(Strategy::Memory),
+                "{strategy:?}: {:?}",
+                stats.temp
+            );
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Helpers: temporary files and FIFOs, running the engine and collecting what it finds, generators, options for tests.
+//!
+//! What belongs here is used by more than one module and knows nothing of what a test is about.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use outset::{Options, Result, Source, Stats, Strategy, intersect};
+use tempfile::TempDir;
+
+use crate::oracle::Lines;
+
+pub(crate) const MIB: u64 = 1 << 20;
+
+/// The ways to ask for an exact result; `None` is `auto`.
+pub(crate) const EXACT: [Option<Strategy>; 4] = [
+    Some(Strategy::Memory),
+    Some(Strategy::Partition),
+    Some(Strategy::Sieve),
+    None,
+];
+
+/// No run of these tests takes nearly so long; one that does is stuck.
+const STUCK: Duration = Duration::from_secs(300);
+
+/// Keeps other tests from running until it is dropped: they would count into this one's resident memory.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary directory with room for inputs, and an empty one in it for spill.
+pub(crate) struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("temp")).unwrap();
+        Self { directory }
+    }
+
+    /// Where spill goes.
+    pub(crate) fn temp(&self) -> PathBuf {
+        self.path("temp")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A file with this content.
+    pub(crate) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Files `0`, `1`, ... with these contents.
+    pub(crate) fn files(&self, contents: &[Vec<u8>]) -> Vec<PathBuf> {
+        (0..)
+            .zip(contents)
+            .map(|(number, bytes): (usize, _)| self.file(&number.to_string(), bytes))
+            .collect()
+    }
+
+    /// A FIFO with a thread that writes this content once somebody reads, in pieces that fit no buffer.
+    pub(crate) fn fifo(&self, name: &str, bytes: Vec<u8>) -> PathBuf {
+        let path = self.path(name);
+        let _absent_at_first = fs::remove_file(&path);
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+        let to = path.clone();
+        // Not joined: a run that fails never reads it, and the writer then waits for ever.
+        std::thread::spawn(move || {
+            let mut pipe = fs::OpenOptions::new().write(true).open(to).unwrap();
+            for piece in bytes.chunks(10_007) {
+                // A run that ends early closes the pipe.
+                if pipe.write_all(piece).is_err() {
+                    break;
+                }
+            }
+        });
+        path
+    }
+
+    /// Options that spill here, with two threads and 16 MiB beyond what the test process has now.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            memory_bytes: Some(beyond_resident(16 * MIB)),
+            temp_dirs: vec![self.temp()],
+            threads: Some(2),
+            ..Options::default()
+        }
+    }
+}
+
+/// A memory limit that leaves `bytes` to the engine: the process's own resident size does not count.
+pub(crate) fn beyond_resident(bytes: u64) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let field = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    let kilobytes: u64 = field.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes * 1024 + bytes
+}
+
+/// Runs the engine and collects its lines. Checks what holds for every run, whatever its end: no line comes twice, the
+/// statistics count what came, temporary directories are empty afterwards.
+pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<(Lines, Stats)> {
+    let mut lines = BTreeSet::new();
+    let result = run_into(paths, options, &mut |line: &[u8]| {
+        assert!(
+            lines.insert(line.to_vec()),
+            "a line came twice: {}",
+            line[..line.len().min(100)].escape_ascii()
+        );
+        Ok(())
+    });
+    let stats = result?;
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
+    assert_eq!(
+        (stats.output.lines, stats.output.bytes),
+        (lines.len() as u64, bytes as u64)
+    );
+    Ok((lines, stats))
+}
+
+/// As [`run`], into a sink of the caller's.
+pub(crate) fn run_into(
+    paths: &[PathBuf],
+    options: &Options,
+    sink: &mut dyn outset::Sink,
+) -> Result<Stats> {
+    let sources: Vec<Source> = paths.iter().map(Source::from).collect();
+    let watched = Watchdog::new(format!("{paths:?} with {options:?}"));
+    let result = intersect(&sources, options, sink);
+    drop(watched);
+    for directory in &options.temp_dirs {
+        assert_eq!(entries(directory), [PathBuf::new(); 0], "left in temporary space");
+    }
+    if let Err(error) = &result {
+        assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    }
+    result
+}
+
+/// What is in a directory; nothing, if it does not exist.
+pub(crate) fn entries(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .collect()
+}
+
+/// Ends the process, telling what it was about, when a run is stuck: a test that hangs says nothing.
+struct Watchdog {
+    _done: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    fn new(what: String) -> Self {
+        let (done, wait) = mpsc::channel();
+        std::thread::spawn(move || {
+            if wait.recv_timeout(STUCK) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("stuck: {what}");
+                std::process::abort();
+            }
+        });
+        Self { _done: done }
+    }
+}
+
+/// Fails with the first line in which two sets differ: whole sets are too long to read.
+#[track_caller]
+pub(crate) fn assert_same(found: &Lines, expected: &Lines, context: &dyn std::fmt::Debug) {
+    let show = |line: Option<&Vec<u8>>| {
+        line.map(|line| {
+            format!(
+                "{} bytes: {}",
+                line.len(),
+                line[..line.len().min(60)].escape_ascii()
+            )
+        })
+    };
+    let (missing, extra) = (
+        show(expected.difference(found).next()),
+        show(found.difference(expected).next()),
+    );
+    assert!(
+        missing.is_none() && extra.is_none(),
+        "{} lines found, {} expected; missing: {missing:?}, extra: {extra:?}; in {context:?}",
+        found.len(),
+        expected.len(),
+    );
+}
+
+/// The lines `number` to `number + count`, each as its number padded with letters to `length` bytes.
+pub(crate) fn numbered(numbers: std::ops::Range<u32>, length: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(numbers.len() * (length + 1));
+    for number in numbers {
+        let start = bytes.len();
+        write!(bytes, "{number:07}").unwrap();
+        bytes.resize(start + length.max(7), b'a' + (number % 26) as u8);
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+/// Whether a test that needs an unprivileged user can fail here.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
