@@ -16,15 +16,17 @@
 //! build side before the piece, per piece.
 
 use std::sync::{Mutex, PoisonError};
+use std::thread::Scope;
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
-use crate::run::{Phase, Run};
+use crate::run::{Phase, Run, STACK_BYTES, no_thread};
 use crate::set::LineSet;
 use crate::spill::bucket::{Bucket, BucketReader};
+use crate::spill::loader::Loader;
 
 /// Joins stores of buckets, one store per input, and writes the common lines.
 ///
@@ -49,18 +51,22 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
     let share = run.budget.available_bytes() / workers as u64;
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
-    run.workers.broadcast(|context| {
-        if context.index() < workers {
-            let _alarm = PanicAlarm(&failure);
-            failure.keep(work_all(run, &phase, share, &queue, &failure, out));
-        }
+    std::thread::scope(|scope| {
+        run.workers.broadcast(|context| {
+            if context.index() < workers {
+                let _alarm = PanicAlarm(&failure);
+                let joined = Joiner::new(run, &phase, scope, share, out)
+                    .and_then(|joiner| joiner.join_all(&queue, &failure));
+                failure.keep(joined);
+            }
+        });
     });
     failure.into_result()
 }
 
 /// How many workers can each hold the longest line twice, in the set and while it is put together.
 fn workers(run: &Run<'_>, longest: u64) -> usize {
-    let least = 4 * longest + run.plan.layout.block_bytes + (256 << 10);
+    let least = 4 * longest + 2 * run.plan.layout.block_bytes + (256 << 10);
     let fitting = run.budget.available_bytes() / least;
     (fitting as usize).clamp(1, run.plan.layout.join_workers)
 }
@@ -92,45 +98,36 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
         .unwrap_or(0);
 }
 
-fn work_all(
-    run: &Run<'_>,
-    phase: &Phase<'_>,
-    share: u64,
-    queue: &Mutex<Vec<Vec<Bucket>>>,
-    failure: &FirstFailure,
-    out: &Collector<'_>,
-) -> Result<()> {
-    let budget = run.budget.share("join", share)?;
-    let mut joiner = Joiner::new(run, phase, budget, out)?;
-    loop {
-        failure.check()?;
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match next {
-            Some(buckets) => joiner.join(buckets)?,
-            None => return joiner.out.flush(),
-        }
-    }
-}
-
 /// One worker of the join.
 pub(crate) struct Joiner<'a, 's> {
     pub(crate) run: &'a Run<'a>,
     phase: &'a Phase<'a>,
     pub(crate) budget: MemoryBudget,
     pub(crate) set: LineSet,
-    pub(crate) reader: BucketReader<'a>,
+    pub(crate) reader: BucketReader,
     out: Outbox<'a, 's>,
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    fn new(
+    /// A worker with `share` bytes of memory, and a thread of `scope` that loads blocks for it.
+    fn new<'scope, 'env>(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
-        budget: MemoryBudget,
+        scope: &'scope Scope<'scope, 'env>,
+        share: u64,
         out: &'a Collector<'s>,
-    ) -> Result<Self> {
-        let reader =
-            BucketReader::new(run.space, &budget, run.hasher, run.plan.layout.block_bytes)?;
+    ) -> Result<Self>
+    where
+        'a: 'scope,
+    {
+        let budget = run.budget.share("join", share)?;
+        let (loader, thread) = Loader::new(&budget, run.plan.layout.block_bytes)?;
+        std::thread::Builder::new()
+            .name("load".into())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, move || thread.run(run.space))
+            .map_err(no_thread)?;
+        let reader = BucketReader::new(loader, &budget, run.hasher);
         let set = LineSet::new(&budget, run.hasher)?;
         Ok(Self {
             run,
@@ -140,6 +137,18 @@ impl<'a, 's> Joiner<'a, 's> {
             reader,
             out: Outbox::new(out),
         })
+    }
+
+    /// Joins buckets from the queue until there are no more.
+    fn join_all(mut self, queue: &Mutex<Vec<Vec<Bucket>>>, failure: &FirstFailure) -> Result<()> {
+        loop {
+            failure.check()?;
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match next {
+                Some(buckets) => self.join(buckets)?,
+                None => return self.out.flush(),
+            }
+        }
     }
 
     /// Joins one bucket: `buckets[i]` has the lines of input i.

@@ -88,10 +88,10 @@ impl Layout {
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// The share of one join worker, less the block that it reads, for the lines of `block_bytes`
+    /// The share of one join worker, less the blocks that it reads, for the lines of `block_bytes`
     /// blocks; the blocks that stay in memory are not counted.
     pub(crate) fn join_share(&self, workers: usize) -> u64 {
-        (self.usable_bytes / workers as u64).saturating_sub(LARGEST.min(self.usable_bytes / 16))
+        (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }
 
     /// Divides `pool_bytes` into blocks for `buckets` buckets. False when the blocks would become

@@ -6,13 +6,12 @@
 //! until it is discarded. *Cost:* one block of memory for reading, given by the caller; a line
 //! longer than a block is put together in memory that the budget grants.
 
-use std::cell::Cell;
-
 use crate::batch::{Batch, for_each_batch};
 use crate::budget::{Buffer, MemoryBudget};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
+use crate::spill::loader::Loader;
 use crate::spill::space::{SpillPath, TempSpace, padded};
 
 /// Where a block is.
@@ -50,32 +49,30 @@ pub(crate) struct Bucket {
     pub(crate) longest_line: u64,
 }
 
-/// What reading a bucket needs: one per thread.
+/// What reading buckets needs: one per thread.
 #[derive(Debug)]
-pub(crate) struct BucketReader<'a> {
-    space: &'a TempSpace,
+pub(crate) struct BucketReader {
+    loader: Loader,
+    content: ContentReader,
+}
+
+/// What is needed to go through blocks that are in memory.
+#[derive(Debug)]
+struct ContentReader {
     budget: MemoryBudget,
     hasher: LineHasher,
-    block: Buffer,
     hashes: Vec<u64>,
 }
 
-impl<'a> BucketReader<'a> {
-    /// A reader for blocks of up to `block_bytes`.
-    pub(crate) fn new(
-        space: &'a TempSpace,
-        budget: &MemoryBudget,
-        hasher: LineHasher,
-        block_bytes: u64,
-    ) -> Result<Self> {
-        let block = Buffer::new(budget, "a block being read", block_bytes)?;
-        Ok(Self {
-            space,
+impl BucketReader {
+    /// A reader that takes its blocks from `loader`.
+    pub(crate) fn new(loader: Loader, budget: &MemoryBudget, hasher: LineHasher) -> Self {
+        let content = ContentReader {
             budget: budget.clone(),
             hasher,
-            block,
             hashes: Vec::new(),
-        })
+        };
+        Self { loader, content }
     }
 
     /// Hands all lines of `bucket` to `work`, batch by batch.
@@ -96,83 +93,100 @@ impl<'a> BucketReader<'a> {
         bucket: &Bucket,
         mut work: impl FnMut(Batch<'_>) -> Result<bool>,
     ) -> Result<()> {
-        let goes_on = Cell::new(true);
-        let mut work = |batch: Batch<'_>| {
-            goes_on.set(work(batch)?);
-            Ok(goes_on.get())
-        };
-        let mut totals = Totals::default();
-        let mut long = None;
+        let mut state = Progress::default();
+        let mut blocks = self.loader.start(bucket);
         for (sequence, place) in bucket.blocks.iter().enumerate() {
-            let bytes = load(self.space, &mut self.block, bucket, place, sequence)?;
-            let address = Address {
-                sequence: sequence as u64,
-                ..bucket.address
-            };
-            let info =
-                block::check(bytes, &address).map_err(|what| bucket.damaged(sequence, what))?;
-            totals.add(&info);
-            let payload = &bytes[HEADER..HEADER + info.payload_bytes];
-            if info.kind == BlockKind::Records {
-                totals.read +=
-                    for_each_batch(Records(payload), &self.hasher, &mut self.hashes, &mut work)?;
-            } else {
-                let record = LongRecord::go_on(long.take(), info.kind, payload, &self.budget)
-                    .map_err(|problem| {
-                        problem.unwrap_or_else(|| {
-                            bucket.damaged(sequence, "a piece of a long line is missing".into())
-                        })
-                    })?;
-                if record.is_complete() {
-                    totals.read += 1;
-                    for_each_batch(
-                        [record.line()].into_iter(),
-                        &self.hasher,
-                        &mut self.hashes,
+            match place {
+                Place::Held { buffer, length } => {
+                    blocks.ask_ahead(sequence)?;
+                    self.content.go_through(
+                        &buffer[..*length],
+                        bucket,
+                        sequence,
+                        &mut state,
                         &mut work,
                     )?;
-                } else {
-                    long = Some(record);
+                }
+                Place::Written { length, .. } => {
+                    let buffer = blocks.take(sequence)?;
+                    let bytes = &buffer[..padded(*length as u64) as usize];
+                    self.content
+                        .go_through(bytes, bucket, sequence, &mut state, &mut work)?;
+                    blocks.put(buffer);
                 }
             }
-            if !goes_on.get() {
+            if state.is_over {
                 return Ok(());
             }
         }
-        totals.compare(bucket)
+        state.compare(bucket)
     }
 }
 
-/// The bytes of a block: where it is held, or read into `room`.
-fn load<'b>(
-    space: &TempSpace,
-    room: &'b mut Buffer,
-    bucket: &'b Bucket,
-    place: &'b Place,
-    sequence: usize,
-) -> Result<&'b [u8]> {
-    match (place, &bucket.file) {
-        (Place::Held { buffer, length }, _) => Ok(&buffer[..*length]),
-        (Place::Written { offset, length }, Some(file)) => {
-            let padded = padded(*length as u64) as usize;
-            space.read(file, *offset, &mut room[..padded])?;
-            Ok(&room[..padded])
+impl ContentReader {
+    /// Checks one block and hands its lines to `work`.
+    fn go_through(
+        &mut self,
+        bytes: &[u8],
+        bucket: &Bucket,
+        sequence: usize,
+        state: &mut Progress,
+        work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let address = Address {
+            sequence: sequence as u64,
+            ..bucket.address
+        };
+        let info = block::check(bytes, &address).map_err(|what| bucket.damaged(sequence, what))?;
+        state.add(&info);
+        let payload = &bytes[HEADER..HEADER + info.payload_bytes];
+        if info.kind == BlockKind::Records {
+            return self.hand_over(Records(payload), state, work);
         }
-        (Place::Written { .. }, None) => Err(bucket.damaged(sequence, "it is in no file".into())),
+        let record = LongRecord::go_on(state.long.take(), info.kind, payload, &self.budget)
+            .map_err(|problem| {
+                problem.unwrap_or_else(|| {
+                    bucket.damaged(sequence, "a piece of a long line is missing".into())
+                })
+            })?;
+        if record.is_complete() {
+            return self.hand_over([record.line()].into_iter(), state, work);
+        }
+        state.long = Some(record);
+        Ok(())
+    }
+
+    fn hand_over<'b>(
+        &mut self,
+        lines: impl Iterator<Item = &'b [u8]>,
+        state: &mut Progress,
+        work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let (read, is_over) = (&mut state.read, &mut state.is_over);
+        *read += for_each_batch(lines, &self.hasher, &mut self.hashes, |batch| {
+            let goes_on = work(batch)?;
+            *is_over = !goes_on;
+            Ok(goes_on)
+        })?;
+        Ok(())
     }
 }
 
 /// What came back so far.
 #[derive(Debug, Default)]
-struct Totals {
+struct Progress {
     /// Records that the headers speak of.
     records: u64,
     payload_bytes: u64,
     /// Lines that were found.
     read: u64,
+    /// A long line of which not all pieces have come.
+    long: Option<LongRecord>,
+    /// Whether the reader wants no more.
+    is_over: bool,
 }
 
-impl Totals {
+impl Progress {
     fn add(&mut self, info: &BlockInfo) {
         self.records += info.records;
         self.payload_bytes += info.payload_bytes as u64;
@@ -201,7 +215,7 @@ impl Bucket {
         }
     }
 
-    fn damaged(&self, sequence: usize, what: String) -> Error {
+    pub(crate) fn damaged(&self, sequence: usize, what: String) -> Error {
         let path = self
             .file
             .as_ref()

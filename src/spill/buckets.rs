@@ -58,7 +58,7 @@ pub(crate) fn fill(
         failure.keep(work(&writer).and_then(|()| writer.flush()));
         writer.parts
     } else {
-        fill_with_writers(writer, work)?
+        fill_with_writers(writer, work)
     };
     failure.into_result()?;
     let seal = |(bucket, part): (usize, Mutex<Part>)| {
@@ -75,7 +75,7 @@ pub(crate) fn fill(
 fn fill_with_writers(
     mut writer: BucketWriter<'_>,
     work: impl FnOnce(&BucketWriter<'_>) -> Result<()>,
-) -> Result<Vec<Mutex<Part>>> {
+) -> Vec<Mutex<Part>> {
     let (rules, failure) = (writer.rules, writer.failure);
     // Unbounded: the pool bounds how many blocks there are.
     let (outbox, inbox) = crossbeam_channel::unbounded();
@@ -83,16 +83,21 @@ fn fill_with_writers(
     std::thread::scope(|scope| {
         for number in 0..rules.writers {
             let inbox = inbox.clone();
-            std::thread::Builder::new()
+            let thread = std::thread::Builder::new()
                 .name(format!("spill-{number}"))
                 .stack_size(crate::run::STACK_BYTES)
-                .spawn_scoped(scope, move || write_blocks(&rules, failure, &inbox))
-                .map_err(crate::run::no_thread)?;
+                .spawn_scoped(scope, move || write_blocks(&rules, failure, &inbox));
+            failure.keep(thread.map_err(crate::run::no_thread));
         }
-        failure.keep(work(&writer).and_then(|()| writer.flush()));
+        failure.keep(
+            failure
+                .check()
+                .and_then(|()| work(&writer))
+                .and_then(|()| writer.flush()),
+        );
         // Dropping the sender ends the writers, once they have written what was sent.
         writer.outbox = None;
-        Ok(writer.parts)
+        writer.parts
     })
 }
 

@@ -12,7 +12,7 @@ use proptest::strategy::Strategy as Generator;
 use proptest::test_runner::Config as Runs;
 
 use crate::oracle::{Lines, common, distinct};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, beyond_resident, run};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, run};
 
 /// One line.
 #[derive(Debug, Clone)]
@@ -207,7 +207,7 @@ impl Setting {
             _ => 0,
         };
         Options {
-            memory_bytes: Some(beyond_resident(self.memory.max(least))),
+            memory_bytes: Some(self.memory.max(least)),
             strategy: self.strategy,
             buckets: Some(self.buckets),
             threads: Some(self.threads),

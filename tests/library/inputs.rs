@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use outset::{LineFormat, Options, Strategy};
+use outset::{LineFormat, Options, Source, Strategy, plan_for};
 
 use crate::oracle::{Lines, common, distinct};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, beyond_resident, numbered, run};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, from_here, numbered, run};
 
 /// Three inputs of different sizes with some lines in common, one of them longer than a chunk.
 fn three() -> [Vec<u8>; 3] {
@@ -190,7 +190,7 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     let other = [numbered(100_000..900_000, 7), numbered(0..50, 1000)].concat();
     let expected = common(&[content.clone(), other.clone()], LineFormat::default());
     let files = place.files(&[content, other]);
-    let sources: Vec<outset::Source> = files.iter().map(outset::Source::from).collect();
+    let sources: Vec<Source> = files.iter().map(Source::from).collect();
     let options = place.options();
     assert_eq!(
         outset::plan_for(&sources, &options).unwrap().strategy(),
@@ -247,7 +247,7 @@ fn pipes_that_turn_out_small_run_under_a_small_cap_on_temporary_disk() {
         });
         let options = Options {
             strategy: Some(Strategy::Partition),
-            memory_bytes: Some(beyond_resident(64 * MIB)),
+            memory_bytes: Some(64 * MIB),
             max_temp_bytes: Some(64 * MIB),
             ..place.options()
         };

@@ -1,1 +1,267 @@
-//! todo
+//! What cannot be opened, planned or afforded: such a request fails before any work, with an error of the right kind whose
+//! advice helps.
+
+use std::fs;
+use std::path::PathBuf;
+
+use outset::{Error, ErrorKind, Options, Source, Strategy, plan_for};
+
+use crate::util::{EXACT, MIB, Place, alone, from_here, is_root, numbered, run};
+
+/// The error of a run that must fail.
+fn refused(paths: &[PathBuf], options: &Options) -> Error {
+    match run(paths, options) {
+        Ok((lines, stats)) => panic!("{} lines from {paths:?} by {}", lines.len(), stats.strategy),
+        Err(error) => error,
+    }
+}
+
+/// Checks that both orders of a good file and `bad` are refused as an input, by name.
+fn refuses_input(place: &Place, bad: &PathBuf) {
+    let good = place.file("good", "a\n");
+    for paths in [[good.clone(), bad.clone()], [bad.clone(), good]] {
+        let error = refused(&paths, &place.options());
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+        assert!(
+            error.to_string().starts_with(&bad.display().to_string()),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_refused_by_name() {
+    let _alone = alone();
+    let place = Place::new();
+    refuses_input(&place, &place.path("missing"));
+    refuses_input(&place, &place.temp());
+    let (first, second) = (place.path("first"), place.path("second"));
+    std::os::unix::fs::symlink(&first, &second).unwrap();
+    std::os::unix::fs::symlink(&second, &first).unwrap();
+    refuses_input(&place, &first);
+    let dangling = place.path("dangling");
+    std::os::unix::fs::symlink(place.path("missing"), &dangling).unwrap();
+    refuses_input(&place, &dangling);
+}
+
+#[test]
+fn a_file_without_permission_is_refused() {
+    let _alone = alone();
+    if is_root() {
+        eprintln!("skipped: root may read everything");
+        return;
+    }
+    let place = Place::new();
+    let file = place.file("secret", "a\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0);
+    fs::set_permissions(&file, mode).unwrap();
+    refuses_input(&place, &file);
+}
+
+#[test]
+fn a_request_without_sense_is_refused() {
+    let _alone = alone();
+    let place = Place::new();
+    let paths = place.files(&[b"a\n".to_vec(), b"a\n".to_vec()]);
+    for (paths, options) in [
+        (&paths[..0], place.options()),
+        (&paths[..1], place.options()),
+        (
+            &paths[..],
+            Options {
+                threads: Some(0),
+                ..place.options()
+            },
+        ),
+        (
+            &paths[..],
+            Options {
+                buckets: Some(0),
+                ..place.options()
+            },
+        ),
+        (
+            &paths[..],
+            Options {
+                max_fpr: 1.5,
+                ..place.options()
+            },
+        ),
+        (
+            &paths[..],
+            Options {
+                max_fpr: f64::NAN,
+                ..place.options()
+            },
+        ),
+        (
+            &paths[..],
+            Options {
+                bits_per_key: Some(0.0),
+                ..place.options()
+            },
+        ),
+        (
+            &paths[..],
+            Options {
+                bits_per_key: Some(f64::NAN),
+                ..place.options()
+            },
+        ),
+    ] {
+        let error = refused(paths, &options);
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    }
+}
+
+#[test]
+fn a_temporary_directory_that_is_missing_is_named() {
+    let _alone = alone();
+    let place = Place::new();
+    let paths = place.files(&[numbered(0..20_000, 50), numbered(0..20_000, 51)]);
+    let missing = place.path("nowhere");
+    let options = Options {
+        strategy: Some(Strategy::Partition),
+        temp_dirs: vec![missing.clone()],
+        always_spill: true,
+        ..place.options()
+    };
+    let error = refused(&paths, &options);
+    assert_eq!(error.kind(), ErrorKind::Temp, "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with(&missing.display().to_string()),
+        "{error}"
+    );
+}
+
+/// The limit that a refusal advises.
+fn advised_bytes(error: &Error) -> u64 {
+    match error {
+        Error::Memory { least_bytes, .. }
+        | Error::MemoryPlan { least_bytes, .. }
+        | Error::LineTooLong { least_bytes, .. } => *least_bytes,
+        other => panic!("no memory error: {other}"),
+    }
+}
+
+#[test]
+fn the_memory_that_a_refusal_advises_is_enough() {
+    let _alone = alone();
+    let place = Place::new();
+    let paths = place.files(&[numbered(0..100_000, 50), numbered(0..100_000, 51)]);
+    let sources: Vec<Source> = paths.iter().map(Source::from).collect();
+    let mut requests: Vec<Options> = EXACT
+        .into_iter()
+        .chain([Some(Strategy::Bloom)])
+        .map(|strategy| Options {
+            strategy,
+            memory_bytes: Some(MIB),
+            ..place.options()
+        })
+        .collect();
+    requests.push(Options {
+        strategy: Some(Strategy::Memory),
+        ..place.options()
+    });
+    for strategy in [Strategy::Partition, Strategy::Sieve, Strategy::Bloom] {
+        for buckets in [3000, 50_000] {
+            requests.push(Options {
+                strategy: Some(strategy),
+                buckets: Some(buckets),
+                ..place.options()
+            });
+        }
+    }
+    for options in requests {
+        let asked = from_here(&options).memory_bytes.unwrap();
+        let error = refused(&paths, &options);
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        let advised = advised_bytes(&error);
+        // The process may have grown a little since, by what the refused run touched.
+        let enough = Options { memory_bytes: Some(advised + MIB), ..options.clone() };
+        let accepted = plan_for(&sources, &enough);
+        assert!(
+            advised > asked && accepted.is_ok(),
+            "{error}; then, with {advised} instead of {asked} bytes: {:?}; {options:?}",
+            accepted.err().map(|error| error.to_string())
+        );
+    }
+}
+
+#[test]
+fn a_filter_that_would_be_worse_than_accepted_is_refused() {
+    let _alone = alone();
+    let place = Place::new();
+    let paths = place.files(&[numbered(0..10_000, 50), numbered(0..10_000, 51)]);
+    let options = |max_fpr| Options {
+        strategy: Some(Strategy::Bloom),
+        bits_per_key: Some(5.0),
+        max_fpr,
+        ..place.options()
+    };
+    let error = refused(&paths, &options(0.05));
+    assert!(matches!(error, Error::RateTooHigh { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Memory);
+    assert_eq!(run(&paths, &options(0.15)).unwrap().1.strategy, "bloom");
+}
+
+#[test]
+fn a_line_longer_than_the_memory_is_named_with_its_place() {
+    let _alone = alone();
+    let place = Place::new();
+    let front = b"a\nb\n".to_vec();
+    let endless = place.file("endless", &front);
+    // A hole: one line of NUL bytes without end.
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&endless)
+        .unwrap()
+        .set_len(64 * MIB)
+        .unwrap();
+    let other = place.file("other", "b\n");
+    for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
+        let options = Options {
+            strategy,
+            ..place.options()
+        };
+        let asked = from_here(&options).memory_bytes.unwrap();
+        let error = refused(&[endless.clone(), other.clone()], &options);
+        assert_eq!(error.kind(), ErrorKind::Memory, "{strategy:?}: {error}");
+        let Error::LineTooLong { path, offset, .. } = &error else {
+            panic!("{strategy:?}: {error}");
+        };
+        assert_eq!((path, *offset), (&endless, 4), "{strategy:?}");
+        assert!(
+            Some(advised_bytes(&error)) > options.memory_bytes,
+            "{strategy:?}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
+    let _alone = alone();
+    let place = Place::new();
+    let other = place.file("other", "b\n");
+    for strategy in EXACT {
+        for long in [1 << 20, 32 << 20] {
+            let pipe = place.fifo("pipe", [&b"a\nb\n"[..], &vec![b'x'; long]].concat());
+            let options = Options {
+                strategy,
+                ..place.options()
+            };
+            let asked = from_here(&options).memory_bytes.unwrap();
+            let error = refused(&[pipe.clone(), other.clone()], &options);
+            let Error::LineTooLong { path, offset, .. } = &error else {
+                panic!("{strategy:?}: {error}");
+            };
+            assert_eq!((path, *offset), (&pipe, 4), "{strategy:?}");
+            assert!(
+                Some(advised_bytes(&error)) > options.memory_bytes,
+                "{strategy:?}: {error}"
+            );
+        }
+    }
+}

@@ -9,7 +9,7 @@ use outset::hash::HashKey;
 use outset::{LineFormat, Options, Stats, Strategy};
 
 use crate::oracle::{Lines, common};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, beyond_resident, numbered, run};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, numbered, run};
 
 /// One bucket, partition, little memory.
 fn one_bucket(place: &Place, hash_key: HashKey) -> Options {
@@ -262,7 +262,7 @@ fn the_number_of_buckets_does_not_matter_beyond_memory() {
             let options = Options {
                 strategy,
                 buckets,
-                memory_bytes: Some(beyond_resident(memory_bytes)),
+                memory_bytes: Some(memory_bytes),
                 ..place.options()
             };
             let stats = check_files(&files, &expected, &options);

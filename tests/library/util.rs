@@ -90,10 +90,10 @@ impl Place {
         path
     }
 
-    /// Options that spill here, with two threads and 16 MiB beyond what the test process has now.
+    /// Options that spill here, with two threads and 16 MiB of memory ([`run`] says what that means).
     pub(crate) fn options(&self) -> Options {
         Options {
-            memory_bytes: Some(beyond_resident(16 * MIB)),
+            memory_bytes: Some(16 * MIB),
             temp_dirs: vec![self.temp()],
             threads: Some(2),
             ..Options::default()
@@ -101,19 +101,18 @@ impl Place {
     }
 }
 
-/// A memory limit that leaves `bytes` to the engine: the process's own resident size does not count.
-pub(crate) fn beyond_resident(bytes: u64) -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let field = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    let kilobytes: u64 = field.split_whitespace().nth(1).unwrap().parse().unwrap();
-    kilobytes * 1024 + bytes
+/// The options for a run now: their memory and what the test process has resident, which is no part of the test.
+pub(crate) fn from_here(options: &Options) -> Options {
+    let resident = status_bytes("VmRSS:");
+    Options {
+        memory_bytes: options.memory_bytes.map(|bytes| bytes + resident),
+        ..options.clone()
+    }
 }
 
-/// Runs the engine and collects its lines. Checks what holds for every run, whatever its end: no line comes twice, the
-/// statistics count what came, temporary directories are empty afterwards.
+/// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has. Checks
+/// what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is one line,
+/// temporary directories are empty afterwards.
 pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<(Lines, Stats)> {
     let mut lines = BTreeSet::new();
     let result = run_into(paths, options, &mut |line: &[u8]| {
@@ -141,10 +140,14 @@ pub(crate) fn run_into(
 ) -> Result<Stats> {
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
     let watched = Watchdog::new(format!("{paths:?} with {options:?}"));
-    let result = intersect(&sources, options, sink);
+    let result = intersect(&sources, &from_here(options), sink);
     drop(watched);
     for directory in &options.temp_dirs {
-        assert_eq!(entries(directory), [PathBuf::new(); 0], "left in temporary space");
+        assert_eq!(
+            entries(directory),
+            [PathBuf::new(); 0],
+            "left in temporary space"
+        );
     }
     if let Err(error) = &result {
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
@@ -218,4 +221,21 @@ pub(crate) fn numbered(numbers: std::ops::Range<u32>, length: usize) -> Vec<u8> 
 /// Whether a test that needs an unprivileged user can fail here.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// What `work` returns, with the largest resident size that the process had meanwhile, in bytes; `None` where the system does
+/// not let it be measured.
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> Option<(u64, T)> {
+    // Resets VmHWM to the present size (proc(5)).
+    fs::write("/proc/self/clear_refs", "5").ok()?;
+    let result = work();
+    Some((status_bytes("VmHWM:"), result))
+}
+
+/// A size of this process, in bytes.
+fn status_bytes(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let mut values = status.lines().filter_map(|line| line.strip_prefix(field));
+    let kilobytes = values.next().unwrap().trim().trim_end_matches(" kB");
+    kilobytes.parse::<u64>().unwrap() * 1024
 }

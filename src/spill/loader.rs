@@ -1,0 +1,158 @@
+//! Reading blocks ahead: one thread per join worker loads the next block while the worker is busy
+//! with the one before.
+//!
+//! *Owns:* the two block buffers of a reader and the hand-over between the two threads.
+//!
+//! *Invariants:* blocks come back in the order they were asked for; a buffer is either free, with
+//! the loading thread, or with the reader. When a reading is given up, what was asked for is
+//! awaited and thrown away, so that the next reading begins with both buffers. *Cost:* two blocks
+//! of memory.
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+use crate::budget::{Buffer, MemoryBudget};
+use crate::error::{Error, Result};
+use crate::spill::bucket::{Bucket, Place};
+use crate::spill::space::{SpillPath, TempSpace, padded};
+
+/// A block that is to be loaded.
+#[derive(Debug)]
+pub(crate) struct Load {
+    file: SpillPath,
+    offset: u64,
+    bytes: usize,
+    buffer: Buffer,
+}
+
+/// A loaded block, or why it could not be.
+type Loaded = (Buffer, Result<()>);
+
+/// The loading thread's end of a [`Loader`].
+#[derive(Debug)]
+pub(crate) struct LoaderThread {
+    requests: Receiver<Load>,
+    loaded: Sender<Loaded>,
+}
+
+impl LoaderThread {
+    /// Loads what is asked for until the loader is gone.
+    pub(crate) fn run(self, space: &TempSpace) {
+        for mut load in self.requests {
+            let result = space.read(&load.file, load.offset, &mut load.buffer[..load.bytes]);
+            if self.loaded.send((load.buffer, result)).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Loads the blocks of buckets, one ahead.
+#[derive(Debug)]
+pub(crate) struct Loader {
+    requests: Sender<Load>,
+    loaded: Receiver<Loaded>,
+    free: Vec<Buffer>,
+}
+
+impl Loader {
+    /// A loader for blocks of up to `block_bytes`, and the other end for a thread of its own.
+    pub(crate) fn new(budget: &MemoryBudget, block_bytes: u64) -> Result<(Self, LoaderThread)> {
+        let (requests, asked) = unbounded();
+        let (sender, loaded) = unbounded();
+        let buffer = || Buffer::new(budget, "a block being read", block_bytes);
+        let loader = Self {
+            requests,
+            loaded,
+            free: vec![buffer()?, buffer()?],
+        };
+        Ok((
+            loader,
+            LoaderThread {
+                requests: asked,
+                loaded: sender,
+            },
+        ))
+    }
+
+    /// Begins to read `bucket` from its first block on.
+    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l> {
+        Reading {
+            loader: self,
+            bucket,
+            next: 0,
+            in_flight: 0,
+        }
+    }
+}
+
+/// One reading of a bucket.
+#[derive(Debug)]
+pub(crate) struct Reading<'l> {
+    loader: &'l mut Loader,
+    bucket: &'l Bucket,
+    /// The first block that was not asked for yet.
+    next: usize,
+    in_flight: usize,
+}
+
+impl Reading<'_> {
+    /// Waits for block number `sequence`, which must be in the file, and asks for those after it.
+    /// Give the buffer back with [`Reading::put`].
+    pub(crate) fn take(&mut self, sequence: usize) -> Result<Buffer> {
+        self.ask_ahead(sequence)?;
+        let (buffer, result) = self.loader.loaded.recv().map_err(|_| Error::Interrupted)?;
+        self.in_flight -= 1;
+        match result {
+            Ok(()) => Ok(buffer),
+            Err(error) => {
+                self.loader.free.push(buffer);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a buffer back.
+    pub(crate) fn put(&mut self, buffer: Buffer) {
+        self.loader.free.push(buffer);
+    }
+
+    /// Asks for blocks while there are buffers. Blocks that are held in memory need none.
+    pub(crate) fn ask_ahead(&mut self, from: usize) -> Result<()> {
+        self.next = self.next.max(from);
+        while let Some(place) = self.bucket.blocks.get(self.next) {
+            if let Place::Written { offset, length } = place {
+                let Some(buffer) = self.loader.free.pop() else {
+                    return Ok(());
+                };
+                let Some(file) = self.bucket.file.clone() else {
+                    self.loader.free.push(buffer);
+                    return Err(self.bucket.damaged(self.next, "it is in no file".into()));
+                };
+                let bytes = padded(*length as u64) as usize;
+                let load = Load {
+                    file,
+                    offset: *offset,
+                    bytes,
+                    buffer,
+                };
+                self.loader
+                    .requests
+                    .send(load)
+                    .map_err(|_| Error::Interrupted)?;
+                self.in_flight += 1;
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        for _ in 0..self.in_flight {
+            if let Ok((buffer, _given_up)) = self.loader.loaded.recv() {
+                self.loader.free.push(buffer);
+            }
+        }
+    }
+}
