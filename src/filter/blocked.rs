@@ -206,9 +206,9 @@ impl FilterBuilder<'_> {
         }
     }
 
-    /// Inserts one hash.
-    pub fn insert_one(&self, hash: u64) {
-        self.insert(&[hash], std::iter::once(0), &mut Scatter::default());
+    /// Inserts all of `hashes`; the more at once, the fewer locks.
+    pub fn insert_batch(&self, hashes: &[u64]) {
+        self.insert(hashes, 0..hashes.len() as u32, &mut Scatter::default());
     }
 }
 

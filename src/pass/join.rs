@@ -18,7 +18,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
-use crate::budget::MemoryBudget;
+use crate::budget::{MemoryBudget, PAGE};
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
@@ -55,7 +55,7 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
         run.workers.broadcast(|context| {
             if context.index() < workers {
                 let _alarm = PanicAlarm(&failure);
-                let joined = Joiner::new(run, &phase, scope, share, out)
+                let joined = Joiner::new(run, &phase, scope, (share, longest), out)
                     .and_then(|joiner| joiner.join_all(&queue, &failure));
                 failure.keep(joined);
             }
@@ -114,7 +114,7 @@ impl<'a, 's> Joiner<'a, 's> {
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         scope: &'scope Scope<'scope, 'env>,
-        share: u64,
+        (share, longest): (u64, u64),
         out: &'a Collector<'s>,
     ) -> Result<Self>
     where
@@ -127,7 +127,9 @@ impl<'a, 's> Joiner<'a, 's> {
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || thread.run(run.space))
             .map_err(no_thread)?;
-        let reader = BucketReader::new(loader, &budget, run.hasher);
+        // Room for the longest line while it is put together, which no set can take.
+        let long_lines = budget.share("long lines", longest + PAGE)?;
+        let reader = BucketReader::new(loader, long_lines, run.hasher);
         let set = LineSet::new(&budget, run.hasher)?;
         Ok(Self {
             run,

@@ -33,9 +33,14 @@ const DEFAULT_BUCKETS: u64 = 1000;
 const LEAST_BUCKET_BYTES: u64 = 8 << 20;
 /// The most buckets of one level.
 const MOST_BUCKETS: u64 = 65_536;
-/// Survivors that the buckets of a sieve are laid out for, as a share of the input: more than is
+/// Survivors that buckets are laid out for where not all fit, as a share of the input: more than is
 /// assumed, for a bucket that does not fit costs another reading and writing.
 const SIEVE_HEADROOM: f64 = 0.3;
+
+/// The least memory for blocks.
+const LEAST_POOL: u64 = 24 * SMALLEST_BLOCK;
+/// A block that is written at a good part of the disk's speed.
+const GOOD_BLOCK: u64 = 64 << 10;
 
 /// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it
 /// would let everything through.
@@ -198,17 +203,17 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
 pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
-    let survivors_set = (sizes.build_set_bytes() as f64 * SIEVE_HEADROOM) as u64;
-    let pool_bytes = layout.usable_bytes / 16;
-    let buckets = set_buckets(
+    let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+    let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.2) as u64;
+    let least_pool = (layout.usable_bytes / 16).max(LEAST_POOL);
+    let buckets = buckets_for_survivors(
         job,
         &mut layout,
-        pool_bytes.max(24 * SMALLEST_BLOCK),
-        survivors_set,
-        |blocks| blocks.min(survivors_set / LEAST_BUCKET_BYTES),
+        sizes.build_set_bytes(),
+        wanted_filters,
+        least_pool,
     )?;
     let room = layout.rest_bytes();
-    let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the
     // fewest lines survive both.
     let first = filter_plan(sizes.build.1, room - room / 6, cap);
@@ -222,10 +227,11 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     give_rest_to_pool(&mut layout, &first, &second, job);
 
     let others = sizes.total - sizes.build.0;
-    let survivors = (others as f64 * first.predicted_fpr
-        + sizes.build.0 as f64 * ASSUMED_COMMON * job.inputs.len() as f64
-        + sizes.build.0 as f64 * second.predicted_fpr) as u64;
-    let spilled = spilled_bytes(&layout, buckets, survivors, job);
+    let common = sizes.build.0 as f64 * ASSUMED_COMMON * job.inputs.len() as f64;
+    let by_mistake =
+        others as f64 * first.predicted_fpr + sizes.build.0 as f64 * second.predicted_fpr;
+    let spilled = spilled_bytes(&layout, buckets, (common + by_mistake) as u64, job);
+    let filters = (first.bits + second.bits) / 8;
     let costs = Costs {
         strategy: Strategy::Sieve,
         exact: true,
@@ -237,10 +243,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
             .saturating_add(spilled),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(
-            &layout,
-            (first.bits + second.bits) / 8 + layout.scan_bytes() + layout.pool_bytes(),
-        ),
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(first),
         expected_false_lines: 0.0,
     };
@@ -251,12 +254,11 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
 pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
-    let survivors_set =
-        (estimate_set_bytes(sizes.last.1, sizes.last.0) as f64 * ASSUMED_COMMON) as u64;
-    let pool_bytes = (layout.usable_bytes / 128).max(24 * SMALLEST_BLOCK);
-    let buckets = set_buckets(job, &mut layout, pool_bytes, survivors_set, |blocks| {
-        blocks.min(survivors_set / LEAST_BUCKET_BYTES)
-    })?;
+    let cap = job.bits_per_key.unwrap_or(BLOOM_BITS_PER_KEY);
+    let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.4) as u64;
+    let least_pool = (layout.usable_bytes / 128).max(LEAST_POOL);
+    let result_set = estimate_set_bytes(sizes.last.1, sizes.last.0);
+    let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
     let chain = job.inputs.len().max(2) - 1;
     // With three inputs or more two filters live at a time.
     let room = layout.rest_bytes();
@@ -265,7 +267,6 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let cap = job.bits_per_key.unwrap_or(BLOOM_BITS_PER_KEY);
     let mut first = filter_plan(sizes.build.1, room, cap);
     let second = (chain > 1).then(|| filter_plan(sizes.build.1, second_room, cap));
     give_rest_to_pool(
@@ -274,17 +275,17 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         second.as_ref().unwrap_or(&NO_FILTER),
         job,
     );
-    // A line that is not common can pass by mistake at any filter of the chain: the bound adds them
-    // up.
-    let passes_later = second.map_or(1.0, |second| {
+    // A line that is not common can pass by mistake at any filter of the chain: the bound adds up.
+    let refused_later = second.map_or(1.0, |second| {
         (1.0 - second.predicted_fpr).powi(chain as i32 - 1)
     });
-    first.predicted_fpr = 1.0 - (1.0 - first.predicted_fpr) * passes_later;
+    first.predicted_fpr = 1.0 - (1.0 - first.predicted_fpr) * refused_later;
 
     let false_lines = sizes.last.1 as f64 * first.predicted_fpr;
     let survivors =
         sizes.last.0 as f64 * first.predicted_fpr + sizes.build.0 as f64 * ASSUMED_COMMON;
     let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
+    let filters = (first.bits + second.map_or(0, |second| second.bits)) / 8;
     let costs = Costs {
         strategy: Strategy::Bloom,
         exact: false,
@@ -293,14 +294,39 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         bytes_read: sizes.total.saturating_add(spilled),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(
-            &layout,
-            first.bits / 8 + layout.scan_bytes() + layout.pool_bytes(),
-        ),
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(first),
         expected_false_lines: false_lines,
     };
     Ok(Design::new(costs, second, layout))
+}
+
+/// Buckets for what survives a filter, which nobody knows: for everything where the memory that the
+/// filters do not want has room for the blocks, else for a part, and the least memory.
+fn buckets_for_survivors(
+    job: &Job,
+    layout: &mut Layout,
+    set_bytes: u64,
+    wanted_filters: u64,
+    least_pool: u64,
+) -> Result<u32, Error> {
+    let unwanted = layout
+        .usable_bytes
+        .saturating_sub(layout.scan_bytes() + wanted_filters);
+    let roomy = unwanted.min(layout.usable_bytes / 3);
+    if roomy >= least_pool {
+        let mut generous = *layout;
+        let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
+        let buckets = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
+        if let Some(buckets) = buckets.ok().filter(|_| generous.block_bytes >= GOOD_BLOCK) {
+            *layout = generous;
+            return Ok(buckets);
+        }
+    }
+    let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
+    set_buckets(job, layout, least_pool, part, |blocks| {
+        blocks.min(part / LEAST_BUCKET_BYTES)
+    })
 }
 
 const NO_FILTER: FilterPlan = FilterPlan {

@@ -223,7 +223,7 @@ fn check_layout(plan: &Plan, job: &Job) {
     );
     assert!(layout.long_line_bytes >= 2 * (layout.chunk_bytes + 2 * 4096));
     if plan.strategy() != Strategy::Memory {
-        assert!(layout.block_bytes >= 4096 && layout.block_bytes % 4096 == 0);
+        assert!(layout.block_bytes >= 4096 && layout.block_bytes.is_multiple_of(4096));
         assert!(layout.pool_blocks > u64::from(plan.buckets), "{plan:?}");
         assert!(plan.costs.memory_bytes <= job.memory_bytes);
     }

@@ -65,10 +65,11 @@ struct ContentReader {
 }
 
 impl BucketReader {
-    /// A reader that takes its blocks from `loader`.
-    pub(crate) fn new(loader: Loader, budget: &MemoryBudget, hasher: LineHasher) -> Self {
+    /// A reader that takes its blocks from `loader`, and the memory for lines longer than a block
+    /// from `budget`.
+    pub(crate) fn new(loader: Loader, budget: MemoryBudget, hasher: LineHasher) -> Self {
         let content = ContentReader {
-            budget: budget.clone(),
+            budget,
             hasher,
             hashes: Vec::new(),
         };

@@ -193,7 +193,7 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     let sources: Vec<Source> = files.iter().map(Source::from).collect();
     let options = place.options();
     assert_eq!(
-        outset::plan_for(&sources, &options).unwrap().strategy(),
+        plan_for(&sources, &from_here(&options)).unwrap().strategy(),
         Strategy::Memory
     );
     let (found, stats) = run(&files, &options).unwrap();

@@ -16,8 +16,10 @@ use crate::oracle::{Lines, distinct};
 use crate::util::{EXACT, MIB, Place, alone, peak_of, run, run_into};
 
 /// The SHA-256 of P14's answer when one CR is stripped from each line, and its lines: from the data's description.
-const WITHOUT_CR: (u64, &str) =
-    (25_287, "a5cdcf0e33096f610e5c0b2570b6b0d58d0771d11d05f84f85c2a33babecc1b9");
+const WITHOUT_CR: (u64, &str) = (
+    25_287,
+    "a5cdcf0e33096f610e5c0b2570b6b0d58d0771d11d05f84f85c2a33babecc1b9",
+);
 
 /// A row of the table of answers.
 #[derive(Debug)]
@@ -30,12 +32,18 @@ struct Row {
 
 impl Row {
     fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| fs::metadata(file).unwrap().len()).sum()
+        self.files
+            .iter()
+            .map(|file| fs::metadata(file).unwrap().len())
+            .sum()
     }
 
     /// The file that is worked on last: the one with most bytes.
     fn last(&self) -> &Path {
-        self.files.iter().max_by_key(|file| fs::metadata(file).unwrap().len()).unwrap()
+        self.files
+            .iter()
+            .max_by_key(|file| fs::metadata(file).unwrap().len())
+            .unwrap()
     }
 }
 
@@ -49,11 +57,16 @@ fn rows() -> Option<Vec<Row>> {
         eprintln!("skipped: there is no data in {}", data.display());
         return None;
     };
-    let sizes: HashMap<&str, u64> = table(&sizes).map(|row| (row[0], row[1].parse().unwrap())).collect();
+    let sizes: HashMap<&str, u64> = table(&sizes)
+        .map(|row| (row[0], row[1].parse().unwrap()))
+        .collect();
     let rows: Vec<Row> = table(&truth)
         .map(|row| Row {
             group: row[0].to_owned(),
-            files: row[2].split(',').map(|name| unpacked(data, name, sizes[name])).collect(),
+            files: row[2]
+                .split(',')
+                .map(|name| unpacked(data, name, sizes[name]))
+                .collect(),
             lines: row[3].parse().unwrap(),
             sha256: row[4].to_owned(),
         })
@@ -75,7 +88,11 @@ fn unpacked(data: &Path, name: &str, bytes: u64) -> PathBuf {
     if fs::metadata(&path).map_or(0, |metadata| metadata.len()) != bytes {
         let mut packed = GzDecoder::new(File::open(data.join(format!("{name}.gz"))).unwrap());
         let mut half_done = tempfile::NamedTempFile::new_in(&directory).unwrap();
-        assert_eq!(io::copy(&mut packed, &mut half_done).unwrap(), bytes, "{name}");
+        assert_eq!(
+            io::copy(&mut packed, &mut half_done).unwrap(),
+            bytes,
+            "{name}"
+        );
         half_done.persist(&path).unwrap();
     }
     path
@@ -88,7 +105,11 @@ fn sha256(lines: &Lines) -> String {
         hasher.update(line);
         hasher.update(b"\n");
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Runs a row, which must give the true set. `None` where the strategy `memory` has too little of it.
@@ -106,7 +127,8 @@ fn check(row: &Row, options: &Options) -> Option<Lines> {
             Some(lines)
         }
         Err(error) => {
-            let may_not_fit = options.strategy == Some(Strategy::Memory) && options.memory_bytes < Some(1 << 30);
+            let may_not_fit =
+                options.strategy == Some(Strategy::Memory) && options.memory_bytes < Some(1 << 30);
             assert!(
                 may_not_fit && error.kind() == ErrorKind::Memory,
                 "{}: {error}; {options:?}",
@@ -141,7 +163,9 @@ fn every_exact_strategy_gives_the_recorded_answers() {
                 let lines = check(&row, &options);
                 assert!(
                     lines.is_some() || memory == 16 || row.bytes() > LARGE,
-                    "{} does not fit {memory} MiB: {} bytes", row.group, row.bytes()
+                    "{} does not fit {memory} MiB: {} bytes",
+                    row.group,
+                    row.bytes()
                 );
             }
         }
@@ -152,12 +176,32 @@ fn every_exact_strategy_gives_the_recorded_answers() {
 fn stripping_carriage_returns_gives_the_recorded_answer() {
     let _alone = alone();
     let place = Place::new();
-    let trap = rows().unwrap_or_default().into_iter().filter(|row| row.group.contains("crlf"));
+    let trap = rows()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|row| row.group.contains("crlf"));
     for row in trap {
-        let row = Row { lines: WITHOUT_CR.0, sha256: WITHOUT_CR.1.to_owned(), ..row };
+        let row = Row {
+            lines: WITHOUT_CR.0,
+            sha256: WITHOUT_CR.1.to_owned(),
+            ..row
+        };
         for strategy in EXACT {
-            let format = LineFormat { strip_cr: true, ..LineFormat::default() };
-            assert!(check(&row, &Options { strategy, format, ..place.options() }).is_some());
+            let format = LineFormat {
+                strip_cr: true,
+                ..LineFormat::default()
+            };
+            assert!(
+                check(
+                    &row,
+                    &Options {
+                        strategy,
+                        format,
+                        ..place.options()
+                    }
+                )
+                .is_some()
+            );
         }
     }
 }
@@ -167,7 +211,10 @@ fn addresses_as_keys_give_the_recorded_answers() {
     let _alone = alone();
     let place = Place::new();
     // The other lists of addresses have empty lines, which are none.
-    let pure = rows().unwrap_or_default().into_iter().filter(|row| row.group == "P11-ipv4");
+    let pure = rows()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|row| row.group == "P11-ipv4");
     for row in pure {
         // With sets, and with a bitmap of all addresses.
         for memory in [16, 1024] {
@@ -189,7 +236,14 @@ fn bloom_adds_no_more_lines_than_predicted() {
     let _alone = alone();
     let place = Place::new();
     for row in rows().unwrap_or_default() {
-        let exact = check(&row, &Options { memory_bytes: Some(64 * MIB), ..place.options() }).unwrap();
+        let exact = check(
+            &row,
+            &Options {
+                memory_bytes: Some(64 * MIB),
+                ..place.options()
+            },
+        )
+        .unwrap();
         let source = distinct(&fs::read(row.last()).unwrap(), LineFormat::default());
         for bits_per_key in [5.0, 6.87, 10.0] {
             let options = Options {
@@ -200,14 +254,24 @@ fn bloom_adds_no_more_lines_than_predicted() {
             };
             let (found, stats) = run(&row.files, &options).unwrap();
             let context = format!("{} with {bits_per_key} bits a key", row.group);
-            assert!(found.is_superset(&exact), "{context}: a common line is missing");
+            assert!(
+                found.is_superset(&exact),
+                "{context}: a common line is missing"
+            );
             assert!(found.is_subset(&source), "{context}: a line out of nowhere");
             let Some(filter) = &stats.filter else {
                 // One file under two names needs none.
-                assert_eq!((stats.inputs.len(), found.len()), (1, exact.len()), "{context}");
+                assert_eq!(
+                    (stats.inputs.len(), found.len()),
+                    (1, exact.len()),
+                    "{context}"
+                );
                 continue;
             };
-            assert!((1..=exact.len() + source.len()).contains(&(filter.keys as usize)) || filter.keys > 0);
+            assert!(
+                (1..=exact.len() + source.len()).contains(&(filter.keys as usize))
+                    || filter.keys > 0
+            );
             let strangers = (source.len() - exact.len()) as f64;
             let measured = (found.len() - exact.len()) as f64 / strangers;
             let predicted = filter.predicted_fpr;
@@ -227,9 +291,17 @@ fn the_process_stays_within_the_memory_it_was_given() {
     let _alone = alone();
     let place = Place::new();
     let rows = rows().unwrap_or_default();
-    for row in rows.iter().filter(|row| row.group.starts_with("P02") || row.group.starts_with("P04")) {
+    for row in rows
+        .iter()
+        .filter(|row| row.group.starts_with("P02") || row.group.starts_with("P04"))
+    {
         for memory in [16, 64] {
-            for strategy in [None, Some(Strategy::Partition), Some(Strategy::Sieve), Some(Strategy::Bloom)] {
+            for strategy in [
+                None,
+                Some(Strategy::Partition),
+                Some(Strategy::Sieve),
+                Some(Strategy::Bloom),
+            ] {
                 let options = Options {
                     strategy,
                     memory_bytes: Some(memory * MIB),

@@ -1,0 +1,17 @@
+//! The program from outside: it is started as a user would start it, and judged by its exit status, what it prints, and
+//! what it leaves behind.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+// What a run that goes well does: results, options, reports, plans.
+mod contract;
+// Texts to intersect, and the plain way of computing what they have in common.
+mod data;
+// What a run that goes wrong says, and what it leaves behind.
+mod failures;
+// Memory, descriptors and address space, measured from outside the process.
+mod limits;
+// A place for runs, with the checks that every run must pass.
+mod sandbox;
+// Ends by signals at chosen and at random moments.
+mod signals;

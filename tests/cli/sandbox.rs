@@ -1,0 +1,496 @@
+//! A place for runs: a directory each for inputs, temporary files and outputs, and the checks that every run must pass.
+//!
+//! Runs start in the directory of the inputs, so an input is named `a` and an output `../out/result`. Whatever the end of a
+//! run, the temporary directory must be empty, the inputs untouched and the outputs as they were before, unless the run
+//! succeeded; a failure says so in one line. [`Running::finish`] checks all of that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
+use tempfile::TempDir;
+
+use crate::data;
+
+/// The program under test.
+pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
+/// Whatever takes longer than this hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Directories for a test, removed at its end.
+pub(crate) struct Sandbox {
+    root: TempDir,
+}
+
+/// What a directory holds: by name, the identity and (of small files) the content.
+type Snapshot = BTreeMap<OsString, (u64, u64, i64, i64, Vec<u8>)>;
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        // Some of the signals sent here would leave a core file among the inputs.
+        setrlimit(
+            Resource::Core,
+            Rlimit {
+                current: Some(0),
+                maximum: rustix::process::getrlimit(Resource::Core).maximum,
+            },
+        )
+        .unwrap();
+        let root = TempDir::new().unwrap();
+        for directory in ["in", "temp", "out"] {
+            fs::create_dir(root.path().join(directory)).unwrap();
+        }
+        Self { root }
+    }
+
+    /// A sandbox with inputs `a` and `b`.
+    pub(crate) fn with(a: &[u8], b: &[u8]) -> Self {
+        let sandbox = Self::new();
+        sandbox.write("a", a);
+        sandbox.write("b", b);
+        sandbox
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn input(&self, name: &str) -> PathBuf {
+        self.root().join("in").join(name)
+    }
+
+    pub(crate) fn output(&self, name: &str) -> PathBuf {
+        self.root().join("out").join(name)
+    }
+
+    pub(crate) fn temp(&self) -> PathBuf {
+        self.root().join("temp")
+    }
+
+    /// The names in the temporary directory.
+    pub(crate) fn temp_names(&self) -> Vec<OsString> {
+        names(&self.temp())
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.input(name), content).unwrap();
+    }
+
+    pub(crate) fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.input(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        path
+    }
+
+    /// The program with these arguments, separated by blanks.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(OUTSET);
+        command.args(arguments.split_whitespace());
+        self.place(&mut command);
+        command
+    }
+
+    /// As [`Sandbox::command`], after a shell has set something up, such as `ulimit -n 64`.
+    pub(crate) fn command_after(&self, setup: &str, arguments: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("{setup} && exec \"$0\" \"$@\""), OUTSET])
+            .args(arguments.split_whitespace());
+        self.place(&mut command);
+        command
+    }
+
+    /// As [`Sandbox::command`], in a mount namespace where `directory` of the sandbox is a file system of its own with
+    /// room for `size`, holding what was in it before. The exit status is 99 when the run leaves anything else in it.
+    pub(crate) fn command_on_small_disk(
+        &self,
+        directory: &str,
+        size: &str,
+        arguments: &str,
+    ) -> Command {
+        let script = format!(
+            "cp -r {directory} saved && mount -t tmpfs -o size={size} none {directory} \
+             && cp -r saved/. {directory} || exit 98\n\
+             (cd in && exec \"$0\" \"$@\"); status=$?\n\
+             diff -r saved {directory} >&2 || exit 99\nexit $status"
+        );
+        let mut command = Command::new("unshare");
+        command
+            .args(["-m", "sh", "-c", &script, OUTSET])
+            .args(arguments.split_whitespace());
+        self.place(&mut command);
+        command.current_dir(self.root());
+        command
+    }
+
+    fn place(&self, command: &mut Command) {
+        command
+            .current_dir(self.root().join("in"))
+            .env("TMPDIR", self.temp())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &str) -> Outcome {
+        self.start(self.command(arguments)).finish()
+    }
+
+    /// Runs the program with `content` on its standard input.
+    pub(crate) fn run_fed(&self, arguments: &str, content: &[u8]) -> Outcome {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped());
+        let mut running = self.start(command);
+        let mut stdin = running.child.stdin.take().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // A run that fails does not read it all: its own checks will say so.
+                let _closed_early = stdin.write_all(content);
+            });
+            running.finish()
+        })
+    }
+
+    /// Starts a command whose standard output is read as it comes.
+    pub(crate) fn start(&self, command: Command) -> Running<'_> {
+        let mut running = self.start_unread(command);
+        running.read_stdout();
+        running
+    }
+
+    /// Starts a command whose standard output nobody reads until [`Running::read_stdout`]: a result that is larger than
+    /// what pipes and buffers hold makes the run wait.
+    pub(crate) fn start_unread(&self, mut command: Command) -> Running<'_> {
+        let inputs = snapshot(&self.root().join("in"));
+        let outputs = snapshot(&self.root().join("out"));
+        let mut child = command.spawn().unwrap();
+        let stderr = child.stderr.take().map(read_all);
+        Running {
+            sandbox: self,
+            child,
+            stdout: None,
+            stderr,
+            inputs,
+            outputs,
+        }
+    }
+}
+
+fn names(directory: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name()).collect()
+}
+
+fn snapshot(directory: &Path) -> Snapshot {
+    let describe = |name: OsString| {
+        let path = directory.join(&name);
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let is_small = metadata.is_file() && metadata.len() < 1 << 20;
+        let (seconds, nanoseconds) = if metadata.file_type().is_fifo() {
+            // Whoever writes to a FIFO touches it.
+            (0, 0)
+        } else {
+            (metadata.mtime(), metadata.mtime_nsec())
+        };
+        let content = if is_small {
+            fs::read(&path).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        (
+            name,
+            (
+                metadata.ino(),
+                metadata.len(),
+                seconds,
+                nanoseconds,
+                content,
+            ),
+        )
+    };
+    names(directory).into_iter().map(describe).collect()
+}
+
+fn read_all(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes
+    })
+}
+
+/// A run that goes on. Dropped, it is killed.
+pub(crate) struct Running<'s> {
+    sandbox: &'s Sandbox,
+    pub(crate) child: Child,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+    inputs: Snapshot,
+    outputs: Snapshot,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let _has_ended = self.child.kill();
+        let _is_reaped = self.child.wait();
+    }
+}
+
+impl Running<'_> {
+    /// Begins to read standard output.
+    pub(crate) fn read_stdout(&mut self) {
+        self.stdout = self.child.stdout.take().map(read_all);
+    }
+
+    /// The inputs were changed by the test: what they are now is what they must stay.
+    pub(crate) fn note_inputs(&mut self) {
+        self.inputs = snapshot(&self.sandbox.root().join("in"));
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    pub(crate) fn is_going_on(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits until the run has put something into temporary space.
+    pub(crate) fn wait_for_spill(&mut self) {
+        let start = Instant::now();
+        loop {
+            for name in self.sandbox.temp_names() {
+                if !names(&self.sandbox.temp().join(name)).is_empty() {
+                    return;
+                }
+            }
+            assert!(self.is_going_on(), "the run ended without spilling");
+            assert!(start.elapsed() < PATIENCE, "nothing was spilled");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits for the end, and checks what is left.
+    pub(crate) fn finish(self) -> Outcome {
+        self.finish_within(PATIENCE)
+    }
+
+    /// As [`Running::finish`], for a run that must have ended `patience` from now.
+    pub(crate) fn finish_within(self, patience: Duration) -> Outcome {
+        let sandbox = self.sandbox;
+        let outcome = self.end_within(patience);
+        assert_eq!(
+            sandbox.temp_names(),
+            Vec::<OsString>::new(),
+            "temporary files are left: {outcome}"
+        );
+        outcome
+    }
+
+    /// As [`Running::finish_within`], for a run that had no chance to remove its temporary files.
+    pub(crate) fn end_within(mut self, patience: Duration) -> Outcome {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(
+                start.elapsed() < patience,
+                "the run goes on after {patience:?}"
+            );
+            thread::sleep(Duration::from_millis(1));
+        };
+        let collect = |reader: Option<JoinHandle<Vec<u8>>>| {
+            reader.map_or_else(Vec::new, |reader| reader.join().unwrap())
+        };
+        let outcome = Outcome {
+            status,
+            stdout: collect(self.stdout.take()),
+            stderr: String::from_utf8_lossy(&collect(self.stderr.take())).into_owned(),
+        };
+        self.check(&outcome);
+        outcome
+    }
+
+    fn check(&self, outcome: &Outcome) {
+        let root = self.sandbox.root();
+        assert!(
+            snapshot(&root.join("in")) == self.inputs,
+            "an input was touched: {outcome}"
+        );
+        assert!(!outcome.stderr.contains("panicked"), "{outcome}");
+        let outputs = snapshot(&root.join("out"));
+        match outcome.status.code() {
+            Some(0) => {
+                let parts = outputs
+                    .keys()
+                    .filter(|name| name.to_string_lossy().ends_with(".part"));
+                assert_eq!(parts.count(), 0, "part of an output is left: {outcome}");
+            }
+            code => {
+                assert!(outputs == self.outputs, "an output was touched: {outcome}");
+                if code.is_some() {
+                    outcome.check_message();
+                }
+            }
+        }
+    }
+}
+
+/// How a run ended and what it said.
+pub(crate) struct Outcome {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}, {} bytes of standard output, standard error {:?}",
+            self.status,
+            self.stdout.len(),
+            self.stderr
+        )
+    }
+}
+
+impl Outcome {
+    /// A failure is one line: object, what happened, what to do.
+    fn check_message(&self) {
+        assert_eq!(self.stderr.lines().count(), 1, "not one line: {self}");
+        assert!(
+            self.stderr.starts_with("outset: ") && self.stderr.ends_with('\n'),
+            "{self}"
+        );
+        let parts = self.stderr.split(": ").count();
+        assert!(parts >= 4, "no object, happening and advice: {self}");
+    }
+
+    /// The run succeeded.
+    pub(crate) fn succeeds(&self) -> &Self {
+        assert!(self.status.success(), "{self}");
+        self
+    }
+
+    /// The run succeeded and had nothing to say.
+    pub(crate) fn succeeds_silently(&self) -> &Self {
+        assert_eq!(self.succeeds().stderr, "", "{self}");
+        self
+    }
+
+    /// The run failed with this status, and its message has all of `parts`.
+    pub(crate) fn fails(&self, code: i32, parts: &[&str]) -> &Self {
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "no {part:?}: {self}");
+        }
+        self
+    }
+
+    /// A signal ended the process, which said nothing.
+    pub(crate) fn ends_by(&self, signal: Signal) -> &Self {
+        assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self}");
+        assert_eq!(self.stderr, "", "{self}");
+        self
+    }
+
+    /// Standard output has these lines, each once, in any order.
+    pub(crate) fn has_lines(&self, expected: &BTreeSet<&[u8]>) -> &Self {
+        assert_same_lines(&self.stdout, b'\n', expected);
+        self
+    }
+}
+
+/// `text` has these lines, each once, in any order.
+pub(crate) fn assert_same_lines(text: &[u8], terminator: u8, expected: &BTreeSet<&[u8]>) {
+    assert!(
+        text.is_empty() || text.last() == Some(&terminator),
+        "the last line has no end"
+    );
+    let lines = data::split(text, terminator);
+    let distinct: BTreeSet<&[u8]> = lines.iter().copied().collect();
+    assert_eq!(lines.len(), distinct.len(), "a line was written twice");
+    let example = |difference: Option<&&[u8]>| {
+        difference.map(|line| String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned())
+    };
+    assert_eq!(
+        example(expected.difference(&distinct).next()),
+        None,
+        "a common line is missing"
+    );
+    assert_eq!(
+        example(distinct.difference(expected).next()),
+        None,
+        "a line is not common"
+    );
+}
+
+/// The writing end of a FIFO that a run reads: by what it sends and holds back, a test decides how far the run gets.
+pub(crate) struct Feed {
+    file: File,
+}
+
+impl Feed {
+    /// Waits until `running` has opened the FIFO.
+    pub(crate) fn open(path: &Path, running: &mut Running<'_>) -> Self {
+        let start = Instant::now();
+        loop {
+            let opened = OpenOptions::new()
+                .write(true)
+                .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+                .open(path);
+            match opened {
+                Ok(file) => return Self { file },
+                Err(error) => {
+                    assert!(running.is_going_on(), "the run ended early");
+                    assert!(start.elapsed() < PATIENCE, "{error}");
+                }
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Sends `bytes`. More than a pipe holds (64 KiB) can only be sent to a run that reads it; false when
+    /// nobody does any more.
+    pub(crate) fn send(&mut self, mut bytes: &[u8]) -> bool {
+        let start = Instant::now();
+        while !bytes.is_empty() {
+            match self.file.write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    assert!(start.elapsed() < PATIENCE, "nobody reads");
+                    thread::sleep(Duration::from_millis(1));
+                }
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return false,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        true
+    }
+}
+
+/// Whether this process may mount file systems; says why a test is skipped where it may not.
+pub(crate) fn can_mount() -> bool {
+    let can = rustix::process::geteuid().is_root()
+        && Command::new("unshare")
+            .args(["-m", "sh", "-c", "mount -t tmpfs none /mnt"])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+    if !can {
+        eprintln!("skipped: a small file system cannot be mounted (only root can, with unshare)");
+    }
+    can
+}
