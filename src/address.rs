@@ -11,7 +11,8 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::batch::Batch;
-use crate::budget::{Buffer, MemoryBudget};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::Chunk;

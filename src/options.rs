@@ -9,8 +9,7 @@ use std::sync::Arc;
 use crate::hash::HashKey;
 use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
-use crate::plan::Plan;
-use crate::stats::PhaseStats;
+use crate::observer::Observer;
 
 /// How the common lines are found. The table in the [crate page](crate) says what each reads and
 /// writes.
@@ -142,28 +141,5 @@ impl std::fmt::Debug for Options {
             .field("buckets", &self.buckets)
             .field("threads", &self.threads)
             .finish_non_exhaustive()
-    }
-}
-
-/// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
-pub trait Observer: Send + Sync {
-    /// The run is planned (again, where a first plan turned out not to fit).
-    fn planned(&self, plan: &Plan) {
-        let _ = plan;
-    }
-
-    /// A phase begins; `total_bytes` is what it will read, where that is known.
-    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        let _ = (name, total_bytes);
-    }
-
-    /// So many more bytes were read, and so many lines seen.
-    fn advanced(&self, bytes_read: u64, lines: u64) {
-        let _ = (bytes_read, lines);
-    }
-
-    /// A phase is over.
-    fn phase_finished(&self, phase: &PhaseStats) {
-        let _ = phase;
     }
 }

@@ -18,7 +18,8 @@
 //! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched.
 
 use crate::batch::Batch;
-use crate::budget::{Buffer, MemoryBudget, PAGE};
+use crate::budget::MemoryBudget;
+use crate::buffer::{Buffer, PAGE};
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};

@@ -7,7 +7,8 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::batch::Batch;
-use crate::budget::{MemoryBudget, PAGE};
+use crate::budget::MemoryBudget;
+use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::scatter::Scatter;

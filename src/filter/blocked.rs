@@ -19,7 +19,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::budget::{Buffer, MemoryBudget};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
 use crate::cpu;
 use crate::error::Result;
 use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};

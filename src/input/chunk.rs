@@ -13,29 +13,21 @@
 //!
 //! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
 
-use std::fs::File;
-use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use crate::budget::{Buffer, MemoryBudget, PAGE};
+use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
-use crate::failure::FirstFailure;
 use crate::input::file::PositionedFile;
 use crate::input::lines::LineFormat;
+use crate::input::long_lines::LongLines;
 use crate::input::{Input, unreadable};
-
-/// Memory consumers, as the budget's messages name them.
-const LONG_LINE: &str = "a long line";
-const CARRY: &str = "an unfinished line";
 
 /// Whole lines of an input.
 #[derive(Debug)]
 pub(crate) struct Chunk {
-    buffer: Buffer,
-    start: usize,
-    end: usize,
+    pub(super) buffer: Buffer,
+    pub(super) start: usize,
+    pub(super) end: usize,
     /// Where the first line starts in the input, in bytes.
     pub(crate) offset: u64,
     /// Whether the buffer goes back to the pool, or was made for one long line.
@@ -80,84 +72,6 @@ impl ChunkRules<'_> {
     /// The size of a pooled buffer: the range, a page before it and a page behind it.
     pub(crate) fn buffer_bytes(chunk_bytes: u64) -> u64 {
         chunk_bytes + 2 * PAGE
-    }
-}
-
-/// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line
-/// together; when there is no room it waits for the workers to be done with the long lines before
-/// it. Only a line that does not fit alone is too long.
-#[derive(Debug)]
-pub(crate) struct LongLines<'a> {
-    budget: MemoryBudget,
-    turn: Mutex<()>,
-    failure: &'a FirstFailure,
-    /// The limit of the whole process, for the advice.
-    memory_bytes: u64,
-}
-
-impl<'a> LongLines<'a> {
-    /// Room for long lines of `budget`'s size in all, for a scan whose failure ends the waiting.
-    pub(crate) fn new(budget: MemoryBudget, memory_bytes: u64, failure: &'a FirstFailure) -> Self {
-        Self {
-            budget,
-            turn: Mutex::new(()),
-            failure,
-            memory_bytes,
-        }
-    }
-
-    fn take_turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A first buffer of `bytes`.
-    fn buffer(&self, input: &Input, offset: u64, bytes: u64) -> Result<Buffer> {
-        self.when_there_is_room(input, offset, 0, || {
-            Buffer::new(&self.budget, LONG_LINE, bytes)
-        })
-    }
-
-    /// Doubles the buffer, or takes what is left.
-    fn lengthen(&self, buffer: &mut Buffer, input: &Input, offset: u64) -> Result<()> {
-        let held = buffer.len() as u64;
-        let most = self.budget.limit_bytes() & !(PAGE - 1);
-        if held >= most {
-            return Err(self.too_long(input, offset, held));
-        }
-        self.when_there_is_room(input, offset, held, || buffer.grow((held * 2).min(most)))
-    }
-
-    fn when_there_is_room<T>(
-        &self,
-        input: &Input,
-        offset: u64,
-        held: u64,
-        mut ask: impl FnMut() -> Result<T>,
-    ) -> Result<T> {
-        loop {
-            let others = self.budget.limit_bytes() - self.budget.available_bytes() - held;
-            match ask() {
-                Err(Error::Memory { .. }) if others > 0 => {
-                    self.failure.check()?;
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, held)),
-                other => return other,
-            }
-        }
-    }
-
-    fn too_long(&self, input: &Input, offset: u64, seen_bytes: u64) -> Error {
-        let longest_bytes = self.budget.limit_bytes();
-        // The plan gives long lines a share of the limit: keep the proportion, for twice what was
-        // seen.
-        let share = self.memory_bytes as f64 / longest_bytes.max(1) as f64;
-        Error::LineTooLong {
-            path: input.name().to_owned(),
-            offset,
-            longest_bytes,
-            least_bytes: (seen_bytes.max(longest_bytes) as f64 * 2.0 * share.min(8.0)) as u64,
-        }
     }
 }
 
@@ -317,123 +231,6 @@ fn owned_lines(
         .find_last(&data[first..end])
         .map_or(first, |found| first + found + 1);
     Some((first, stop, false))
-}
-
-/// Reads a stream in chunks, in order.
-#[derive(Debug)]
-pub(crate) struct StreamChunks<'a> {
-    input: &'a Input,
-    file: File,
-    rules: ChunkRules<'a>,
-    /// The unfinished line at the end of the last buffer: the first `carried` bytes.
-    carry: Buffer,
-    carried: usize,
-    offset: u64,
-    is_ended: bool,
-}
-
-impl<'a> StreamChunks<'a> {
-    /// Starts the one reading of `input`.
-    pub(crate) fn new(
-        input: &'a Input,
-        file: File,
-        rules: ChunkRules<'a>,
-        budget: &MemoryBudget,
-    ) -> Result<Self> {
-        let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
-        Ok(Self {
-            input,
-            file,
-            rules,
-            carry,
-            carried: 0,
-            offset: 0,
-            is_ended: false,
-        })
-    }
-
-    /// Fills `buffer` with the next whole lines; `Ok(None)` at the end of the stream.
-    pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Option<Cut>> {
-        let carried = std::mem::take(&mut self.carried);
-        buffer[..carried].copy_from_slice(&self.carry[..carried]);
-        let capacity = self.carry.len();
-        let filled = self.fill(&mut buffer[..capacity], carried)?;
-        if filled == 0 {
-            return Ok(None);
-        }
-        if let Some(end) = self.cut(&buffer[..filled], 0) {
-            let lines = self.chunk(buffer, end, true);
-            return Ok(Some(Cut {
-                lines: Some(lines),
-                spare: None,
-                long_line: None,
-            }));
-        }
-        let long_line = self.read_long_line(&buffer[..filled])?;
-        Ok(Some(Cut {
-            lines: None,
-            spare: Some(buffer),
-            long_line: Some(long_line),
-        }))
-    }
-
-    /// Goes on reading the line that begins with `front` until a terminator comes. What is read at
-    /// once fits the carry, so that whatever follows the terminator does too.
-    fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
-        let long_lines = self.rules.long_lines;
-        let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
-        let mut long = long_lines.buffer(self.input, self.offset, bytes)?;
-        let mut filled = front.len();
-        long[..filled].copy_from_slice(front);
-        loop {
-            let searched = filled;
-            let upto = (filled + self.rules.chunk_bytes as usize).min(long.len());
-            filled = self.fill(&mut long[..upto], filled)?;
-            if let Some(end) = self.cut(&long[..filled], searched) {
-                return Ok(self.chunk(long, end, false));
-            }
-            if filled == long.len() {
-                long_lines.lengthen(&mut long, self.input, self.offset)?;
-            }
-        }
-    }
-
-    /// Reads until `buffer` is full or the stream has ended; returns how much is filled.
-    fn fill(&mut self, buffer: &mut [u8], mut filled: usize) -> Result<usize> {
-        while filled < buffer.len() && !self.is_ended {
-            match self.file.read(&mut buffer[filled..]) {
-                Ok(0) => self.is_ended = true,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(self.input.name(), error)),
-            }
-        }
-        Ok(filled)
-    }
-
-    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them.
-    fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
-        if self.is_ended {
-            return Some(data.len());
-        }
-        let end = searched + self.rules.format.find_last(&data[searched..])? + 1;
-        let rest = &data[end..];
-        self.carry[..rest.len()].copy_from_slice(rest);
-        self.carried = rest.len();
-        Some(end)
-    }
-
-    fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
-        let offset = self.offset;
-        self.offset += end as u64;
-        Chunk {
-            buffer,
-            start: 0,
-            end,
-            offset,
-            is_pooled,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,10 @@
 pub(crate) mod chunk;
 pub(crate) mod file;
 pub(crate) mod lines;
+pub(crate) mod long_lines;
 pub(crate) mod sample;
 pub(crate) mod spool;
+pub(crate) mod stream;
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 
-use crate::budget::Buffer;
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::input::{Input, unreadable};
 use crate::run::Run;

@@ -18,15 +18,17 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
-use crate::budget::{MemoryBudget, PAGE};
+use crate::budget::MemoryBudget;
+use crate::buffer::PAGE;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
 use crate::run::{Phase, Run, STACK_BYTES, no_thread};
 use crate::set::LineSet;
-use crate::spill::bucket::{Bucket, BucketReader};
+use crate::spill::bucket::Bucket;
 use crate::spill::loader::Loader;
+use crate::spill::reader::BucketReader;
 
 /// Joins stores of buckets, one store per input, and writes the common lines.
 ///

@@ -25,13 +25,16 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bo
 
 use crate::address;
 use crate::batch::{Batch, for_each_batch};
-use crate::budget::{Buffer, MemoryBudget};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::hash::LineHasher;
 use crate::input::Input;
-use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, LongLines, StreamChunks};
+use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks};
 use crate::input::file::PositionedFile;
+use crate::input::long_lines::LongLines;
+use crate::input::stream::StreamChunks;
 use crate::run::{Phase, Run, STACK_BYTES, no_thread};
 
 /// How often a waiting thread looks whether another has failed.

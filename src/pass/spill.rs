@@ -15,8 +15,9 @@ use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
-use crate::spill::buckets::{BucketWriter, FillRules, fill};
+use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::BlockPool;
+use crate::spill::writer::BucketWriter;
 
 /// Spills the lines of `input` that `keep` lets through (all without it), inserting them into
 /// `feed` on the way. Returns the sealed buckets.

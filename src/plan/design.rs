@@ -4,44 +4,27 @@
 //! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would
 //! do. *Cost:* none.
 //!
-//! *Formulas.* Buckets: so many that the set of one bucket of the build side fits a join worker's
-//! share, with 30 % for chance and estimates. Bytes: with survivors s_A, s_B (shares of A and B
-//! that pass a filter), `partition` moves 3A + 3B, `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B
-//! + 2 s_B B.
+//! *Formulas.* Bytes: with survivors s_A, s_B (shares of A and B that pass a filter), `partition`
+//! moves 3A + 3B, `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
 
 use crate::address::BITMAP_BYTES;
 use crate::error::Error;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::options::Strategy;
-use crate::plan::layout::{Layout, SMALLEST_BLOCK};
-use crate::plan::{
-    ASSUMED_COMMON, Costs, FilterPlan, InputShape, Job, Plan, Rejected, round_mebibytes,
+use crate::plan::buckets::{
+    DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, LEAST_POOL, buckets_for_survivors, set_buckets,
 };
+use crate::plan::job::{Job, Sizes, order};
+use crate::plan::layout::Layout;
+use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected, round_mebibytes};
 use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
 
-/// Room for chance, and for estimates that are off.
-const SLACK: f64 = 1.3;
 /// Bits per key beyond which an exact sieve gains nothing: 0.08 % pass by mistake.
 const SIEVE_BITS_PER_KEY: f64 = 16.0;
 /// Bits per key beyond which an approximate result hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
-/// Buckets by default, where blocks of full size fit for so many.
-const DEFAULT_BUCKETS: u64 = 1000;
-/// The least that a bucket of the build side should have, unless memory asks for smaller ones.
-const LEAST_BUCKET_BYTES: u64 = 8 << 20;
-/// The most buckets of one level.
-const MOST_BUCKETS: u64 = 65_536;
-/// Survivors that buckets are laid out for where not all fit, as a share of the input: more than is
-/// assumed, for a bucket that does not fit costs another reading and writing.
-const SIEVE_HEADROOM: f64 = 0.3;
-
-/// The least memory for blocks.
-const LEAST_POOL: u64 = 24 * SMALLEST_BLOCK;
-/// A block that is written at a good part of the disk's speed.
-const GOOD_BLOCK: u64 = 64 << 10;
-
 /// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it
 /// would let everything through.
 const SURVIVOR_SLACK: f64 = 1.25;
@@ -77,51 +60,6 @@ impl Design {
             order: order(&job.inputs),
             layout: self.layout,
         }
-    }
-}
-
-/// The inputs in working order: fewest bytes first, those of unknown size last.
-fn order(inputs: &[InputShape]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..inputs.len()).collect();
-    order.sort_by_key(|&index| inputs[index].bytes.unwrap_or(u64::MAX));
-    order
-}
-
-/// The sizes that the formulas use; an unknown size counts as that of the largest known input.
-#[derive(Debug, Clone, Copy)]
-struct Sizes {
-    /// Bytes and lines of the build side, the smallest input.
-    build: (u64, u64),
-    /// Bytes of all inputs.
-    total: u64,
-    /// Bytes and lines of the input that is worked on last.
-    last: (u64, u64),
-}
-
-impl Sizes {
-    fn of(job: &Job) -> Self {
-        let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
-        // With nothing known, assume that it is much more than memory; a set that was asked for
-        // grows as needed.
-        let unknown = match job.strategy {
-            Some(Strategy::Memory) => (0, 0),
-            _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
-        };
-        let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
-        let sizes: Vec<(u64, u64)> = order(&job.inputs)
-            .iter()
-            .map(|&index| known(&job.inputs[index]).unwrap_or(largest))
-            .collect();
-        Self {
-            build: sizes.first().copied().unwrap_or_default(),
-            total: sizes.iter().map(|size| size.0).sum(),
-            last: sizes.last().copied().unwrap_or_default(),
-        }
-    }
-
-    /// Bytes of a set of the whole build side.
-    fn build_set_bytes(&self) -> u64 {
-        estimate_set_bytes(self.build.1, self.build.0)
     }
 }
 
@@ -301,34 +239,6 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     Ok(Design::new(costs, second, layout))
 }
 
-/// Buckets for what survives a filter, which nobody knows: for everything where the memory that the
-/// filters do not want has room for the blocks, else for a part, and the least memory.
-fn buckets_for_survivors(
-    job: &Job,
-    layout: &mut Layout,
-    set_bytes: u64,
-    wanted_filters: u64,
-    least_pool: u64,
-) -> Result<u32, Error> {
-    let unwanted = layout
-        .usable_bytes
-        .saturating_sub(layout.scan_bytes() + wanted_filters);
-    let roomy = unwanted.min(layout.usable_bytes / 3);
-    if roomy >= least_pool {
-        let mut generous = *layout;
-        let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
-        let buckets = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
-        if let Some(buckets) = buckets.ok().filter(|_| generous.block_bytes >= GOOD_BLOCK) {
-            *layout = generous;
-            return Ok(buckets);
-        }
-    }
-    let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
-    set_buckets(job, layout, least_pool, part, |blocks| {
-        blocks.min(part / LEAST_BUCKET_BYTES)
-    })
-}
-
 const NO_FILTER: FilterPlan = FilterPlan {
     kind: "blocked",
     bits: 0,
@@ -369,65 +279,6 @@ fn give_rest_to_pool(layout: &mut Layout, first: &FilterPlan, second: &FilterPla
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 
-/// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the
-/// whole build side.
-fn set_buckets(
-    job: &Job,
-    layout: &mut Layout,
-    pool_bytes: u64,
-    set_bytes: u64,
-    wanted: impl Fn(u64) -> u64,
-) -> Result<u32, Error> {
-    if let Some(buckets) = job.buckets {
-        if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
-            return Ok(buckets);
-        }
-        let scale = layout.usable_bytes as f64 / pool_bytes.max(1) as f64;
-        let needed =
-            layout.base_bytes + ((u64::from(buckets) + 8) as f64 * 4096.0 * scale * 1.1) as u64;
-        return Err(too_little(
-            "buckets",
-            &format!("blocks for {buckets} buckets do not fit"),
-            job,
-            needed,
-        ));
-    }
-    // As many join workers as threads if their shares can be filled with blocks of a good size;
-    // else fewer.
-    for workers in (1..=layout.workers).rev() {
-        let share = layout.join_share(workers).max(1);
-        let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;
-        let full_blocks = (pool_bytes >> 20).saturating_sub(8);
-        let buckets = needed
-            .max(wanted(full_blocks))
-            .max(workers as u64 * 2)
-            .min(MOST_BUCKETS) as u32;
-        let least = if workers == 1 {
-            SMALLEST_BLOCK
-        } else {
-            64 << 10
-        };
-        if layout.set_pool(buckets, pool_bytes, least, job.always_spill) {
-            layout.join_workers = workers;
-            return Ok(buckets);
-        }
-    }
-    // Too many for one level: as many as there are blocks, and those that do not fit are split.
-    layout.join_workers = 1;
-    let buckets = (pool_bytes / SMALLEST_BLOCK)
-        .saturating_sub(8)
-        .clamp(1, MOST_BUCKETS) as u32;
-    if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
-        return Ok(buckets);
-    }
-    Err(too_little(
-        "memory limit",
-        "there is no room for blocks",
-        job,
-        job.memory_bytes * 2,
-    ))
-}
-
 /// What of `bytes` does not stay in memory.
 fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
     let open = u64::from(buckets) * layout.block_bytes;
@@ -443,7 +294,7 @@ fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
 }
 
-fn too_little(object: &str, what: &str, job: &Job, needed: u64) -> Error {
+pub(super) fn too_little(object: &str, what: &str, job: &Job, needed: u64) -> Error {
     let least_bytes = round_mebibytes(needed.max(job.memory_bytes + 1));
     Error::MemoryPlan {
         what: format!("{object}: {what} in {}", display_bytes(job.memory_bytes)),

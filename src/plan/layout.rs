@@ -15,7 +15,7 @@ const LARGEST: u64 = 1 << 20;
 const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
-const PAGE: u64 = crate::budget::PAGE;
+const PAGE: u64 = crate::buffer::PAGE;
 /// Below this, one thread each for reading and writing.
 const SMALL: u64 = 48 << 20;
 

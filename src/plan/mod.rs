@@ -15,7 +15,10 @@
 //! 1984) and Bloom-filter semi-joins, both ways; the prediction of rates:
 //! [`crate::filter::sizing`].
 
+mod buckets;
+mod costs;
 mod design;
+mod job;
 pub(crate) mod layout;
 
 use serde::Serialize;
@@ -24,7 +27,9 @@ use crate::error::{Error, Result};
 use crate::options::Strategy;
 use crate::size::display_bytes;
 
+pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
+pub use job::{InputShape, Job};
 pub(crate) use layout::Layout;
 
 /// The least memory limit that is accepted.
@@ -32,99 +37,6 @@ pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Lines that are common, as a share of the smaller input, where nothing is known about it.
 pub(crate) const ASSUMED_COMMON: f64 = 0.1;
-
-/// What the planner knows of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InputShape {
-    /// Its bytes; `None` for a pipe.
-    pub bytes: Option<u64>,
-    /// Its lines, known or estimated; `None` for a pipe.
-    pub lines: Option<u64>,
-}
-
-/// Everything that a plan depends on.
-#[derive(Debug, Clone)]
-pub struct Job {
-    /// The inputs, in the caller's order.
-    pub inputs: Vec<InputShape>,
-    /// The longest line known of, in bytes.
-    pub longest_line_bytes: u64,
-    /// The limit of the whole process, in bytes.
-    pub memory_bytes: u64,
-    /// What the process needs beside buffers: code, stacks, small allocations.
-    pub base_bytes: u64,
-    /// Threads for the work on lines.
-    pub threads: usize,
-    /// The strategy asked for; `None` to choose.
-    pub strategy: Option<Strategy>,
-    /// The largest false-positive rate accepted, 0..1.
-    pub max_fpr: f64,
-    /// The number of buckets asked for; `None` to choose.
-    pub buckets: Option<u32>,
-    /// A cap on the filter's bits per key.
-    pub bits_per_key: Option<f64>,
-    /// Whether lines are IPv4 addresses.
-    pub is_ipv4: bool,
-    /// Whether every full block is to be spilled.
-    pub always_spill: bool,
-    /// Whether the set of the smallest input was found not to fit, against the estimate.
-    pub set_overflowed: bool,
-}
-
-/// The shape of a filter before it is built.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct FilterPlan {
-    /// Its kind.
-    pub kind: &'static str,
-    /// Its size in bits.
-    pub bits: u64,
-    /// Bits set per key.
-    pub hashes: u32,
-    /// Keys expected: the lines of the input.
-    pub keys: u64,
-    /// Bits over keys.
-    pub bits_per_key: f64,
-    /// The rate predicted for that many distinct keys, 0..1.
-    pub predicted_fpr: f64,
-}
-
-/// What a strategy would cost.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Costs {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// Whether every line of its result is compared byte by byte.
-    pub exact: bool,
-    /// Buckets on the first level; 0 if it has none.
-    pub buckets: u32,
-    /// How often the input that is read most is read.
-    pub passes: u32,
-    /// Bytes read, from inputs and temporary files.
-    pub bytes_read: u64,
-    /// Bytes written to temporary files.
-    pub bytes_written: u64,
-    /// The most temporary disk at one time, in bytes.
-    pub temp_peak_bytes: u64,
-    /// Memory used at the peak, in bytes, the process itself included.
-    pub memory_bytes: u64,
-    /// The filter that is asked first, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub filter: Option<FilterPlan>,
-    /// Lines that the result is expected to have by mistake; 0 for exact strategies.
-    pub expected_false_lines: f64,
-}
-
-/// A strategy that was not chosen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rejected {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// Why.
-    pub reason: String,
-    /// What it would have cost, where it could run at all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub costs: Option<Costs>,
-}
 
 /// The decision.
 #[derive(Debug, Clone, Serialize)]

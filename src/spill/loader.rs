@@ -10,7 +10,8 @@
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-use crate::budget::{Buffer, MemoryBudget};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::spill::bucket::{Bucket, Place};
 use crate::spill::space::{SpillPath, TempSpace, padded};

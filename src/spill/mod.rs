@@ -8,7 +8,7 @@
 //!
 //! *Owns:* the temporary directory and its accounting ([`space`]), the block format and its checks
 //! ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
-//! back ([`bucket`], [`loader`]).
+//! back ([`reader`], [`loader`]).
 //!
 //! *Invariants.*
 //! - Every line appended to bucket b of a store has bucket number b on the store's split level.
@@ -30,4 +30,6 @@ pub(crate) mod bucket;
 pub(crate) mod buckets;
 pub(crate) mod loader;
 pub(crate) mod pool;
+pub(crate) mod reader;
 pub(crate) mod space;
+pub(crate) mod writer;

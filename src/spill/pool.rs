@@ -15,7 +15,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::budget::{Buffer, MemoryBudget};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::failure::FirstFailure;
 

@@ -26,7 +26,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::budget::PAGE;
+use crate::buffer::PAGE;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 
@@ -312,7 +312,7 @@ pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
 
 /// Rounds a block's length to what direct I/O writes.
 pub(crate) fn padded(bytes: u64) -> u64 {
-    crate::budget::round_up(bytes, PAGE)
+    crate::buffer::round_up(bytes, PAGE)
 }
 
 #[cfg(test)]

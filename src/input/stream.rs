@@ -1,0 +1,134 @@
+//! Reading a stream in chunks: in order, carrying the unfinished line over.
+//!
+//! *Owns:* the one reading of a pipe. *Invariants:* every byte is in exactly one chunk, in order; a
+//! chunk ends behind a terminator, or at the end of the stream. *Cost:* a copy of the unfinished
+//! line per chunk, and a buffer for it.
+
+use std::fs::File;
+use std::io::Read;
+
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::input::chunk::{Chunk, ChunkRules, Cut};
+use crate::input::{Input, unreadable};
+
+/// The consumer, as the budget's messages name it.
+const CARRY: &str = "an unfinished line";
+
+/// Reads a stream in chunks, in order.
+#[derive(Debug)]
+pub(crate) struct StreamChunks<'a> {
+    input: &'a Input,
+    file: File,
+    rules: ChunkRules<'a>,
+    /// The unfinished line at the end of the last buffer: the first `carried` bytes.
+    carry: Buffer,
+    carried: usize,
+    offset: u64,
+    is_ended: bool,
+}
+
+impl<'a> StreamChunks<'a> {
+    /// Starts the one reading of `input`.
+    pub(crate) fn new(
+        input: &'a Input,
+        file: File,
+        rules: ChunkRules<'a>,
+        budget: &MemoryBudget,
+    ) -> Result<Self> {
+        let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
+        Ok(Self {
+            input,
+            file,
+            rules,
+            carry,
+            carried: 0,
+            offset: 0,
+            is_ended: false,
+        })
+    }
+
+    /// Fills `buffer` with the next whole lines; `Ok(None)` at the end of the stream.
+    pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Option<Cut>> {
+        let carried = std::mem::take(&mut self.carried);
+        buffer[..carried].copy_from_slice(&self.carry[..carried]);
+        let capacity = self.carry.len();
+        let filled = self.fill(&mut buffer[..capacity], carried)?;
+        if filled == 0 {
+            return Ok(None);
+        }
+        if let Some(end) = self.cut(&buffer[..filled], 0) {
+            let lines = self.chunk(buffer, end, true);
+            return Ok(Some(Cut {
+                lines: Some(lines),
+                spare: None,
+                long_line: None,
+            }));
+        }
+        let long_line = self.read_long_line(&buffer[..filled])?;
+        Ok(Some(Cut {
+            lines: None,
+            spare: Some(buffer),
+            long_line: Some(long_line),
+        }))
+    }
+
+    /// Goes on reading the line that begins with `front` until a terminator comes. What is read at
+    /// once fits the carry, so that whatever follows the terminator does too.
+    fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
+        let long_lines = self.rules.long_lines;
+        let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
+        let mut long = long_lines.buffer(self.input, self.offset, bytes)?;
+        let mut filled = front.len();
+        long[..filled].copy_from_slice(front);
+        loop {
+            let searched = filled;
+            let upto = (filled + self.rules.chunk_bytes as usize).min(long.len());
+            filled = self.fill(&mut long[..upto], filled)?;
+            if let Some(end) = self.cut(&long[..filled], searched) {
+                return Ok(self.chunk(long, end, false));
+            }
+            if filled == long.len() {
+                long_lines.lengthen(&mut long, self.input, self.offset)?;
+            }
+        }
+    }
+
+    /// Reads until `buffer` is full or the stream has ended; returns how much is filled.
+    fn fill(&mut self, buffer: &mut [u8], mut filled: usize) -> Result<usize> {
+        while filled < buffer.len() && !self.is_ended {
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => self.is_ended = true,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(unreadable(self.input.name(), error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them.
+    fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
+        if self.is_ended {
+            return Some(data.len());
+        }
+        let end = searched + self.rules.format.find_last(&data[searched..])? + 1;
+        let rest = &data[end..];
+        self.carry[..rest.len()].copy_from_slice(rest);
+        self.carried = rest.len();
+        Some(end)
+    }
+
+    fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
+        let offset = self.offset;
+        self.offset += end as u64;
+        Chunk {
+            buffer,
+            start: 0,
+            end,
+            offset,
+            is_pooled,
+        }
+    }
+}

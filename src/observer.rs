@@ -1,0 +1,31 @@
+//! Watching a run from outside.
+//!
+//! *Owns:* the one trait through which the engine reports how it gets on; who draws or logs
+//! implements it. *Invariants:* an observer cannot change a run, and a run without one does no work
+//! for it. *Cost:* one call per chunk or block.
+
+use crate::plan::Plan;
+use crate::stats::PhaseStats;
+
+/// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
+pub trait Observer: Send + Sync {
+    /// The run is planned (again, where a first plan turned out not to fit).
+    fn planned(&self, plan: &Plan) {
+        let _ = plan;
+    }
+
+    /// A phase begins; `total_bytes` is what it will read, where that is known.
+    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        let _ = (name, total_bytes);
+    }
+
+    /// So many more bytes were read, and so many lines seen.
+    fn advanced(&self, bytes_read: u64, lines: u64) {
+        let _ = (bytes_read, lines);
+    }
+
+    /// A phase is over.
+    fn phase_finished(&self, phase: &PhaseStats) {
+        let _ = phase;
+    }
+}

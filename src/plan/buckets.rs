@@ -1,0 +1,117 @@
+//! How many buckets, in blocks of what size, joined by how many workers at a time.
+//!
+//! *Owns:* the arithmetic of buckets. *Invariants:* the blocks of all buckets fit the memory given
+//! for them. *Cost:* none.
+//!
+//! *Formula:* so many buckets that the set of one bucket of the build side fits a join worker's
+//! share, with 30 % for chance and for estimates that are off; more, up to 1000, where blocks of
+//! full size fit for more.
+
+use crate::error::Error;
+use crate::plan::design::too_little;
+use crate::plan::job::Job;
+use crate::plan::layout::{Layout, SMALLEST_BLOCK};
+
+/// Room for chance, and for estimates that are off.
+pub(super) const SLACK: f64 = 1.3;
+/// Buckets by default, where blocks of full size fit for so many.
+pub(super) const DEFAULT_BUCKETS: u64 = 1000;
+/// The least that a bucket of the build side should have, unless memory asks for smaller ones.
+pub(super) const LEAST_BUCKET_BYTES: u64 = 8 << 20;
+/// The most buckets of one level.
+pub(super) const MOST_BUCKETS: u64 = 65_536;
+/// Survivors that buckets are laid out for where not all fit, as a share of the input: more than is
+/// assumed, for a bucket that does not fit costs another reading and writing.
+pub(super) const SIEVE_HEADROOM: f64 = 0.3;
+
+/// The least memory for blocks.
+pub(super) const LEAST_POOL: u64 = 24 * SMALLEST_BLOCK;
+/// A block that is written at a good part of the disk's speed.
+pub(super) const GOOD_BLOCK: u64 = 64 << 10;
+
+/// Buckets for what survives a filter, which nobody knows: for everything where the memory that the
+/// filters do not want has room for the blocks, else for a part, and the least memory.
+pub(super) fn buckets_for_survivors(
+    job: &Job,
+    layout: &mut Layout,
+    set_bytes: u64,
+    wanted_filters: u64,
+    least_pool: u64,
+) -> Result<u32, Error> {
+    let unwanted = layout
+        .usable_bytes
+        .saturating_sub(layout.scan_bytes() + wanted_filters);
+    let roomy = unwanted.min(layout.usable_bytes / 3);
+    if roomy >= least_pool {
+        let mut generous = *layout;
+        let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
+        let buckets = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
+        if let Some(buckets) = buckets.ok().filter(|_| generous.block_bytes >= GOOD_BLOCK) {
+            *layout = generous;
+            return Ok(buckets);
+        }
+    }
+    let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
+    set_buckets(job, layout, least_pool, part, |blocks| {
+        blocks.min(part / LEAST_BUCKET_BYTES)
+    })
+}
+
+/// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the
+/// whole build side.
+pub(super) fn set_buckets(
+    job: &Job,
+    layout: &mut Layout,
+    pool_bytes: u64,
+    set_bytes: u64,
+    wanted: impl Fn(u64) -> u64,
+) -> Result<u32, Error> {
+    if let Some(buckets) = job.buckets {
+        if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
+            return Ok(buckets);
+        }
+        let scale = layout.usable_bytes as f64 / pool_bytes.max(1) as f64;
+        let needed =
+            layout.base_bytes + ((u64::from(buckets) + 8) as f64 * 4096.0 * scale * 1.1) as u64;
+        return Err(too_little(
+            "buckets",
+            &format!("blocks for {buckets} buckets do not fit"),
+            job,
+            needed,
+        ));
+    }
+    // As many join workers as threads if their shares can be filled with blocks of a good size;
+    // else fewer.
+    for workers in (1..=layout.workers).rev() {
+        let share = layout.join_share(workers).max(1);
+        let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;
+        let full_blocks = (pool_bytes >> 20).saturating_sub(8);
+        let buckets = needed
+            .max(wanted(full_blocks))
+            .max(workers as u64 * 2)
+            .min(MOST_BUCKETS) as u32;
+        let least = if workers == 1 {
+            SMALLEST_BLOCK
+        } else {
+            64 << 10
+        };
+        if layout.set_pool(buckets, pool_bytes, least, job.always_spill) {
+            layout.join_workers = workers;
+            return Ok(buckets);
+        }
+    }
+    // Too many for one level: as many as there are blocks, and those that do not fit are split.
+    layout.join_workers = 1;
+    let buckets = (pool_bytes / SMALLEST_BLOCK)
+        .saturating_sub(8)
+        .clamp(1, MOST_BUCKETS) as u32;
+    if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
+        return Ok(buckets);
+    }
+    Err(too_little(
+        "memory limit",
+        "there is no room for blocks",
+        job,
+        job.memory_bytes * 2,
+    ))
+}

@@ -1,0 +1,64 @@
+//! What a plan says: costs in bytes, lines and rates. The field names are stable: scripts read
+//! them.
+//!
+//! *Owns:* the types that `outset plan` prints. *Invariants:* sizes are bytes, rates are in 0..1.
+//! *Cost:* none.
+
+use serde::Serialize;
+
+use crate::options::Strategy;
+
+/// The shape of a filter before it is built.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FilterPlan {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its size in bits.
+    pub bits: u64,
+    /// Bits set per key.
+    pub hashes: u32,
+    /// Keys expected: the lines of the input.
+    pub keys: u64,
+    /// Bits over keys.
+    pub bits_per_key: f64,
+    /// The rate predicted for that many distinct keys, 0..1.
+    pub predicted_fpr: f64,
+}
+
+/// What a strategy would cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Costs {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Whether every line of its result is compared byte by byte.
+    pub exact: bool,
+    /// Buckets on the first level; 0 if it has none.
+    pub buckets: u32,
+    /// How often the input that is read most is read.
+    pub passes: u32,
+    /// Bytes read, from inputs and temporary files.
+    pub bytes_read: u64,
+    /// Bytes written to temporary files.
+    pub bytes_written: u64,
+    /// The most temporary disk at one time, in bytes.
+    pub temp_peak_bytes: u64,
+    /// Memory used at the peak, in bytes, the process itself included.
+    pub memory_bytes: u64,
+    /// The filter that is asked first, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterPlan>,
+    /// Lines that the result is expected to have by mistake; 0 for exact strategies.
+    pub expected_false_lines: f64,
+}
+
+/// A strategy that was not chosen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rejected {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// Why.
+    pub reason: String,
+    /// What it would have cost, where it could run at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Costs>,
+}

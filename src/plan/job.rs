@@ -1,0 +1,91 @@
+//! What a plan depends on: numbers, and nothing else.
+//!
+//! *Owns:* [`Job`], and the sizes that the formulas take from it. *Invariants:* a size that is not
+//! known counts as that of the largest known input; with none known it counts as much more than
+//! memory. *Cost:* none.
+
+use crate::options::Strategy;
+use crate::set::estimate_set_bytes;
+
+/// What the planner knows of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputShape {
+    /// Its bytes; `None` for a pipe.
+    pub bytes: Option<u64>,
+    /// Its lines, known or estimated; `None` for a pipe.
+    pub lines: Option<u64>,
+}
+
+/// Everything that a plan depends on.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The inputs, in the caller's order.
+    pub inputs: Vec<InputShape>,
+    /// The longest line known of, in bytes.
+    pub longest_line_bytes: u64,
+    /// The limit of the whole process, in bytes.
+    pub memory_bytes: u64,
+    /// What the process needs beside buffers: code, stacks, small allocations.
+    pub base_bytes: u64,
+    /// Threads for the work on lines.
+    pub threads: usize,
+    /// The strategy asked for; `None` to choose.
+    pub strategy: Option<Strategy>,
+    /// The largest false-positive rate accepted, 0..1.
+    pub max_fpr: f64,
+    /// The number of buckets asked for; `None` to choose.
+    pub buckets: Option<u32>,
+    /// A cap on the filter's bits per key.
+    pub bits_per_key: Option<f64>,
+    /// Whether lines are IPv4 addresses.
+    pub is_ipv4: bool,
+    /// Whether every full block is to be spilled.
+    pub always_spill: bool,
+    /// Whether the set of the smallest input was found not to fit, against the estimate.
+    pub set_overflowed: bool,
+}
+
+/// The inputs in working order: fewest bytes first, those of unknown size last.
+pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..inputs.len()).collect();
+    order.sort_by_key(|&index| inputs[index].bytes.unwrap_or(u64::MAX));
+    order
+}
+
+/// The sizes that the formulas use; an unknown size counts as that of the largest known input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Bytes and lines of the build side, the smallest input.
+    pub(super) build: (u64, u64),
+    /// Bytes of all inputs.
+    pub(super) total: u64,
+    /// Bytes and lines of the input that is worked on last.
+    pub(super) last: (u64, u64),
+}
+
+impl Sizes {
+    pub(super) fn of(job: &Job) -> Self {
+        let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
+        // With nothing known, assume that it is much more than memory; a set that was asked for
+        // grows as needed.
+        let unknown = match job.strategy {
+            Some(Strategy::Memory) => (0, 0),
+            _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
+        };
+        let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
+        let sizes: Vec<(u64, u64)> = order(&job.inputs)
+            .iter()
+            .map(|&index| known(&job.inputs[index]).unwrap_or(largest))
+            .collect();
+        Self {
+            build: sizes.first().copied().unwrap_or_default(),
+            total: sizes.iter().map(|size| size.0).sum(),
+            last: sizes.last().copied().unwrap_or_default(),
+        }
+    }
+
+    /// Bytes of a set of the whole build side.
+    pub(super) fn build_set_bytes(&self) -> u64 {
+        estimate_set_bytes(self.build.1, self.build.0)
+    }
+}

@@ -1,0 +1,226 @@
+//! Reading sealed buckets back.
+//!
+//! *Owns:* going through the blocks of a bucket, and the check that all of it came back.
+//! *Invariants:* blocks are read in the order they were filled; the lines and bytes read equal the
+//! lines and bytes appended, or the reading fails. Reading does not change a bucket: it can be read
+//! again until it is discarded. *Cost:* two blocks of memory, one being read while the other is
+//! gone through; a line longer than a block is put together in memory that the budget grants.
+
+use crate::batch::{Batch, for_each_batch};
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::hash::LineHasher;
+use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
+use crate::spill::bucket::{Bucket, Place};
+use crate::spill::loader::Loader;
+use crate::spill::space::padded;
+
+/// What reading buckets needs: one per thread.
+#[derive(Debug)]
+pub(crate) struct BucketReader {
+    loader: Loader,
+    content: ContentReader,
+}
+
+/// What is needed to go through blocks that are in memory.
+#[derive(Debug)]
+struct ContentReader {
+    budget: MemoryBudget,
+    hasher: LineHasher,
+    hashes: Vec<u64>,
+}
+
+impl BucketReader {
+    /// A reader that takes its blocks from `loader`, and the memory for lines longer than a block
+    /// from `budget`.
+    pub(crate) fn new(loader: Loader, budget: MemoryBudget, hasher: LineHasher) -> Self {
+        let content = ContentReader {
+            budget,
+            hasher,
+            hashes: Vec::new(),
+        };
+        Self { loader, content }
+    }
+
+    /// Hands all lines of `bucket` to `work`, batch by batch.
+    ///
+    /// # Errors
+    /// What `work` reports; [`Error::Damaged`] where a block is not what was written.
+    pub(crate) fn read(
+        &mut self,
+        bucket: &Bucket,
+        mut work: impl FnMut(Batch<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.read_while(bucket, |batch| work(batch).map(|()| true))
+    }
+
+    /// As [`BucketReader::read`], until `work` says false. What comes after that is not checked.
+    pub(crate) fn read_while(
+        &mut self,
+        bucket: &Bucket,
+        mut work: impl FnMut(Batch<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let mut state = Progress::default();
+        let mut blocks = self.loader.start(bucket);
+        for (sequence, place) in bucket.blocks.iter().enumerate() {
+            match place {
+                Place::Held { buffer, length } => {
+                    blocks.ask_ahead(sequence)?;
+                    self.content.go_through(
+                        &buffer[..*length],
+                        bucket,
+                        sequence,
+                        &mut state,
+                        &mut work,
+                    )?;
+                }
+                Place::Written { length, .. } => {
+                    let buffer = blocks.take(sequence)?;
+                    let bytes = &buffer[..padded(*length as u64) as usize];
+                    self.content
+                        .go_through(bytes, bucket, sequence, &mut state, &mut work)?;
+                    blocks.put(buffer);
+                }
+            }
+            if state.is_over {
+                return Ok(());
+            }
+        }
+        state.compare(bucket)
+    }
+}
+
+impl ContentReader {
+    /// Checks one block and hands its lines to `work`.
+    fn go_through(
+        &mut self,
+        bytes: &[u8],
+        bucket: &Bucket,
+        sequence: usize,
+        state: &mut Progress,
+        work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let address = Address {
+            sequence: sequence as u64,
+            ..bucket.address
+        };
+        let info = block::check(bytes, &address).map_err(|what| bucket.damaged(sequence, what))?;
+        state.add(&info);
+        let payload = &bytes[HEADER..HEADER + info.payload_bytes];
+        if info.kind == BlockKind::Records {
+            return self.hand_over(Records(payload), state, work);
+        }
+        let record = LongRecord::go_on(state.long.take(), info.kind, payload, &self.budget)
+            .map_err(|problem| {
+                problem.unwrap_or_else(|| {
+                    bucket.damaged(sequence, "a piece of a long line is missing".into())
+                })
+            })?;
+        if record.is_complete() {
+            return self.hand_over([record.line()].into_iter(), state, work);
+        }
+        state.long = Some(record);
+        Ok(())
+    }
+
+    fn hand_over<'b>(
+        &mut self,
+        lines: impl Iterator<Item = &'b [u8]>,
+        state: &mut Progress,
+        work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
+    ) -> Result<()> {
+        let (read, is_over) = (&mut state.read, &mut state.is_over);
+        *read += for_each_batch(lines, &self.hasher, &mut self.hashes, |batch| {
+            let goes_on = work(batch)?;
+            *is_over = !goes_on;
+            Ok(goes_on)
+        })?;
+        Ok(())
+    }
+}
+
+/// What came back so far.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Records that the headers speak of.
+    records: u64,
+    payload_bytes: u64,
+    /// Lines that were found.
+    read: u64,
+    /// A long line of which not all pieces have come.
+    long: Option<LongRecord>,
+    /// Whether the reader wants no more.
+    is_over: bool,
+}
+
+impl Progress {
+    fn add(&mut self, info: &BlockInfo) {
+        self.records += info.records;
+        self.payload_bytes += info.payload_bytes as u64;
+    }
+
+    /// All that was appended must have come back.
+    fn compare(&self, bucket: &Bucket) -> Result<()> {
+        let expected = (bucket.lines, bucket.lines, bucket.record_bytes);
+        if (self.read, self.records, self.payload_bytes) == expected {
+            return Ok(());
+        }
+        let what = format!(
+            "{} of {} lines came back",
+            self.read.min(self.records),
+            bucket.lines
+        );
+        Err(bucket.damaged(bucket.blocks.len(), what))
+    }
+}
+
+/// A line that is being put together from several blocks.
+#[derive(Debug)]
+struct LongRecord {
+    buffer: Buffer,
+    length: usize,
+    filled: usize,
+}
+
+impl LongRecord {
+    /// Adds a piece. `Err(None)`: the pieces do not fit together.
+    fn go_on(
+        before: Option<Self>,
+        kind: BlockKind,
+        payload: &[u8],
+        budget: &MemoryBudget,
+    ) -> Result<Self, Option<Error>> {
+        let (mut record, piece) = match (before, kind) {
+            (None, BlockKind::FirstPiece) => {
+                let (length, taken) = block::take_length(payload).ok_or(None)?;
+                let buffer = Buffer::new(budget, "a long line", length as u64).map_err(Some)?;
+                (
+                    Self {
+                        buffer,
+                        length,
+                        filled: 0,
+                    },
+                    &payload[taken..],
+                )
+            }
+            (Some(record), BlockKind::FurtherPiece) => (record, payload),
+            _ => return Err(None),
+        };
+        let end = record.filled + piece.len();
+        if end > record.length {
+            return Err(None);
+        }
+        record.buffer[record.filled..end].copy_from_slice(piece);
+        record.filled = end;
+        Ok(record)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.filled == self.length
+    }
+
+    fn line(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+}
