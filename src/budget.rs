@@ -1,16 +1,13 @@
-//! The memory budget: who holds how much, and the buffers it grants.
+//! The memory budget: who holds how much.
 //!
-//! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input, and
-//! [`Buffer`], the only way to get such memory. What does not grow with the input (code, stacks, a
-//! few kilobytes per thread) is not asked for here; the planner subtracts it from the process's
-//! limit beforehand.
+//! *Owns:* [`MemoryBudget`], which grants every allocation that grows with the input (as a
+//! [`Buffer`](crate::buffer::Buffer)). What does not grow with the input (code, stacks, a few
+//! kilobytes per thread) is not asked for here; the planner subtracts it from the process's limit
+//! beforehand.
 //!
 //! *Invariants.*
 //! - The sum of the live reservations never exceeds the limit, at any moment, from any thread.
-//! - A reservation is returned when its holder is dropped, and not before its memory is unmapped.
-//! - A [`Buffer`] is its own anonymous mapping: page-aligned (direct I/O needs that), zeroed, and
-//!   gone from the process's resident size the moment it is dropped. The general allocator would
-//!   keep freed megabytes resident, and a limit on resident memory would be a wish.
+//! - A reservation is returned when its holder is dropped.
 //!
 //! *Cost:* a lock per reservation; reservations are for blocks and tables, never for lines.
 //!

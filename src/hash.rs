@@ -8,7 +8,7 @@
 //! - Equal bytes give equal hashes within a run. Unequal bytes may collide: a hash decides where to
 //!   look, never what is equal.
 //! - No two consumers share bits. Each takes its value from the hash multiplied by an odd constant
-//!   of its own ([`Purpose`]); reusing one word for two decisions is how joins get one bucket whose
+//!   of its own (`Purpose`); reusing one word for two decisions is how joins get one bucket whose
 //!   table is all collisions (`PostgreSQL`, "Rotate instead of shifting hash join batch number").
 //! - The key is drawn at random for each run, so that nobody can prepare lines that meet in one
 //!   bucket. A fixed key ([`HashKey::Fixed`]) is for reproducing a run, not for untrusted data.

@@ -16,6 +16,8 @@ use crate::input::Input;
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
+/// How long a reader sleeps before it looks again whether the workers have given memory back.
+const WAIT: Duration = Duration::from_micros(50);
 
 /// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line
 /// together; when there is no room it waits for the workers to be done with the long lines before
@@ -73,7 +75,7 @@ impl<'a> LongLines<'a> {
             match ask() {
                 Err(Error::Memory { .. }) if others > 0 => {
                     self.failure.check()?;
-                    std::thread::sleep(Duration::from_millis(1));
+                    std::thread::sleep(WAIT);
                 }
                 Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, held)),
                 other => return other,

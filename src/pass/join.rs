@@ -7,7 +7,7 @@
 //! 3. A line that gets the last mark is common, and written at that moment; with one input all are.
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
-//! are joined the same way ([`split`](crate::pass::split)). Where no split level would divide it,
+//! are joined the same way ([`split`]). Where no split level would divide it,
 //! it is worked through in pieces: as many build lines as fit, minus those that an earlier piece
 //! had, and all probes again for each piece.
 //!

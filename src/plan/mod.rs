@@ -8,7 +8,7 @@
 //! - `auto` follows the memory limit: `memory` if the smallest input fits as a set; else `bloom` if
 //!   the caller accepts a rate and the filter is predicted to stay under it; else exact, `sieve`
 //!   where it moves fewer bytes than `partition`.
-//! - What a layout assigns adds up to no more than the limit ([`layout`]).
+//! - What a layout assigns adds up to no more than the limit (`layout`).
 //! - An estimate that is off costs time, or a second plan; never a line, never memory.
 //!
 //! *Cost:* a few microseconds. *Sources:* bytes moved per plan: hybrid hash join (DeWitt et al.,

@@ -9,7 +9,7 @@
 //! - Bytes are charged before they are written and given back when the write fails or the file
 //!   goes: the cap is never exceeded, and an error does not shrink it.
 //! - Nothing remains: the directories go when this value is dropped, and are known to the
-//!   [`Interrupt`](crate::interrupt::Interrupt) for signals.
+//!   [`Interrupt`] for signals.
 //!
 //! *Cost:* no open descriptor between two operations. Blocks are written around the page cache
 //! (`O_DIRECT`) where the file system allows it: on common disks several times as fast, and a

@@ -480,10 +480,10 @@ fn any_number_of_buckets_and_threads_gives_the_same_lines() {
     let (a, b) = (megabytes(3, 0), megabytes(3, 50_000));
     let sandbox = Sandbox::with(&a, &b);
     let expected = common(&[&a, &b]);
-    for strategy in ["partition", "sieve"] {
+    for (strategy, memory) in [("partition", "32M"), ("sieve", "128M")] {
         for buckets in [1, 7, 1000] {
             let outcome = sandbox.run(&format!(
-                "intersect a b --strategy {strategy} --buckets {buckets} --memory 32M --stats -"
+                "intersect a b --strategy {strategy} --buckets {buckets} --memory {memory} --stats -"
             ));
             outcome.succeeds().has_lines(&expected);
             let stats = parse(outcome.stderr.as_bytes());

@@ -1,1 +1,604 @@
-//! todo
+//! What a run that goes wrong says, and what it leaves behind: an exit status for each kind of cause, one line, the inputs and
+//! the output as they were. The sandbox checks the latter after every run.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::data::{common, lines, megabytes};
+use crate::sandbox::{Feed, OUTSET, Outcome, Running, Sandbox, can_mount};
+
+const EXACT: [&str; 4] = ["auto", "memory", "partition", "sieve"];
+const BEFORE: &str = "what was there before\n";
+
+/// Two inputs and a result of an earlier run.
+fn prepared(a: &[u8], b: &[u8]) -> Sandbox {
+    let sandbox = Sandbox::with(a, b);
+    fs::write(sandbox.output("r"), BEFORE).unwrap();
+    sandbox
+}
+
+fn small() -> Sandbox {
+    prepared(&lines(0..3000), &lines(2000..6000))
+}
+
+/// Inputs of which neither fits in 16 MiB, with most lines common.
+fn large() -> Sandbox {
+    prepared(&megabytes(20, 0), &megabytes(22, 1000))
+}
+
+/// The size that a message advises: `give at least 78 MiB of memory`, as an option takes it.
+fn advised(outcome: &Outcome) -> String {
+    let (_, advice) = outcome
+        .stderr
+        .split_once("give at least ")
+        .unwrap_or_else(|| panic!("no limit is named: {outcome}"));
+    let mut words = advice.split_whitespace();
+    format!("{}{}", words.next().unwrap(), words.next().unwrap())
+}
+
+// Inputs that cannot be read.
+
+#[test]
+fn a_missing_input_is_found_before_anything_else_is_done() {
+    let sandbox = large();
+    for inputs in ["a missing", "missing a", "a b missing"] {
+        for strategy in EXACT {
+            let start = Instant::now();
+            sandbox
+                .run(&format!(
+                    "intersect {inputs} --memory 16M --strategy {strategy} -o ../out/new"
+                ))
+                .fails(3, &["outset: missing: No such file", "check the name"]);
+            assert!(start.elapsed() < Duration::from_secs(1));
+        }
+    }
+}
+
+#[test]
+fn a_directory_as_input_is_refused() {
+    let sandbox = small();
+    sandbox
+        .run("intersect a ../out -o ../out/r")
+        .fails(3, &["outset: ../out: Is a directory"]);
+}
+
+#[test]
+fn links_that_lead_nowhere_are_refused() {
+    let sandbox = small();
+    for (name, target) in [("loop", "loop"), ("dangling", "missing")] {
+        std::os::unix::fs::symlink(target, sandbox.input(name)).unwrap();
+    }
+    sandbox
+        .run("intersect a loop -o ../out/r")
+        .fails(3, &["outset: loop: ", "symbolic link"]);
+    sandbox
+        .run("intersect a dangling -o ../out/r")
+        .fails(3, &["outset: dangling: No such file"]);
+}
+
+/// A command without root's right to read and write everything; `None` where that cannot be had.
+fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(sandbox.command(arguments));
+    }
+    let dropped = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let can_run = Command::new("setpriv")
+        .args(dropped)
+        .args([OUTSET, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !can_run {
+        eprintln!(
+            "skipped: root reads everything, and setpriv cannot start the program as anyone else"
+        );
+        return None;
+    }
+    for directory in ["", "in", "out", "temp"] {
+        let path = sandbox.root().join(directory);
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        // What the test has closed stays closed.
+        if mode & 0o200 != 0 {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+    }
+    let plain = sandbox.command(arguments);
+    let mut command = Command::new("setpriv");
+    command
+        .args(dropped)
+        .arg(OUTSET)
+        .args(plain.get_args())
+        .current_dir(sandbox.root().join("in"))
+        .env("TMPDIR", sandbox.temp())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Some(command)
+}
+
+#[test]
+fn an_input_that_may_not_be_read_is_named() {
+    let sandbox = small();
+    fs::set_permissions(sandbox.input("b"), fs::Permissions::from_mode(0o000)).unwrap();
+    if let Some(command) = unprivileged(&sandbox, "intersect a b") {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(3, &["outset: b: Permission denied", "permissions"]);
+    }
+}
+
+// Inputs that change during the run.
+
+/// What a test does to `a` while a run is held.
+fn change(sandbox: &Sandbox, running: &mut Running<'_>, name: &str, how: &str) {
+    let path = sandbox.input(name);
+    let open = || OpenOptions::new().write(true).open(&path).unwrap();
+    match how {
+        "shrunk" => open().set_len(1000).unwrap(),
+        "emptied" => open().set_len(0).unwrap(),
+        "grown" => File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"more\n")
+            .unwrap(),
+        "rewritten" => open().write_all(b"ffff").unwrap(),
+        "replaced" => {
+            let other = sandbox.output("other");
+            fs::copy(&path, &other).unwrap();
+            fs::rename(&other, &path).unwrap();
+        }
+        "removed" => fs::remove_file(&path).unwrap(),
+        _ => panic!("{how}"),
+    }
+    running.note_inputs();
+}
+
+const CHANGES: [&str; 6] = [
+    "shrunk",
+    "emptied",
+    "grown",
+    "rewritten",
+    "replaced",
+    "removed",
+];
+
+#[test]
+fn an_input_that_changes_before_it_is_read_fails_the_run() {
+    for how in CHANGES {
+        for strategy in EXACT {
+            let sandbox = small();
+            let pipe = sandbox.fifo("pipe");
+            // Opening the FIFO holds the run when `a` and `b` are checked and not yet read.
+            let mut running = sandbox.start(sandbox.command(&format!(
+                "intersect a b pipe --strategy {strategy} --memory 64M -o ../out/r"
+            )));
+            std::thread::sleep(Duration::from_millis(100));
+            change(&sandbox, &mut running, "a", how);
+            let feed = Feed::open(&pipe, &mut running);
+            drop(feed);
+            running.finish().fails(3, &["outset: a: "]);
+        }
+    }
+}
+
+#[test]
+fn an_input_that_changes_between_two_readings_fails_the_run() {
+    for how in CHANGES {
+        let sandbox = small();
+        let pipe = sandbox.fifo("pipe");
+        // The sieve reads `a`, then the FIFO, then `a` again.
+        let mut running = sandbox
+            .start(sandbox.command("intersect a pipe --strategy sieve --memory 16M -o ../out/r"));
+        let mut feed = Feed::open(&pipe, &mut running);
+        assert!(feed.send(&megabytes(2, 0)));
+        change(&sandbox, &mut running, "a", how);
+        drop(feed);
+        running.finish().fails(3, &["outset: a: "]);
+    }
+}
+
+#[test]
+fn an_input_that_changes_while_it_is_read_fails_the_run() {
+    for how in ["shrunk", "emptied", "grown", "rewritten"] {
+        let sandbox = Sandbox::with(
+            &megabytes(1, 0),
+            &[megabytes(1, 0), megabytes(40, 0)].concat(),
+        );
+        // Nobody reads the result: when the pipe and the buffers are full, `b` is read no further.
+        let mut running =
+            sandbox.start_unread(sandbox.command("intersect a b --strategy memory --memory 16M"));
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(running.is_going_on(), "the run was not held");
+        change(&sandbox, &mut running, "b", how);
+        running.read_stdout();
+        running.finish().fails(3, &["outset: b: ", "changed"]);
+    }
+}
+
+// Temporary space.
+
+#[test]
+fn a_temporary_directory_that_is_missing_or_no_directory_is_named() {
+    let sandbox = large();
+    for (place, reason) in [("../missing", "No such file"), ("a", "Not a directory")] {
+        for strategy in ["partition", "sieve"] {
+            sandbox
+                .run(&format!(
+                    "intersect a b --memory 16M --strategy {strategy} -T {place} -o ../out/r"
+                ))
+                .fails(4, &[&format!("outset: {place}: "), reason, "--temp-dir"]);
+        }
+    }
+}
+
+#[test]
+fn a_temporary_directory_that_may_not_be_written_is_named() {
+    let sandbox = large();
+    fs::set_permissions(sandbox.temp(), fs::Permissions::from_mode(0o555)).unwrap();
+    let arguments = "intersect a b --memory 16M --strategy partition";
+    if let Some(command) = unprivileged(&sandbox, arguments) {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(4, &["temp: ", "Permission denied", "--temp-dir"]);
+    }
+}
+
+#[test]
+fn the_cap_on_temporary_space_holds() {
+    let sandbox = large();
+    for strategy in ["auto", "partition", "sieve"] {
+        sandbox
+            .run(&format!(
+                "intersect a b --memory 16M --strategy {strategy} --max-temp 1M -o ../out/r"
+            ))
+            .fails(4, &["--max-temp", "1 MiB allowed"]);
+    }
+}
+
+#[test]
+fn the_cap_on_temporary_space_refuses_no_run_that_stays_under_it() {
+    let (a, b) = (megabytes(12, 0), lines(0..10));
+    let sandbox = Sandbox::with(&a, b"");
+    // How much comes through a pipe, nobody knows beforehand.
+    sandbox
+        .run_fed(
+            "intersect a - --memory 16M --strategy partition --max-temp 20M",
+            &b,
+        )
+        .succeeds_silently()
+        .has_lines(&common(&[&a, &b]));
+}
+
+#[test]
+fn what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
+    let sandbox = large();
+    for strategy in ["partition", "sieve"] {
+        let run = |cap: &str| {
+            sandbox.run(&format!(
+                "intersect a b --memory 16M --strategy {strategy} --count-only --stats - \
+                 --hash-key {} -j 1 {cap}",
+                "12".repeat(32)
+            ))
+        };
+        let outcome = run("");
+        let stats: serde_json::Value = serde_json::from_str(&outcome.succeeds().stderr).unwrap();
+        let peak = stats["temp"]["peak_bytes"].as_u64().unwrap();
+        assert!(peak > 1 << 20, "nothing was spilled: {stats:#}");
+        run(&format!("--max-temp {}", peak + peak / 10)).succeeds();
+        run(&format!("--max-temp {}", peak / 2)).fails(4, &["--max-temp"]);
+    }
+}
+
+#[test]
+fn a_full_temporary_disk_fails_the_run_and_is_left_empty() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = large();
+    for strategy in ["auto", "partition", "sieve"] {
+        let arguments = format!("intersect a b --memory 16M --strategy {strategy}");
+        let command = sandbox.command_on_small_disk("temp", "4m", &arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(4, &["temp", "--temp-dir"]);
+        fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+    }
+}
+
+// Output.
+
+#[test]
+fn a_full_output_disk_fails_the_run_and_keeps_the_earlier_result() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = large();
+    for strategy in ["partition", "sieve"] {
+        let arguments = format!("intersect a b --memory 16M --strategy {strategy} -o ../out/r");
+        let command = sandbox.command_on_small_disk("out", "4m", &arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(5, &["out/r: ", "No space left", "free some space"]);
+        fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+    }
+}
+
+#[test]
+fn an_output_that_takes_nothing_fails_the_run_whatever_the_size_of_the_result() {
+    for sandbox in [
+        Sandbox::with(b"x\n", b"x\n"),
+        Sandbox::with(&megabytes(6, 0), &megabytes(6, 0)),
+    ] {
+        for strategy in EXACT {
+            for option in ["", "--count-only"] {
+                let arguments =
+                    format!("intersect a b --strategy {strategy} --memory 64M {option}");
+                let mut command = sandbox.command(&arguments);
+                command.stdout(OpenOptions::new().write(true).open("/dev/full").unwrap());
+                sandbox
+                    .start(command)
+                    .finish()
+                    .fails(5, &["outset: standard output: ", "No space left"]);
+                sandbox
+                    .run(&format!("{arguments} -o /dev/full"))
+                    .fails(5, &["outset: /dev/full: ", "No space left"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
+    for sandbox in [
+        Sandbox::with(b"x\n", b"x\n"),
+        Sandbox::with(&megabytes(6, 0), &megabytes(6, 0)),
+    ] {
+        for strategy in EXACT {
+            let mut running = sandbox.start_unread(
+                sandbox.command(&format!("intersect a b --strategy {strategy} --memory 64M")),
+            );
+            drop(running.child.stdout.take());
+            running.finish().ends_by(Signal::PIPE);
+        }
+    }
+}
+
+#[test]
+fn a_shell_sees_a_closed_pipe_as_it_does_with_other_filters() {
+    let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 0));
+    let script = "{ \"$0\" intersect a b --memory 64M; echo $? >&2; } | head -1";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, OUTSET])
+        .current_dir(sandbox.root().join("in"))
+        .env("TMPDIR", sandbox.temp())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let outcome = sandbox.start(command).finish();
+    let seen: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!(seen.last(), Some(&"141"), "{outcome}");
+    assert!(!outcome.stderr.contains("outset: "), "{outcome}");
+}
+
+#[test]
+fn an_output_directory_that_is_missing_is_named() {
+    let sandbox = small();
+    sandbox
+        .run("intersect a b -o ../out/missing/r")
+        .fails(5, &["outset: ../out/missing/r: ", "No such file"]);
+    sandbox
+        .run("intersect a b -o a/r")
+        .fails(5, &["outset: a/r: ", "Not a directory"]);
+}
+
+#[test]
+fn a_directory_as_output_is_refused() {
+    let sandbox = small();
+    fs::create_dir(sandbox.root().join("directory")).unwrap();
+    for path in ["../directory", "../directory/", "."] {
+        sandbox
+            .run(&format!("intersect a b -o {path}"))
+            .fails(5, &[&format!("outset: {path}: "), "directory"]);
+    }
+    assert_eq!(
+        fs::read_dir(sandbox.root().join("directory"))
+            .unwrap()
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn an_output_that_may_not_be_written_is_named_before_anything_is_read() {
+    let sandbox = large();
+    let out = sandbox.root().join("out");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o555)).unwrap();
+    if let Some(command) = unprivileged(&sandbox, "intersect a b --memory 16M -o ../out/r") {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(5, &["out/r: ", "Permission denied"]);
+    }
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o777)).unwrap();
+    fs::set_permissions(sandbox.output("r"), fs::Permissions::from_mode(0o444)).unwrap();
+    if let Some(command) = unprivileged(&sandbox, "intersect a b --memory 16M -o ../out/r") {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(5, &["out/r: ", "Permission denied"]);
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_output_failure() {
+    let sandbox = small();
+    sandbox
+        .run("intersect a b -o ../out/new --stats ../out/missing/s")
+        .fails(5, &["outset: ../out/missing/s: "]);
+    sandbox
+        .run("intersect a b --stats /dev/full")
+        .fails(5, &["outset: /dev/full: ", "No space left"]);
+}
+
+// Memory.
+
+#[test]
+fn less_memory_than_any_run_needs_is_refused_with_the_least_that_does() {
+    let sandbox = small();
+    for memory in ["1M", "0", "15M"] {
+        for strategy in EXACT {
+            sandbox
+                .run(&format!(
+                    "intersect a b --memory {memory} --strategy {strategy} -o ../out/r"
+                ))
+                .fails(6, &["memory", "16 MiB"]);
+        }
+    }
+    sandbox
+        .run("intersect a b --memory 16M")
+        .succeeds_silently();
+}
+
+#[test]
+fn a_set_that_does_not_fit_is_refused_with_a_limit_that_does() {
+    let sandbox = large();
+    let outcome = sandbox.run("intersect a b --memory 16M --strategy memory -o ../out/r");
+    outcome.fails(6, &["memory"]);
+    let limit = advised(&outcome);
+    sandbox
+        .run(&format!(
+            "intersect a b --memory {limit} --strategy memory --count-only"
+        ))
+        .succeeds_silently();
+}
+
+#[test]
+fn a_number_of_buckets_that_does_not_fit_is_refused_with_a_limit_that_does() {
+    let sandbox = small();
+    for strategy in ["partition", "sieve", "bloom"] {
+        let arguments = format!("intersect a b --strategy {strategy} --buckets 4000");
+        let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
+        outcome.fails(6, &["buckets"]);
+        let limit = advised(&outcome);
+        sandbox
+            .run(&format!("{arguments} --memory {limit}"))
+            .succeeds();
+    }
+}
+
+#[test]
+fn a_limit_that_is_advised_does_whatever_its_size() {
+    let sandbox = Sandbox::new();
+    for lines in [
+        "1e6,1e6",
+        "7e6,9e6",
+        "33e6,33e6",
+        "123e6,200e6",
+        "4567e6,5e9",
+    ] {
+        for bytes in [9, 64, 777] {
+            let arguments = format!("plan --lines {lines} --line-bytes {bytes} --strategy memory");
+            let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
+            outcome.fails(6, &["memory"]);
+            let limit = advised(&outcome);
+            sandbox
+                .run(&format!("{arguments} --memory {limit}"))
+                .succeeds_silently();
+        }
+    }
+}
+
+#[test]
+fn a_set_that_outgrows_its_estimate_is_refused_when_it_was_asked_for_and_replaced_when_not() {
+    // All lines are common, and nothing is known of either input beforehand.
+    let text = megabytes(20, 0);
+    let sandbox = Sandbox::with(&text, b"");
+    let pipe = sandbox.fifo("pipe");
+    for (strategy, status) in [("memory", 6), ("auto", 0)] {
+        std::thread::scope(|scope| {
+            // A run that fails closes the pipe early.
+            scope.spawn(|| fs::write(&pipe, &text));
+            let outcome = sandbox.run_fed(
+                &format!(
+                    "intersect - pipe --memory 16M --strategy {strategy} -o ../out/{strategy}"
+                ),
+                &text,
+            );
+            assert_eq!(outcome.status.code(), Some(status), "{outcome}");
+            if status == 6 {
+                assert_ne!(advised(&outcome), "16MiB", "{outcome}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() {
+    let front = lines(0..1000);
+    let sandbox = prepared(&front, &front);
+    let file = OpenOptions::new()
+        .write(true)
+        .open(sandbox.input("b"))
+        .unwrap();
+    file.set_len(front.len() as u64 + (64 << 20)).unwrap();
+    let place = format!("b: the line at byte {} ", front.len());
+    for strategy in ["auto", "partition", "sieve", "bloom", "memory"] {
+        let outcome = sandbox.run(&format!(
+            "intersect a b --memory 16M --strategy {strategy} -o ../out/r"
+        ));
+        outcome.fails(6, &[&place, "give at least"]);
+        assert_ne!(advised(&outcome), "16MiB", "{outcome}");
+    }
+}
+
+#[test]
+fn a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_place() {
+    let front = lines(0..1000);
+    let sandbox = prepared(&front, b"");
+    let mut text = front.clone();
+    text.resize(front.len() + (64 << 20), b'x');
+    for strategy in ["auto", "partition", "sieve", "memory"] {
+        sandbox
+            .run_fed(
+                &format!("intersect a - --memory 16M --strategy {strategy} -o ../out/r"),
+                &text,
+            )
+            .fails(6, &["-: the line at byte ", "give at least"]);
+    }
+}
+
+#[test]
+fn a_line_of_ten_megabytes_is_a_line_like_any_other() {
+    let mut long = vec![b'l'; 10 << 20];
+    long.push(b'\n');
+    let a = [lines(0..1000), long.clone(), lines(1000..2000)].concat();
+    let b = [lines(1500..4000), long].concat();
+    let sandbox = Sandbox::with(&a, &b);
+    let expected = common(&[&a, &b]);
+    for strategy in ["auto", "partition", "sieve"] {
+        for inputs in ["a b", "b a"] {
+            sandbox
+                .run(&format!(
+                    "intersect {inputs} --memory 64M --strategy {strategy}"
+                ))
+                .succeeds_silently()
+                .has_lines(&expected);
+        }
+    }
+    sandbox
+        .run("intersect a b --memory 256M --strategy memory")
+        .succeeds_silently()
+        .has_lines(&expected);
+}

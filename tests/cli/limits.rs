@@ -1,1 +1,307 @@
-//! todo
+//! Memory, descriptors and address space, measured and limited from outside the process.
+//!
+//! The peak is what `time` is told by the kernel when the process ends; where there is no such program, what
+//! `/proc` says while it goes on, which may miss the very last moments.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::data::{common, lines, megabytes};
+use crate::sandbox::{OUTSET, Outcome, Sandbox};
+
+const TIME: &str = "/usr/bin/time";
+
+/// Runs the program and returns its outcome and its largest resident size in bytes.
+fn measured(sandbox: &Sandbox, arguments: &str) -> (Outcome, u64) {
+    let command = sandbox.command(arguments);
+    if !Path::new(TIME).exists() {
+        return polled(sandbox, command);
+    }
+    let report = sandbox.root().join("time");
+    let mut timed = Command::new(TIME);
+    timed
+        .args(["-q", "-f", "%M", "-o"])
+        .arg(&report)
+        .arg(OUTSET)
+        .args(command.get_args())
+        .current_dir(command.get_current_dir().unwrap())
+        .env("TMPDIR", sandbox.temp())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let outcome = sandbox.start(timed).finish();
+    let text = fs::read_to_string(&report).unwrap();
+    let kibibytes: u64 = text.trim().parse().unwrap();
+    (outcome, kibibytes << 10)
+}
+
+fn polled(sandbox: &Sandbox, command: Command) -> (Outcome, u64) {
+    let mut running = sandbox.start(command);
+    let status = format!("/proc/{}/status", running.child.id());
+    let mut peak = 0;
+    while running.is_going_on() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+        peak = peak.max(number.unwrap_or(0u64) << 10);
+        thread::sleep(Duration::from_millis(1));
+    }
+    (running.finish(), peak)
+}
+
+/// Runs each strategy that is named, with 1, 2 and 8 threads, under each limit; each must succeed and stay under it.
+fn stays_under(sandbox: &Sandbox, strategies: &[&str], mebibytes: &[u64], count: usize) {
+    for strategy in strategies {
+        for limit in mebibytes {
+            for threads in [1, 2, 8] {
+                let arguments = format!(
+                    "intersect a b --count-only -q --strategy {strategy} --memory {limit}M -j {threads}"
+                );
+                let (outcome, peak) = measured(sandbox, &arguments);
+                assert!(outcome.status.success(), "{arguments}: {outcome}");
+                assert!(
+                    peak > 2 << 20 && peak <= limit << 20,
+                    "{arguments}: {} KiB resident, {} KiB over the limit",
+                    peak >> 10,
+                    peak.saturating_sub(limit << 20) >> 10
+                );
+                if !strategy.starts_with("bloom") {
+                    assert_eq!(
+                        outcome.stdout,
+                        format!("{count}\n").into_bytes(),
+                        "{arguments}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+const ALL: [&str; 4] = ["auto", "partition", "sieve", "bloom"];
+
+#[test]
+fn memory_stays_under_the_smallest_limit() {
+    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    stays_under(&sandbox, &ALL, &[16], common(&[&a, &b]).len());
+}
+
+#[test]
+fn memory_stays_under_the_limit_when_the_set_just_fits() {
+    // With 8 threads there is room for a set of about that size.
+    let (a, b) = (megabytes(1, 0), megabytes(8, 0));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = common(&[&a, &b]).len();
+    stays_under(&sandbox, &["memory"], &[16, 24, 64], count);
+}
+
+#[test]
+#[ignore = "slow: some 40 runs over 80 MB"]
+fn memory_stays_under_every_limit_with_inputs_much_larger() {
+    let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
+    let sandbox = Sandbox::with(&a, &b);
+    stays_under(&sandbox, &ALL, &[16, 32, 64], common(&[&a, &b]).len());
+}
+
+#[test]
+#[ignore = "slow: some 20 runs over 600 MB"]
+fn memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
+    let sandbox = Sandbox::new();
+    for (name, first) in [("a", 0u64), ("b", 6_000_000)] {
+        let mut file = BufWriter::new(File::create(sandbox.input(name)).unwrap());
+        for part in 0..40u64 {
+            file.write_all(&lines(first + part * 250_000..first + (part + 1) * 250_000))
+                .unwrap();
+        }
+        file.flush().unwrap();
+    }
+    stays_under(&sandbox, &ALL, &[16], 4_000_000);
+}
+
+#[test]
+#[ignore = "slow: some 40 runs over 100 MB"]
+fn memory_stays_under_the_limit_when_nearly_all_lines_are_the_same() {
+    let hot = "the line that nearly all lines are\n".repeat(1_000_000);
+    let (a, b) = (
+        [hot.as_bytes(), &megabytes(10, 0)].concat(),
+        [&megabytes(10, 0), hot.as_bytes()].concat(),
+    );
+    let sandbox = Sandbox::with(&a, &b);
+    stays_under(&sandbox, &ALL, &[16, 32, 64], common(&[&a, &b]).len());
+}
+
+#[test]
+#[ignore = "slow: some 40 runs over 20 M lines"]
+fn memory_stays_under_the_limit_when_all_lines_are_one_byte_long() {
+    let text = |shift: usize| -> Vec<u8> {
+        let byte = |number: usize| b'a' + ((number * 7 + shift) % 26) as u8;
+        (0..10_000_000)
+            .flat_map(|number| [byte(number), b'\n'])
+            .collect()
+    };
+    let sandbox = Sandbox::with(&text(0), &text(13));
+    stays_under(&sandbox, &ALL, &[16, 32, 64], 26);
+}
+
+#[test]
+#[ignore = "slow: some 40 runs over 80 MB"]
+fn memory_stays_under_the_limit_when_all_lines_are_long() {
+    let text = |numbers: std::ops::Range<u64>| -> Vec<u8> {
+        numbers
+            .flat_map(|number| {
+                let line = lines(number..number + 1);
+                let mut long = line[..line.len() - 1].repeat(100_000 / line.len());
+                long.push(b'\n');
+                long
+            })
+            .collect()
+    };
+    let (a, b) = (text(0..400), text(300..700));
+    let sandbox = Sandbox::with(&a, &b);
+    stays_under(&sandbox, &ALL, &[16, 32, 64], 100);
+}
+
+#[test]
+fn memory_stays_under_the_limit_with_inputs_from_pipes() {
+    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let count = common(&[&a, &b]).len();
+    for strategy in ["auto", "partition", "sieve"] {
+        let sandbox = Sandbox::with(b"", b"");
+        let (one, two) = (sandbox.fifo("one"), sandbox.fifo("two"));
+        thread::scope(|scope| {
+            scope.spawn(|| fs::write(one, &a).unwrap());
+            scope.spawn(|| fs::write(two, &b).unwrap());
+            let (outcome, peak) = measured(
+                &sandbox,
+                &format!("intersect one two --count-only --strategy {strategy} --memory 16M"),
+            );
+            assert_eq!(
+                outcome.succeeds_silently().stdout,
+                format!("{count}\n").into_bytes()
+            );
+            assert!(peak > 2 << 20 && peak <= 16 << 20, "{strategy}: {peak}");
+        });
+    }
+}
+
+#[test]
+fn what_the_report_says_of_the_peak_is_what_the_system_says() {
+    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let (outcome, peak) = measured(
+        &sandbox,
+        "intersect a b --count-only --strategy partition --memory 32M --stats -",
+    );
+    let stats: serde_json::Value = serde_json::from_str(&outcome.succeeds().stderr).unwrap();
+    let reported = stats["memory"]["peak_rss_bytes"].as_f64().unwrap();
+    assert!(
+        (reported / peak as f64 - 1.0).abs() < 0.1,
+        "{reported} reported, {peak} seen"
+    );
+}
+
+#[test]
+fn a_thousand_buckets_need_few_descriptors() {
+    let (a, b) = (megabytes(48, 0), megabytes(36, 1_000_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = common(&[&a, &b]).len();
+    for descriptors in [64, 32, 16] {
+        let command = sandbox.command_after(
+            &format!("ulimit -n {descriptors}"),
+            "intersect a b --strategy partition --buckets 1000 --memory 64M --count-only --stats ../out/s",
+        );
+        let outcome = sandbox.start(command).finish();
+        assert_eq!(
+            outcome.succeeds_silently().stdout,
+            format!("{count}\n").into_bytes()
+        );
+        let stats: serde_json::Value =
+            serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let files = stats["temp"]["files"].as_u64().unwrap();
+        assert!(files > 500, "only {files} files: nothing is shown");
+    }
+}
+
+#[test]
+fn any_number_of_inputs_needs_few_descriptors() {
+    let sandbox = Sandbox::new();
+    let common = lines(0..50);
+    let mut names = String::new();
+    for number in 0..300u64 {
+        let own = lines(1000 + number * 20..1020 + number * 20);
+        sandbox.write(&format!("f{number}"), [&own[..], &common].concat());
+        names = format!("{names} f{number}");
+    }
+    for strategy in ["auto", "memory", "partition", "sieve"] {
+        let command = sandbox.command_after(
+            "ulimit -n 64",
+            &format!("intersect {names} --strategy {strategy} --memory 32M"),
+        );
+        sandbox
+            .start(command)
+            .finish()
+            .succeeds_silently()
+            .has_lines(&crate::data::common(&[&common]));
+    }
+}
+
+#[test]
+fn too_few_descriptors_fail_the_run_without_a_panic() {
+    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 0));
+    for descriptors in [5, 6, 7, 8, 9] {
+        let command = sandbox.command_after(
+            &format!("ulimit -n {descriptors}"),
+            "intersect a b --strategy partition --memory 16M -o ../out/r",
+        );
+        let outcome = sandbox.start(command).finish();
+        let is_told = outcome.stderr.contains("open files");
+        assert!(outcome.status.success() || is_told, "{outcome}");
+        let _next_run_has_no_earlier_result = fs::remove_file(sandbox.output("r"));
+    }
+}
+
+#[test]
+fn a_limit_on_address_space_is_heeded() {
+    let (a, b) = (megabytes(30, 0), megabytes(30, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = common(&[&a, &b]).len();
+    for memory in ["", "--memory 64M", "--memory 16M -j 8"] {
+        for strategy in ["auto", "partition", "sieve"] {
+            let command = sandbox.command_after(
+                "ulimit -v 307200",
+                &format!(
+                    "intersect a b --strategy {strategy} --count-only --stats ../out/s {memory}"
+                ),
+            );
+            let outcome = sandbox.start(command).finish();
+            assert_eq!(
+                outcome.succeeds_silently().stdout,
+                format!("{count}\n").into_bytes()
+            );
+            let stats: serde_json::Value =
+                serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+            let limit = stats["memory"]["limit_bytes"].as_u64().unwrap();
+            assert!(limit <= 150 << 20, "the limit was {limit}");
+        }
+    }
+}
+
+#[test]
+fn more_memory_than_the_address_space_has_fails_the_run_without_a_panic() {
+    let (a, b) = (megabytes(30, 0), megabytes(30, 0));
+    let sandbox = Sandbox::with(&a, &b);
+    for strategy in ["memory", "partition", "sieve"] {
+        let command = sandbox.command_after(
+            "ulimit -v 102400",
+            &format!("intersect a b --strategy {strategy} --count-only --memory 2G"),
+        );
+        let outcome = sandbox.start(command).finish();
+        if !outcome.status.success() {
+            outcome.fails(6, &["ulimit -v"]);
+        }
+    }
+}

@@ -1,1 +1,264 @@
-//! todo
+//! Ends by signals: at chosen moments, where a FIFO or an unread result holds the run, and at random ones. The process ends as
+//! the signal would have ended it, soon, silently, and with nothing left behind but what was there before.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::data::{common, lines, megabytes};
+use crate::sandbox::{Feed, Outcome, Running, Sandbox};
+
+const BEFORE: &str = "what was there before\n";
+const SOON: Duration = Duration::from_secs(2);
+const ENDING: [Signal; 8] = [
+    Signal::INT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::QUIT,
+    Signal::XFSZ,
+    Signal::XCPU,
+    Signal::USR1,
+    Signal::ALARM,
+];
+
+fn spilling() -> Sandbox {
+    let sandbox = Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000));
+    fs::write(sandbox.output("r"), BEFORE).unwrap();
+    sandbox
+}
+
+/// A run that has spilled `a` and a part of what the FIFO gave, and waits for more.
+fn held_in_spill<'s>(sandbox: &'s Sandbox, arguments: &str) -> (Running<'s>, Feed) {
+    let path = sandbox.input("pipe");
+    if !path.exists() {
+        sandbox.fifo("pipe");
+    }
+    let mut running = sandbox.start(sandbox.command(&format!(
+        "intersect a pipe --strategy partition --memory 16M {arguments}"
+    )));
+    let mut feed = Feed::open(&path, &mut running);
+    assert!(feed.send(&megabytes(2, 0)), "the run ended early");
+    running.wait_for_spill();
+    (running, feed)
+}
+
+#[test]
+fn a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
+    let sandbox = spilling();
+    sandbox.fifo("pipe");
+    for signal in ENDING {
+        let running = sandbox.start(sandbox.command("intersect a pipe -o ../out/r"));
+        // Before the program has installed its handlers the signal's default action has the same effect.
+        thread::sleep(Duration::from_millis(30));
+        running.signal(signal);
+        running.finish_within(SOON).ends_by(signal);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_that_spills() {
+    let sandbox = spilling();
+    for signal in ENDING {
+        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r --stats ../out/s");
+        running.signal(signal);
+        running.finish_within(SOON).ends_by(signal);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
+    let sandbox = spilling();
+    for strategy in ["partition", "sieve"] {
+        for signal in ENDING {
+            let mut running = sandbox.start_unread(
+                sandbox.command(&format!("intersect a b --strategy {strategy} --memory 16M")),
+            );
+            running.wait_for_spill();
+            thread::sleep(Duration::from_millis(400));
+            assert!(running.is_going_on(), "the run was not held");
+            running.signal(signal);
+            running.finish_within(SOON).ends_by(signal);
+        }
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_that_copies_a_pipe() {
+    let sandbox = spilling();
+    let path = sandbox.fifo("pipe");
+    let other = sandbox.fifo("other");
+    for signal in ENDING {
+        let mut running = sandbox.start(
+            sandbox.command("intersect pipe other --strategy sieve --memory 16M -o ../out/r"),
+        );
+        let mut feed = Feed::open(&path, &mut running);
+        let _other = Feed::open(&other, &mut running);
+        assert!(feed.send(&megabytes(4, 0)), "the run ended early");
+        running.wait_for_spill();
+        running.signal(signal);
+        running.finish_within(SOON).ends_by(signal);
+    }
+}
+
+#[test]
+fn a_second_signal_changes_nothing() {
+    let sandbox = spilling();
+    for _ in 0..5 {
+        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r");
+        running.signal(Signal::TERM);
+        running.signal(Signal::TERM);
+        running.finish_within(SOON).ends_by(Signal::TERM);
+    }
+}
+
+/// Sends `signal` at moments spread over a run that is not held.
+fn at_random_moments(sandbox: &Sandbox, strategy: &str, signal: Signal, count: u32) -> u32 {
+    let mut interrupted = 0;
+    for moment in 0..count {
+        let running = sandbox.start(sandbox.command(&format!(
+            "intersect a b --strategy {strategy} --memory 16M -o ../out/r"
+        )));
+        // The golden ratio spreads any number of moments evenly.
+        let share = (f64::from(moment) * 0.618_034).fract();
+        thread::sleep(Duration::from_secs_f64(0.4 * share));
+        running.signal(signal);
+        let outcome = running.finish_within(SOON);
+        if outcome.status.success() {
+            // The signal came too late: the result is complete.
+            fs::write(sandbox.output("r"), BEFORE).unwrap();
+        } else {
+            outcome.ends_by(signal);
+            interrupted += 1;
+        }
+    }
+    interrupted
+}
+
+#[test]
+fn a_signal_at_any_moment_leaves_nothing() {
+    let sandbox = spilling();
+    let interrupted: u32 = ["partition", "sieve"]
+        .into_iter()
+        .map(|strategy| at_random_moments(&sandbox, strategy, Signal::INT, 12))
+        .sum();
+    assert!(interrupted >= 4, "nearly all runs were over too soon");
+}
+
+#[test]
+#[ignore = "slow: 600 runs"]
+fn a_signal_at_any_of_many_moments_leaves_nothing() {
+    let sandbox = spilling();
+    for signal in [Signal::INT, Signal::TERM, Signal::USR1] {
+        for strategy in ["partition", "sieve"] {
+            let interrupted = at_random_moments(&sandbox, strategy, signal, 100);
+            assert!(interrupted >= 20, "nearly all runs were over too soon");
+        }
+    }
+}
+
+#[test]
+#[ignore = "slow: 200 runs"]
+fn a_signal_in_the_first_moments_leaves_nothing() {
+    let sandbox = spilling();
+    for moment in 0..200 {
+        let running = sandbox
+            .start(sandbox.command("intersect a b --strategy partition --memory 16M -o ../out/r"));
+        thread::sleep(Duration::from_micros(moment * 100));
+        running.signal(Signal::TERM);
+        running.finish_within(SOON).ends_by(Signal::TERM);
+    }
+}
+
+#[test]
+fn a_file_size_limit_ends_the_run_as_it_ends_others_or_fails_it_and_leaves_nothing() {
+    let sandbox = Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000));
+    fs::write(sandbox.output("r"), BEFORE).unwrap();
+    // The spill files are larger than that, and so is the result.
+    for strategy in ["partition --buckets 2", "sieve --buckets 2"] {
+        for _ in 0..5 {
+            let command = sandbox.command_after(
+                "ulimit -f 1000",
+                &format!("intersect a b --strategy {strategy} --memory 16M -o ../out/r"),
+            );
+            let outcome: Outcome = sandbox
+                .start(command)
+                .finish_within(Duration::from_secs(10));
+            outcome.ends_by(Signal::XFSZ);
+        }
+    }
+}
+
+#[test]
+fn a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
+    let sandbox = spilling();
+    let command = sandbox.command_after(
+        "ulimit -f 1000 && trap '' XFSZ",
+        "intersect a b --strategy partition --buckets 2 --memory 16M -o ../out/r",
+    );
+    sandbox
+        .start(command)
+        .finish()
+        .fails(4, &["File too large"]);
+}
+
+#[test]
+fn signals_that_the_parent_ignores_stay_ignored() {
+    let a = lines(0..5000);
+    let sandbox = Sandbox::with(&a, b"");
+    let path = sandbox.fifo("pipe");
+    let mut running = sandbox.start(sandbox.command_after(
+        "trap '' INT HUP",
+        "intersect a pipe --strategy partition --memory 16M",
+    ));
+    let text = megabytes(1, 0);
+    let mut feed = Feed::open(&path, &mut running);
+    assert!(feed.send(&text));
+    running.signal(Signal::INT);
+    running.signal(Signal::HUP);
+    thread::sleep(Duration::from_millis(300));
+    assert!(running.is_going_on(), "the signal was not ignored");
+    drop(feed);
+    running
+        .finish()
+        .succeeds_silently()
+        .has_lines(&common(&[&a, &text]));
+}
+
+#[test]
+fn a_stopped_run_goes_on_where_it_was() {
+    let sandbox = spilling();
+    let (mut running, mut feed) = held_in_spill(&sandbox, "--count-only");
+    running.signal(Signal::TSTP);
+    thread::sleep(Duration::from_millis(100));
+    running.signal(Signal::CONT);
+    assert!(feed.send(&megabytes(1, 0)));
+    assert!(running.is_going_on());
+    drop(feed);
+    let count = common(&[&megabytes(2, 0)]).len();
+    assert_eq!(
+        running.finish().succeeds_silently().stdout,
+        format!("{count}\n").into_bytes()
+    );
+}
+
+#[test]
+fn a_kill_leaves_the_output_as_it_was() {
+    let sandbox = spilling();
+    let (running, feed) = held_in_spill(&sandbox, "");
+    drop(feed);
+    running.signal(Signal::KILL);
+    running.end_within(SOON).ends_by(Signal::KILL);
+    for moment in 0..8u32 {
+        let running = sandbox.start(
+            sandbox.command("intersect a b --strategy partition --memory 16M -o ../out/kept"),
+        );
+        thread::sleep(Duration::from_millis(u64::from(moment) * 23));
+        running.signal(Signal::KILL);
+        drop(running);
+        // Nobody removes the unfinished file; under its name there is nothing.
+        assert!(!sandbox.output("kept").exists());
+        assert_eq!(fs::read_to_string(sandbox.output("r")).unwrap(), BEFORE);
+    }
+}

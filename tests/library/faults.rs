@@ -573,16 +573,19 @@ fn a_spill_file_in_the_place_of_another_is_noticed() {
 fn blocks_that_changed_places_within_a_file_are_noticed() {
     let _alone = alone();
     damaged(ErrorKind::Damaged, |files| {
+        let length = |file: &PathBuf| fs::metadata(file).unwrap().len();
+        let largest = files.iter().max_by_key(|file| length(file)).unwrap();
+        let bytes = fs::read(largest).unwrap();
         // The magic tells where blocks begin.
-        let mut bytes = fs::read(&files[0]).unwrap();
-        let starts: Vec<usize> = (0..bytes.len())
+        let starts = (0..bytes.len())
             .step_by(4096)
-            .filter(|&at| bytes[at..].starts_with(b"OUTSETB1"))
-            .collect();
-        let length = starts[1] - starts[0];
-        let (first, second) = bytes.split_at_mut(starts[1]);
-        first[..length].swap_with_slice(&mut second[..length]);
-        fs::write(&files[0], bytes).unwrap();
+            .filter(|&at| bytes[at..].starts_with(b"OUTSETB1"));
+        let mut ends: Vec<usize> = starts.skip(1).chain([bytes.len()]).collect();
+        assert!(ends.len() > 1, "a single block has no other place");
+        ends.insert(0, 0);
+        let blocks: Vec<&[u8]> = ends.windows(2).map(|at| &bytes[at[0]..at[1]]).collect();
+        let moved: Vec<u8> = blocks.iter().rev().copied().flatten().copied().collect();
+        fs::write(largest, moved).unwrap();
     });
 }
 

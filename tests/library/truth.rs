@@ -139,19 +139,22 @@ fn check(row: &Row, options: &Options) -> Option<Lines> {
     }
 }
 
-/// Rows of more bytes than this run with fewer combinations of options.
-const LARGE: u64 = 40 * MIB;
+/// Memory in mebibytes and threads that every row runs with.
+const ALWAYS: [(u64, usize); 3] = [(16, 2), (64, 1), (1024, 2)];
+/// What smaller rows run with, too.
+const ALSO: [(u64, usize); 3] = [(16, 1), (64, 2), (1024, 1)];
 
 #[test]
 fn every_exact_strategy_gives_the_recorded_answers() {
     let _alone = alone();
     let place = Place::new();
     for row in rows().unwrap_or_default() {
-        for (memory, threads) in [(16, 2), (64, 1), (1024, 2), (16, 1), (64, 2), (1024, 1)] {
-            let is_extra = row.bytes() > LARGE && (threads == 1) == (memory != 64);
+        let (is_small, is_large) = (row.bytes() < 8 * MIB, row.bytes() > 40 * MIB);
+        let also = ALSO.into_iter().filter(|_| is_small);
+        for (memory, threads) in ALWAYS.into_iter().chain(also) {
             for strategy in EXACT {
-                // With 1 GiB `auto` is `memory`, and the others have no more to do than with 64 MiB.
-                if is_extra || row.bytes() > LARGE && memory == 1024 && strategy.is_some() {
+                // With 1 GiB nothing is spilled, as with 64 MiB.
+                if is_large && memory == 1024 && strategy.is_some() {
                     continue;
                 }
                 let options = Options {
@@ -162,10 +165,9 @@ fn every_exact_strategy_gives_the_recorded_answers() {
                 };
                 let lines = check(&row, &options);
                 assert!(
-                    lines.is_some() || memory == 16 || row.bytes() > LARGE,
-                    "{} does not fit {memory} MiB: {} bytes",
-                    row.group,
-                    row.bytes()
+                    lines.is_some() || memory == 16 || is_large,
+                    "{} does not fit {memory} MiB",
+                    row.group
                 );
             }
         }
@@ -235,6 +237,8 @@ fn addresses_as_keys_give_the_recorded_answers() {
 fn bloom_adds_no_more_lines_than_predicted() {
     let _alone = alone();
     let place = Place::new();
+    // Rows in a row often end with the same file.
+    let mut last = (PathBuf::new(), Lines::new());
     for row in rows().unwrap_or_default() {
         let exact = check(
             &row,
@@ -244,7 +248,14 @@ fn bloom_adds_no_more_lines_than_predicted() {
             },
         )
         .unwrap();
-        let source = distinct(&fs::read(row.last()).unwrap(), LineFormat::default());
+        if last.0 != row.last() {
+            let bytes = fs::read(row.last()).unwrap();
+            last = (
+                row.last().to_owned(),
+                distinct(&bytes, LineFormat::default()),
+            );
+        }
+        let source = &last.1;
         for bits_per_key in [5.0, 6.87, 10.0] {
             let options = Options {
                 strategy: Some(Strategy::Bloom),
@@ -258,7 +269,7 @@ fn bloom_adds_no_more_lines_than_predicted() {
                 found.is_superset(&exact),
                 "{context}: a common line is missing"
             );
-            assert!(found.is_subset(&source), "{context}: a line out of nowhere");
+            assert!(found.is_subset(source), "{context}: a line out of nowhere");
             let Some(filter) = &stats.filter else {
                 // One file under two names needs none.
                 assert_eq!(
@@ -268,10 +279,7 @@ fn bloom_adds_no_more_lines_than_predicted() {
                 );
                 continue;
             };
-            assert!(
-                (1..=exact.len() + source.len()).contains(&(filter.keys as usize))
-                    || filter.keys > 0
-            );
+            assert!(filter.keys > 0, "{context}: nothing was inserted");
             let strangers = (source.len() - exact.len()) as f64;
             let measured = (found.len() - exact.len()) as f64 / strangers;
             let predicted = filter.predicted_fpr;
@@ -291,10 +299,7 @@ fn the_process_stays_within_the_memory_it_was_given() {
     let _alone = alone();
     let place = Place::new();
     let rows = rows().unwrap_or_default();
-    for row in rows
-        .iter()
-        .filter(|row| row.group.starts_with("P02") || row.group.starts_with("P04"))
-    {
+    for row in rows.iter().filter(|row| row.group == "P04-repo-3way") {
         for memory in [16, 64] {
             for strategy in [
                 None,
