@@ -27,9 +27,9 @@ use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
 
 /// Memory of the process beside buffers: small allocations, channels, output.
-const SMALL_ALLOCATIONS: u64 = 2 << 20;
+const SMALL_ALLOCATIONS: u64 = 1 << 20;
 /// Memory of a thread: the touched part of its stack, batches, its allocator arena.
-const PER_THREAD: u64 = 320 << 10;
+const PER_THREAD: u64 = 256 << 10;
 
 /// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
 ///
