@@ -142,7 +142,7 @@ impl Engine<'_> {
         }
         loop {
             let plan = plan::plan(&job)?;
-            self.check_space(&plan)?;
+            self.check_space(&plan, &job)?;
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
@@ -207,7 +207,7 @@ impl Engine<'_> {
     }
 
     /// Refuses a run whose spill certainly does not fit.
-    fn check_space(&self, plan: &Plan) -> Result<()> {
+    fn check_space(&self, plan: &Plan, job: &Job) -> Result<()> {
         let needed_bytes = plan.costs.temp_peak_bytes;
         let too_little = |limit_bytes, reason, advice| {
             let path = temp_parents(self.options).remove(0);
@@ -219,8 +219,9 @@ impl Engine<'_> {
                 advice,
             })
         };
-        if plan.strategy() != Strategy::Partition {
-            // How much survives a filter is only known after the fact.
+        let is_known = job.inputs.iter().all(|shape| shape.bytes.is_some());
+        if plan.strategy() != Strategy::Partition || !is_known {
+            // How much survives a filter, or comes through a pipe, is only known after the fact.
             return Ok(());
         }
         if let Some(cap) = self

@@ -97,6 +97,8 @@ pub(crate) struct Collector<'s> {
 struct Shared<'s> {
     sink: &'s mut dyn Sink,
     written: OutputStats,
+    /// Set by the first error of the sink: it is not called again.
+    has_failed: bool,
 }
 
 impl<'s> Collector<'s> {
@@ -105,6 +107,7 @@ impl<'s> Collector<'s> {
             shared: Mutex::new(Shared {
                 sink,
                 written: OutputStats::default(),
+                has_failed: false,
             }),
         }
     }
@@ -121,9 +124,13 @@ impl<'s> Collector<'s> {
 
 impl Shared<'_> {
     fn pass_on(&mut self, line: &[u8]) -> Result<()> {
-        self.sink
-            .line(line)
-            .map_err(|error| output_error(&self.sink.target(), "cannot write", error))?;
+        if self.has_failed {
+            return Err(Error::Interrupted);
+        }
+        if let Err(error) = self.sink.line(line) {
+            self.has_failed = true;
+            return Err(output_error(&self.sink.target(), "cannot write", error));
+        }
         self.written.lines += 1;
         self.written.bytes += line.len() as u64 + 1;
         Ok(())

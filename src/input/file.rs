@@ -41,6 +41,11 @@ impl PositionedFile {
         &self.file
     }
 
+    /// Whether it is read through the page cache, which has most of it.
+    pub(crate) fn is_warm(&self) -> bool {
+        !self.direct.load(Ordering::Relaxed)
+    }
+
     /// Its size when it was opened, in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size

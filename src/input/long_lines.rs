@@ -13,6 +13,7 @@ use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
+use crate::plan::round_mebibytes;
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
@@ -85,14 +86,16 @@ impl<'a> LongLines<'a> {
 
     fn too_long(&self, input: &Input, offset: u64, seen_bytes: u64) -> Error {
         let longest_bytes = self.budget.limit_bytes();
-        // The plan gives long lines a share of the limit: keep the proportion, for twice what was
-        // seen.
-        let share = self.memory_bytes as f64 / longest_bytes.max(1) as f64;
+        // A file is planned again with up to three eighths of the memory for long lines, a stream
+        // has an eighth of it; and the line is at least twice as long as what was held of it.
+        let factor = if input.is_file() { 6 } else { 16 };
+        let enough = self.memory_bytes / 4 + seen_bytes.max(longest_bytes).saturating_mul(factor);
+        let least_bytes = round_mebibytes(enough.max(self.memory_bytes * 5 / 4));
         Error::LineTooLong {
             path: input.name().to_owned(),
             offset,
             longest_bytes,
-            least_bytes: (seen_bytes.max(longest_bytes) as f64 * 2.0 * share.min(8.0)) as u64,
+            least_bytes,
         }
     }
 }

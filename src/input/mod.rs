@@ -7,8 +7,8 @@
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts.
 //! - A regular file is closed again after the check and opened anew for each pass, so that any
-//!   number of inputs runs under any descriptor limit. Its identity (device, inode, size, times) is
-//!   compared at every opening and after every reading: a changed input fails the run.
+//!   number of inputs runs under any descriptor limit. Its identity (device, inode, size, time of
+//!   writing) is compared at every opening and after every reading: a changed input fails the run.
 //! - A pipe stays open and is read once. What must be read twice is spooled first.
 //!
 //! *Cost:* no memory that grows with the input; one descriptor per pipe, one per file being read.
@@ -22,7 +22,7 @@ pub(crate) mod spool;
 pub(crate) mod stream;
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,7 +78,6 @@ pub(crate) struct Identity {
     inode: u64,
     pub(crate) size: u64,
     modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 impl Identity {
@@ -88,7 +87,6 @@ impl Identity {
             inode: metadata.ino(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
 
@@ -103,8 +101,7 @@ impl Identity {
                 self.size, now.size
             ));
         }
-        // The change time also moves when a file is merely linked or renamed; only a moved
-        // modification time, or a change time without reason, says that its content was written.
+        // The change time is no evidence: it also moves when a file is linked or renamed.
         (self.modified != now.modified).then(|| "it was written to".into())
     }
 }
@@ -150,9 +147,9 @@ impl Input {
                 advice: "name the files in it",
             });
         }
-        // Files of /proc and /sys claim to be empty and are not: only a size can be trusted to be
-        // one.
-        let by_position = metadata.is_file() && metadata.size() > 0 && *source != Source::Stdin;
+        // Files of /proc and /sys claim to be empty and are not: such a claim is checked.
+        let has_known_size = metadata.size() > 0 || matches!((&file).read(&mut [0]), Ok(0));
+        let by_position = metadata.is_file() && has_known_size && *source != Source::Stdin;
         let reading = if by_position {
             Reading::File {
                 path: name.clone(),

@@ -30,11 +30,13 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         return Ok(None);
     };
     let mut window = vec![0u8; WINDOW as usize];
-    let (mut sampled, mut ends, mut longest) = (0u64, 0u64, 0u64);
+    let (mut sampled, mut ends) = (0u64, 0u64);
+    let mut lengths = Lengths::default();
     let count = size.div_ceil(WINDOW).min(WINDOWS);
+    // A file of at most WINDOWS windows is read without gaps, a larger one at even distances.
+    let is_whole = size <= WINDOW * WINDOWS;
     for number in 0..count {
-        // Evenly spread; a file of at most WINDOWS windows is read without gaps.
-        let offset = if size <= WINDOW * WINDOWS {
+        let offset = if is_whole {
             number * WINDOW
         } else {
             size / count * number
@@ -46,8 +48,12 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         let seen = &window[..read];
         sampled += read as u64;
         ends += memchr::memchr_iter(format.terminator, seen).count() as u64;
-        longest = longest.max(longest_line(seen, format, read as u64 == size));
+        lengths.add(seen, format);
+        if !is_whole {
+            lengths.interrupt();
+        }
     }
+    let longest = lengths.longest.max(lengths.unfinished);
     let lines = match ends {
         0 => size.div_ceil(WINDOW * WINDOWS).max(1),
         _ if sampled == size => ends + 1,
@@ -59,16 +65,34 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
     }))
 }
 
-fn longest_line(window: &[u8], format: LineFormat, is_whole: bool) -> u64 {
-    let longest = window
-        .split(|&byte| byte == format.terminator)
-        .map(<[u8]>::len)
-        .max()
-        .unwrap_or(0) as u64;
-    if longest == window.len() as u64 && !is_whole {
-        longest * 2
-    } else {
-        longest
+/// The longest line in windows that follow one another.
+#[derive(Debug, Default)]
+struct Lengths {
+    longest: u64,
+    /// What the last window had of a line that goes on.
+    unfinished: u64,
+}
+
+impl Lengths {
+    fn add(&mut self, window: &[u8], format: LineFormat) {
+        let mut pieces = window.split(|&byte| byte == format.terminator).peekable();
+        while let Some(piece) = pieces.next() {
+            self.unfinished += piece.len() as u64;
+            if pieces.peek().is_some() {
+                self.longest = self.longest.max(std::mem::take(&mut self.unfinished));
+            }
+        }
+    }
+
+    /// The next window does not follow the last: where that was all one line, it is likely longer.
+    fn interrupt(&mut self) {
+        let unfinished = std::mem::take(&mut self.unfinished);
+        let likely = if unfinished == WINDOW {
+            2 * WINDOW
+        } else {
+            unfinished
+        };
+        self.longest = self.longest.max(likely);
     }
 }
 
@@ -107,6 +131,14 @@ mod tests {
         let sample = sample_of(&text);
         assert!((390_000..410_000).contains(&sample.lines), "{sample:?}");
         assert_eq!(sample.longest_line_bytes, 18);
+    }
+
+    #[test]
+    fn a_line_across_windows_is_measured_in_a_small_file() {
+        let mut text = b"short\n".to_vec();
+        text.extend(vec![b'x'; 300_000]);
+        text.extend_from_slice(b"\nshort\n");
+        assert_eq!(sample_of(&text).longest_line_bytes, 300_000);
     }
 
     #[test]

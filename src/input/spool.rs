@@ -4,12 +4,10 @@
 //! counted against the cap on temporary disk as it grows. *Cost:* one buffer of memory; the
 //! stream's size on disk.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
-
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::input::{Input, unreadable};
+use crate::input::Input;
+use crate::input::stream::StoppableStream;
 use crate::run::Run;
 use crate::spill::space::{TempSpace, padded};
 
@@ -18,15 +16,15 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     if input.is_file() {
         return Ok(input);
     }
-    let mut stream = input.take_stream()?;
+    let stop = || run.interrupt().check();
+    let mut stream = StoppableStream::new(input.take_stream()?, &stop);
     let space = run.space;
     let copy = space.new_path("spool")?;
     let mut buffer = Buffer::new(&run.budget, "spool", run.plan.layout.chunk_bytes)?;
     let phase = run.phase("spool", None);
     let mut offset = 0;
     loop {
-        run.interrupt().check()?;
-        let filled = fill(&mut stream, &mut buffer, &input)?;
+        let filled = stream.fill(&mut buffer, &input)?;
         let length = padded(filled as u64) as usize;
         // An empty copy is a file, too.
         if filled > 0 || offset == 0 {
@@ -41,18 +39,4 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     }
     TempSpace::set_len(&copy, offset)?;
     input.spooled(copy.path)
-}
-
-/// Fills the buffer, short only at the end of the stream.
-fn fill(stream: &mut File, buffer: &mut [u8], input: &Input) -> Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match stream.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(unreadable(input.name(), error)),
-        }
-    }
-    Ok(filled)
 }

@@ -5,7 +5,9 @@
 //! line per chunk, and a buffer for it.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
@@ -16,11 +18,50 @@ use crate::input::{Input, unreadable};
 /// The consumer, as the budget's messages name it.
 const CARRY: &str = "an unfinished line";
 
+/// How long a read waits before it looks whether the run goes on.
+const LOOK_UP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+/// A pipe whose silence does not keep a run from stopping.
+pub(crate) struct StoppableStream<'a> {
+    file: File,
+    /// An error when the run is to stop.
+    stop: &'a (dyn Fn() -> Result<()> + Sync),
+}
+
+impl<'a> StoppableStream<'a> {
+    /// Reads `file` for as long as `stop` gives no error.
+    pub(crate) fn new(file: File, stop: &'a (dyn Fn() -> Result<()> + Sync)) -> Self {
+        Self { file, stop }
+    }
+
+    /// Reads until `buffer` is full or the stream has ended; returns how much was read.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            (self.stop)()?;
+            let mut waiting = [PollFd::new(&self.file, PollFlags::IN)];
+            if poll(&mut waiting, Some(&LOOK_UP)) == Ok(0) {
+                continue;
+            }
+            // Where polling itself fails, reading tells why.
+            match self.file.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(unreadable(input.name(), error)),
+            }
+        }
+        Ok(filled)
+    }
+}
+
 /// Reads a stream in chunks, in order.
-#[derive(Debug)]
 pub(crate) struct StreamChunks<'a> {
     input: &'a Input,
-    file: File,
+    stream: StoppableStream<'a>,
     rules: ChunkRules<'a>,
     /// The unfinished line at the end of the last buffer: the first `carried` bytes.
     carry: Buffer,
@@ -33,14 +74,14 @@ impl<'a> StreamChunks<'a> {
     /// Starts the one reading of `input`.
     pub(crate) fn new(
         input: &'a Input,
-        file: File,
+        stream: StoppableStream<'a>,
         rules: ChunkRules<'a>,
         budget: &MemoryBudget,
     ) -> Result<Self> {
         let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
         Ok(Self {
             input,
-            file,
+            stream,
             rules,
             carry,
             carried: 0,
@@ -96,16 +137,13 @@ impl<'a> StreamChunks<'a> {
     }
 
     /// Reads until `buffer` is full or the stream has ended; returns how much is filled.
-    fn fill(&mut self, buffer: &mut [u8], mut filled: usize) -> Result<usize> {
-        while filled < buffer.len() && !self.is_ended {
-            match self.file.read(&mut buffer[filled..]) {
-                Ok(0) => self.is_ended = true,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(self.input.name(), error)),
-            }
+    fn fill(&mut self, buffer: &mut [u8], filled: usize) -> Result<usize> {
+        if self.is_ended {
+            return Ok(filled);
         }
-        Ok(filled)
+        let read = self.stream.fill(&mut buffer[filled..], self.input)?;
+        self.is_ended = filled + read < buffer.len();
+        Ok(filled + read)
     }
 
     /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them.

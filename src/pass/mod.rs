@@ -11,6 +11,7 @@
 
 pub(crate) mod filter;
 pub(crate) mod join;
+mod pipeline;
 pub(crate) mod scan;
 pub(crate) mod spill;
 pub(crate) mod split;

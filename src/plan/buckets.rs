@@ -70,14 +70,10 @@ pub(super) fn set_buckets(
         if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
             return Ok(buckets);
         }
-        let scale = layout.usable_bytes as f64 / pool_bytes.max(1) as f64;
-        let needed =
-            layout.base_bytes + ((u64::from(buckets) + 8) as f64 * 4096.0 * scale * 1.1) as u64;
         return Err(too_little(
             "buckets",
             &format!("blocks for {buckets} buckets do not fit"),
             job,
-            needed,
         ));
     }
     // As many join workers as threads if their shares can be filled with blocks of a good size;
@@ -108,10 +104,5 @@ pub(super) fn set_buckets(
     if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
         return Ok(buckets);
     }
-    Err(too_little(
-        "memory limit",
-        "there is no room for blocks",
-        job,
-        job.memory_bytes * 2,
-    ))
+    Err(too_little("blocks", "there is no room for them", job))
 }

@@ -16,7 +16,7 @@ use crate::plan::buckets::{
 };
 use crate::plan::job::{Job, Sizes, order};
 use crate::plan::layout::Layout;
-use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected, round_mebibytes};
+use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected};
 use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
@@ -82,7 +82,6 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
             "memory",
             "the smallest input does not fit as a set",
             job,
-            needed,
         ));
     }
     let costs = Costs {
@@ -294,11 +293,11 @@ fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
 }
 
-pub(super) fn too_little(object: &str, what: &str, job: &Job, needed: u64) -> Error {
-    let least_bytes = round_mebibytes(needed.max(job.memory_bytes + 1));
+/// The refusal of a design. What would do is found out where the refusal is reported.
+pub(super) fn too_little(object: &str, what: &str, job: &Job) -> Error {
     Error::MemoryPlan {
         what: format!("{object}: {what} in {}", display_bytes(job.memory_bytes)),
-        advice: format!("give at least {}", display_bytes(least_bytes)),
-        least_bytes,
+        advice: "give more memory".to_owned(),
+        least_bytes: job.memory_bytes + 1,
     }
 }

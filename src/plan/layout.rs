@@ -51,7 +51,9 @@ impl Layout {
         let chunk_bytes =
             power_of_two_below(usable / 16 / chunk_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
-        let long_line_bytes = (usable / 128)
+        // A pipe cannot be sampled, nor read again when a line turns out too long.
+        let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
+        let long_line_bytes = (usable / if has_stream { 8 } else { 128 })
             .max(job.longest_line_bytes.saturating_mul(2))
             .min(usable * 3 / 8)
             .max(least_long)

@@ -116,9 +116,47 @@ impl Plan {
 pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
-    match job.strategy {
+    let plan = match job.strategy {
         Some(strategy) => asked_for(job, strategy),
         None => chosen(job),
+    };
+    plan.map_err(|error| with_advice(job, error))
+}
+
+/// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
+/// is quick.
+fn with_advice(job: &Job, error: Error) -> Error {
+    let Error::MemoryPlan { what, .. } = error else {
+        return error;
+    };
+    let strategy = job.strategy.unwrap_or(Strategy::Partition);
+    let fits = |mebibytes: u64| {
+        let larger = Job {
+            memory_bytes: mebibytes << 20,
+            set_overflowed: false,
+            ..job.clone()
+        };
+        design_of(&larger, strategy).is_ok()
+    };
+    let mut low = job.memory_bytes >> 20;
+    let mut high = low.max(1) * 2;
+    while !fits(high) && high < 1 << 40 {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let least_bytes = high << 20;
+    let advice = format!("give at least {}", display_bytes(least_bytes));
+    Error::MemoryPlan {
+        what,
+        advice,
+        least_bytes,
     }
 }
 
@@ -197,11 +235,7 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
         .filter(|&other| other != strategy)
         .map(|other| match design_of(job, other) {
             Ok(design) => reject(&design, format!("{strategy} was asked for")),
-            Err(error) => Rejected {
-                strategy: other,
-                reason: error.to_string(),
-                costs: None,
-            },
+            Err(error) => refused(job, other, error),
         })
         .collect();
     Ok(design.into_plan(job, rejected))
@@ -228,11 +262,7 @@ fn chosen(job: &Job) -> Result<Plan> {
         let design = match design_of(job, strategy) {
             Ok(design) => design,
             Err(error) => {
-                rejected.push(Rejected {
-                    strategy,
-                    reason: error.to_string(),
-                    costs: None,
-                });
+                rejected.push(refused(job, strategy, error));
                 continue;
             }
         };
@@ -267,6 +297,19 @@ fn chosen(job: &Job) -> Result<Plan> {
         Some(design) => Ok(design.into_plan(job, rejected)),
         // Partition needs the least: its reason is the one that helps.
         None => partition(job).map(|design| design.into_plan(job, rejected)),
+    }
+}
+
+/// A strategy that does not fit.
+fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
+    let asked = Job {
+        strategy: Some(strategy),
+        ..job.clone()
+    };
+    Rejected {
+        strategy,
+        reason: with_advice(&asked, error).to_string(),
+        costs: None,
     }
 }
 

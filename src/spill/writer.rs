@@ -163,6 +163,8 @@ impl<'a> BucketWriter<'a> {
         }
         match part.open {
             Some(ref mut open) => Ok(open),
+            // The block was lost to a failure that another thread reports.
+            None if part.has_opened => Err(Error::Interrupted),
             None => {
                 let first = self.rules.pool.take_claimed()?;
                 part.has_opened = true;

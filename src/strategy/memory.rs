@@ -9,7 +9,7 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::input::Input;
 use crate::output::{Collector, Outbox};
-use crate::pass::scan::{Worker, scan};
+use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
@@ -22,7 +22,13 @@ pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Re
         return addresses(run, first, others, out);
     }
     let (lines, line_bytes) = run.plan.build_lines;
-    let set = ShardedSet::new(&run.budget, run.hasher, lines, line_bytes)?;
+    // What reading needs is kept free of the set, and what the set leaves serves long lines.
+    let layout = &run.plan.layout;
+    let budget = run.budget.share(
+        "set",
+        layout.usable_bytes.saturating_sub(layout.scan_bytes()),
+    )?;
+    let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes)?;
     let phase = run.input_phase("build", first);
     scan(run, &phase, first, || Build {
         set: &set,
@@ -44,7 +50,7 @@ pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Re
             last,
             out: Outbox::new(out),
         };
-        scan(run, &phase, input, worker)?;
+        scan_with_room(run, &phase, input, &budget, worker)?;
     }
     Ok(())
 }

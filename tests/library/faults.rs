@@ -146,8 +146,11 @@ fn reading_phases(strategy: Strategy) -> &'static [(&'static str, usize)] {
     }
 }
 
+/// What a change is called, and how it is made.
+type Change = (&'static str, fn(&Path));
+
 /// What can happen to a file that is being read.
-const CHANGES: [(&str, fn(&Path)); 5] = [
+const CHANGES: [Change; 5] = [
     ("emptied", |path| write_to(path).set_len(0).unwrap()),
     ("shortened", |path| {
         let half = fs::metadata(path).unwrap().len() / 2;
@@ -485,9 +488,13 @@ fn spill_files(temp: &Path) -> Vec<PathBuf> {
 }
 
 /// Joins after `damage` was done to the spill files, which must fail in this way.
-fn damaged(kind: ErrorKind, damage: impl Fn(&[PathBuf]) + Send + Sync + Copy + 'static) {
+fn damaged(
+    kind: ErrorKind,
+    buckets: &[u32],
+    damage: impl Fn(&[PathBuf]) + Send + Sync + Copy + 'static,
+) {
     for strategy in [Strategy::Partition, Strategy::Sieve, Strategy::Bloom] {
-        for buckets in [1, 7] {
+        for &buckets in buckets {
             let place = Place::new();
             let files = two_files(&place);
             let options = Options {
@@ -518,8 +525,10 @@ fn a_bit_that_flips_in_a_spill_file_is_noticed() {
     let _alone = alone();
     // The header: magic, run, store, bucket, level, kind, sequence, length, records, checksum; then the first record.
     for offset in [0, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64, 70, 170] {
-        damaged(ErrorKind::Damaged, move |files| {
-            files.iter().for_each(|file| flip(file, offset))
+        damaged(ErrorKind::Damaged, &[1, 7], move |files| {
+            for file in files {
+                flip(file, offset);
+            }
         });
     }
 }
@@ -527,15 +536,15 @@ fn a_bit_that_flips_in_a_spill_file_is_noticed() {
 #[test]
 fn a_bit_that_flips_in_a_single_spill_file_is_noticed() {
     let _alone = alone();
-    damaged(ErrorKind::Damaged, |files| {
-        flip(&files[files.len() / 2], 100)
+    damaged(ErrorKind::Damaged, &[1, 7], |files| {
+        flip(&files[files.len() / 2], 100);
     });
 }
 
 #[test]
 fn a_spill_file_that_lost_its_end_is_noticed() {
     let _alone = alone();
-    damaged(ErrorKind::Damaged, |files| {
+    damaged(ErrorKind::Damaged, &[1, 7], |files| {
         let length = fs::metadata(&files[0]).unwrap().len();
         write_to(&files[0]).set_len(length - 4096).unwrap();
     });
@@ -572,7 +581,7 @@ fn a_spill_file_in_the_place_of_another_is_noticed() {
 #[test]
 fn blocks_that_changed_places_within_a_file_are_noticed() {
     let _alone = alone();
-    damaged(ErrorKind::Damaged, |files| {
+    damaged(ErrorKind::Damaged, &[1], |files| {
         let length = |file: &PathBuf| fs::metadata(file).unwrap().len();
         let largest = files.iter().max_by_key(|file| length(file)).unwrap();
         let bytes = fs::read(largest).unwrap();
@@ -592,7 +601,9 @@ fn blocks_that_changed_places_within_a_file_are_noticed() {
 #[test]
 fn a_spill_file_that_was_removed_is_an_error_of_temporary_space() {
     let _alone = alone();
-    damaged(ErrorKind::Temp, |files| fs::remove_file(&files[0]).unwrap());
+    damaged(ErrorKind::Temp, &[1, 7], |files| {
+        fs::remove_file(&files[0]).unwrap();
+    });
 }
 
 #[test]

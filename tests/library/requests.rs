@@ -2,7 +2,7 @@
 //! advice helps.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use outset::{Error, ErrorKind, Options, Source, Strategy, plan_for};
 
@@ -17,9 +17,9 @@ fn refused(paths: &[PathBuf], options: &Options) -> Error {
 }
 
 /// Checks that both orders of a good file and `bad` are refused as an input, by name.
-fn refuses_input(place: &Place, bad: &PathBuf) {
+fn refuses_input(place: &Place, bad: &Path) {
     let good = place.file("good", "a\n");
-    for paths in [[good.clone(), bad.clone()], [bad.clone(), good]] {
+    for paths in [[good.clone(), bad.to_owned()], [bad.to_owned(), good]] {
         let error = refused(&paths, &place.options());
         assert_eq!(error.kind(), ErrorKind::Input, "{error}");
         assert!(
@@ -53,7 +53,7 @@ fn a_file_without_permission_is_refused() {
     }
     let place = Place::new();
     let file = place.file("secret", "a\n");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     fs::set_permissions(&file, mode).unwrap();
     refuses_input(&place, &file);
 }

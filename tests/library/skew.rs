@@ -206,8 +206,8 @@ fn a_long_line_finds_room_beside_a_set_that_nearly_fills_the_memory() {
     let place = Place::new();
     let long = [vec![b'l'; 1_500_000], b"\n".to_vec()].concat();
     let mut failures = Vec::new();
-    // From sets of half the memory to sets of one and a half times the memory.
-    for lines in (40_000..160_000).step_by(10_000) {
+    // From sets that leave room to sets that are split.
+    for lines in (60_000..120_000).step_by(10_000) {
         let first = [numbered(0..lines, 100), long.clone()].concat();
         let second = [numbered(lines / 2..2 * lines, 100), long.clone()].concat();
         let expected = common(&[first.clone(), second.clone()], LineFormat::default());

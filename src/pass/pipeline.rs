@@ -1,0 +1,171 @@
+//! Reading ahead of the work: reader threads fill chunks, workers go through them.
+//!
+//! ```text
+//!  reader ──chunk──▶ bounded channel ──▶ worker: lines, hashes, batch ──▶ work
+//!     ▲                                     │
+//!     └────────────── empty buffer ◀────────┘
+//! ```
+//!
+//! *Owns:* the threads' hand-over. Readers mostly wait for the disk.
+//!
+//! *Invariants:* after the first failure readers stop and workers only return buffers, so no thread
+//! waits for ever; a panic of one thread counts as a failure. *Cost:* the chunk buffers of the
+//! plan's layout; a wake-up or two per chunk.
+
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::failure::{FirstFailure, PanicAlarm};
+use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks};
+use crate::input::stream::StreamChunks;
+use crate::pass::scan::{Tally, Worker};
+use crate::run::{STACK_BYTES, no_thread};
+
+/// How often a waiting thread looks whether another has failed.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+/// Where the chunks of an input come from.
+pub(super) enum ChunkSource<'a> {
+    /// A file, read by position: by any number of readers.
+    File(&'a FileChunks<'a>),
+    /// A stream, which has an order, and so one reader.
+    Stream(StreamChunks<'a>),
+}
+
+impl ChunkSource<'_> {
+    /// This source for each of `readers` threads, or for one.
+    fn divide(self, readers: usize) -> Vec<Self> {
+        match self {
+            Self::File(chunks) => (0..readers).map(|_| Self::File(chunks)).collect(),
+            stream @ Self::Stream(_) => vec![stream],
+        }
+    }
+}
+
+/// Goes through all chunks of `source`. Failures are noted in the tally.
+pub(super) fn pipeline<W: Worker>(
+    tally: &Tally<'_>,
+    source: ChunkSource<'_>,
+    new_worker: impl Fn() -> W + Sync,
+) -> Result<()> {
+    let (run, failure) = (tally.run, tally.failure);
+    let layout = &run.plan.layout;
+    let (full_sender, full) = bounded(layout.chunk_buffers);
+    let (empty_sender, empty) = bounded(layout.chunk_buffers);
+    for _ in 0..layout.chunk_buffers {
+        let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes);
+        // The channel has room for all of them.
+        let _has_room = empty_sender.send(Buffer::new(&run.budget, "chunk buffers", bytes)?);
+    }
+    std::thread::scope(|scope| {
+        for (number, source) in source.divide(layout.readers).into_iter().enumerate() {
+            let (full, empty, empty_sender) = (full_sender.clone(), &empty, &empty_sender);
+            let reader = ReaderView {
+                full,
+                empty,
+                empty_sender,
+                failure,
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("read-{number}"))
+                .stack_size(STACK_BYTES)
+                .spawn_scoped(scope, move || {
+                    let _alarm = PanicAlarm(reader.failure);
+                    reader.failure.keep(reader.read_all(source));
+                });
+            failure.keep(thread.map_err(no_thread));
+        }
+        // The channel of full chunks is closed when the last reader is done.
+        drop(full_sender);
+        run.workers
+            .broadcast(|_| work_all(tally, &full, &empty_sender, new_worker()));
+    });
+    Ok(())
+}
+
+/// A worker thread: works until there are no more chunks. After a failure it only gives buffers
+/// back.
+fn work_all(
+    tally: &Tally<'_>,
+    full: &Receiver<Chunk>,
+    empty: &Sender<Buffer>,
+    mut worker: impl Worker,
+) {
+    let failure = tally.failure;
+    let _alarm = PanicAlarm(failure);
+    let mut hashes = Vec::new();
+    for chunk in full {
+        if !failure.has_failed() {
+            failure.keep(tally.work(&chunk, &mut hashes, &mut worker));
+        }
+        if chunk.is_pooled {
+            let _has_room = empty.send(chunk.into_buffer());
+        }
+    }
+    if !failure.has_failed() {
+        failure.keep(worker.finish());
+    }
+}
+
+/// What a reader thread sees.
+struct ReaderView<'a> {
+    full: Sender<Chunk>,
+    empty: &'a Receiver<Buffer>,
+    empty_sender: &'a Sender<Buffer>,
+    failure: &'a FirstFailure,
+}
+
+impl ReaderView<'_> {
+    fn read_all(&self, source: ChunkSource<'_>) -> Result<()> {
+        match source {
+            ChunkSource::File(chunks) => {
+                while let Some(start) = chunks.claim() {
+                    self.pass_on(chunks.read_range(start, self.take_buffer()?)?)?;
+                }
+                chunks.finish()
+            }
+            ChunkSource::Stream(mut chunks) => {
+                while let Some(cut) = chunks.next(self.take_buffer()?)? {
+                    self.pass_on(cut)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn pass_on(&self, cut: Cut) -> Result<()> {
+        if let Some(buffer) = cut.spare {
+            // There are never more buffers than the channel has room for.
+            let _has_room = self.empty_sender.send(buffer);
+        }
+        for chunk in [cut.lines, cut.long_line].into_iter().flatten() {
+            self.send(chunk)?;
+        }
+        Ok(())
+    }
+
+    fn take_buffer(&self) -> Result<Buffer> {
+        loop {
+            self.failure.check()?;
+            match self.empty.recv_timeout(LOOK_UP) {
+                Ok(buffer) => return Ok(buffer),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Interrupted),
+            }
+        }
+    }
+
+    fn send(&self, mut chunk: Chunk) -> Result<()> {
+        loop {
+            self.failure.check()?;
+            match self.full.send_timeout(chunk, LOOK_UP) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(back)) => chunk = back,
+                Err(SendTimeoutError::Disconnected(_)) => return Err(Error::Interrupted),
+            }
+        }
+    }
+}
