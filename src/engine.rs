@@ -21,13 +21,16 @@ use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
 use crate::output::{Collector, Sink};
 use crate::plan::{self, InputShape, Job, Plan};
-use crate::run::{Run, temp_parents};
+use crate::run::{Run, STACK_BYTES, temp_parents};
+use crate::size::display_bytes;
 use crate::spill::space::{TempSpace, free_bytes};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
 
 /// Memory of the process beside buffers: small allocations, channels, output.
 const SMALL_ALLOCATIONS: u64 = 1 << 20;
+/// Address space that buffers leave alone where it is limited.
+const ADDRESS_RESERVE: u64 = 16 << 20;
 /// Memory of a thread: the touched part of its stack, batches, its allocator arena.
 const PER_THREAD: u64 = 256 << 10;
 
@@ -68,13 +71,19 @@ pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
 /// The job for inputs that need not exist: shapes instead of files.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
     let threads = options.threads.unwrap_or_else(machine::default_threads);
-    let memory_bytes = options
+    let asked_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
     // Readers and writers are threads, too.
-    let base_bytes = machine::resident_bytes()
-        + SMALL_ALLOCATIONS
-        + (threads as u64 + 4).min(memory_bytes >> 21) * PER_THREAD;
+    let all_threads = (threads as u64 + 4).min(asked_bytes >> 21);
+    let base_bytes = machine::resident_bytes() + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
+    // Where address space is limited, buffers must leave room for stacks and small allocations:
+    // those cannot be refused, they end the process.
+    let stacks = (2 * all_threads + 4) * STACK_BYTES as u64;
+    let memory_bytes = match machine::address_space_left() {
+        Some(left) => asked_bytes.min(base_bytes + left.saturating_sub(stacks + ADDRESS_RESERVE)),
+        None => asked_bytes,
+    };
     Job {
         inputs: shapes,
         longest_line_bytes,
@@ -186,6 +195,21 @@ impl Engine<'_> {
                 Ok(Job {
                     set_overflowed: true,
                     ..job
+                })
+            }
+            Error::Memory { limit_bytes, .. } if run.plan.strategy() == Strategy::Memory => {
+                let memory_bytes = run.plan.layout.memory_bytes;
+                let least_bytes = plan::round_mebibytes(memory_bytes + 2 * limit_bytes);
+                Err(Error::MemoryPlan {
+                    what: format!(
+                        "memory: the smallest input does not fit as a set in {}",
+                        display_bytes(memory_bytes)
+                    ),
+                    advice: format!(
+                        "give {} and try again, or choose another strategy",
+                        display_bytes(least_bytes)
+                    ),
+                    least_bytes,
                 })
             }
             // A longer line than any sampled: plan with more room for lines, while that is

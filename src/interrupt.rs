@@ -6,6 +6,7 @@
 //! the run itself made are on it. *Cost:* a relaxed load per chunk, a lock per temporary directory
 //! or output file.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,13 +75,29 @@ impl Interrupt {
         }
     }
 
-    /// Puts `path` on the list of what to remove, until the returned guard is dropped.
-    pub(crate) fn guard(&self, path: &Path) -> PathGuard {
-        self.paths().push(path.to_owned());
-        PathGuard {
-            interrupt: self.clone(),
-            path: path.to_owned(),
+    /// Makes a file or directory with `make` and puts it on the list of what to remove, until the
+    /// returned guard is dropped. Both happen under one lock: a clean-up comes before it, and then
+    /// nothing is made, or after it, and then it is removed.
+    pub(crate) fn guarded<T>(
+        &self,
+        make: impl FnOnce() -> io::Result<T>,
+        path: impl FnOnce(&T) -> &Path,
+    ) -> io::Result<(T, PathGuard)> {
+        let mut paths = self.paths();
+        if self.is_stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
         }
+        let made = make()?;
+        let path = path(&made).to_owned();
+        paths.push(path.clone());
+        drop(paths);
+        Ok((
+            made,
+            PathGuard {
+                interrupt: self.clone(),
+                path,
+            },
+        ))
     }
 
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
@@ -117,15 +134,17 @@ mod tests {
     fn only_guarded_paths_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let (guarded, released) = (place.path().join("guarded"), place.path().join("released"));
-        std::fs::create_dir(&guarded).unwrap();
-        std::fs::write(guarded.join("block"), b"x").unwrap();
-        std::fs::write(&released, b"x").unwrap();
         let interrupt = Interrupt::new();
-        let guard = interrupt.guard(&guarded);
-        drop(interrupt.guard(&released));
+        let directory = || std::fs::create_dir(&guarded).map(|()| guarded.clone());
+        let (_, guard) = interrupt.guarded(directory, |path| path.as_path()).unwrap();
+        std::fs::write(guarded.join("block"), b"x").unwrap();
+        let file = || std::fs::write(&released, b"x").map(|()| released.clone());
+        drop(interrupt.guarded(file, |path| path.as_path()).unwrap());
         interrupt.stop_and_clean_up();
         assert!(interrupt.is_stopped() && interrupt.check().is_err());
         assert!(!guarded.exists() && released.exists());
         drop(guard);
+        let late = || std::fs::create_dir(&guarded).map(|()| guarded.clone());
+        assert!(interrupt.guarded(late, |path| path.as_path()).is_err() && !guarded.exists());
     }
 }

@@ -32,6 +32,12 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Address space that this process may still map, where that is limited (`ulimit -v`).
+pub(crate) fn address_space_left() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    Some(limit.saturating_sub(status_bytes("VmSize:").unwrap_or(0)))
+}
+
 /// The resident size of this process now, in bytes.
 pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:").unwrap_or(0)

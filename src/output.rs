@@ -248,19 +248,20 @@ impl OutputFile {
                 place: OutputPlace::Direct(file),
             });
         }
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = followed(path);
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
         let mode = replaced_mode(&path).map_err(fail)?;
-        let file = tempfile::Builder::new()
-            .prefix(".outset-")
-            .suffix(".part")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(directory)
-            .map_err(fail)?;
-        let guard = interrupt.guard(file.path());
+        let make = || {
+            tempfile::Builder::new()
+                .prefix(".outset-")
+                .suffix(".part")
+                .permissions(Permissions::from_mode(mode))
+                .tempfile_in(directory)
+        };
+        let (file, guard) = interrupt.guarded(make, NamedTempFile::path).map_err(fail)?;
         Ok(Self {
             path,
             place: OutputPlace::Replacing(file, guard),
@@ -306,6 +307,17 @@ impl OutputFile {
                     .map_err(|e| output_error(&target, "cannot sync its directory", e))
             }
         }
+    }
+}
+
+/// Where a symbolic link points, even if nothing is there yet.
+fn followed(path: &Path) -> PathBuf {
+    if let Ok(existing) = path.canonicalize() {
+        return existing;
+    }
+    match (std::fs::read_link(path), path.parent()) {
+        (Ok(target), Some(parent)) => parent.join(target),
+        _ => path.to_owned(),
     }
 }
 

@@ -192,6 +192,11 @@ pub(crate) struct RunArguments {
 }
 
 impl IntersectArguments {
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files.iter().map(Source::from).collect()

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         arguments.quiet,
     ));
     options.observer = Some(reporter.clone());
+    check_places(arguments)?;
     let stats_file = match &arguments.stats {
         Some(path) if path.as_path() != Path::new("-") => {
             Some(OutputFile::create(path, interrupt)?)
@@ -53,6 +55,39 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         file.finish()?;
     }
     report(arguments, &stats, stats_file)
+}
+
+/// The report must replace neither the result nor an input.
+fn check_places(arguments: &IntersectArguments) -> Result<()> {
+    let Some(stats) = arguments
+        .stats
+        .as_ref()
+        .filter(|path| path.as_path() != Path::new("-"))
+    else {
+        return Ok(());
+    };
+    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let is_same = |other: &Path| {
+        other == stats.as_path()
+            || (identity(other).is_some() && identity(other) == identity(stats))
+    };
+    let is_device = stats.metadata().is_ok_and(|metadata| !metadata.is_file());
+    if !is_device
+        && arguments
+            .output
+            .iter()
+            .chain(arguments.files())
+            .any(|path| is_same(path))
+    {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: is the result or an input, and the place of the report",
+                stats.display()
+            ),
+            advice: "give --stats a file of its own".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Standard output or a file.

@@ -24,6 +24,7 @@ use outset::{Error, Interrupt};
 
 /// Runs the command that the arguments name.
 pub(crate) fn main() -> ExitCode {
+    use_one_arena();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error).into(),
@@ -41,9 +42,24 @@ pub(crate) fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => signals::end_as_broken_pipe(),
         Err(Error::Interrupted) => signals::wait_for_the_end(),
         Err(error) => {
+            if signals::may_have_caused(&error, &interrupt) {
+                return signals::wait_for_the_end();
+            }
             say(&error.to_string());
             ExitStatus::of(&error).into()
         }
+    }
+}
+
+/// Lets all threads allocate from one arena. All large memory is mapped past the allocator; arenas
+/// of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
+fn use_one_arena() {
+    #[cfg(target_env = "gnu")]
+    {
+        #[expect(unsafe_code, reason = "mallopt has no safe wrapper")]
+        // SAFETY: called before any other thread exists, with a parameter that glibc documents; a
+        // refusal changes nothing.
+        let _refused_is_fine = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
 }
 
@@ -87,5 +103,16 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
 pub(crate) fn say(message: &str) {
-    let _nowhere_to_report = writeln!(std::io::stderr(), "outset: {}", message.replace('\n', " "));
+    // A path may hold anything: control characters must not reach the terminal.
+    let escaped: String = message
+        .chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
+    let _nowhere_to_report = writeln!(std::io::stderr(), "outset: {escaped}");
 }

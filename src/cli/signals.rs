@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use outset::Interrupt;
+use outset::{Error, Interrupt};
 use signal_hook::consts::{
     SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
 };
@@ -55,6 +55,19 @@ pub(crate) fn end_as_broken_pipe() -> ExitCode {
 pub(crate) fn wait_for_the_end() -> ExitCode {
     std::thread::sleep(Duration::from_secs(5));
     ExitStatus::Bug.into()
+}
+
+/// Whether an error is the echo of a signal that is ending the process: a limit on file sizes comes
+/// as SIGXFSZ and as an error, and a directory that the clean-up removed is missed by the run.
+pub(crate) fn may_have_caused(error: &Error, interrupt: &Interrupt) -> bool {
+    let (Error::Temp { source, .. } | Error::Output { source, .. }) = error else {
+        return interrupt.is_stopped();
+    };
+    if source.kind() == io::ErrorKind::FileTooLarge && !interrupt.is_stopped() {
+        // The thread that waits for signals may not have run yet.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    interrupt.is_stopped()
 }
 
 fn end_by(signal: i32) {

@@ -22,8 +22,8 @@ pub(crate) mod spool;
 pub(crate) mod stream;
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -148,8 +148,8 @@ impl Input {
             });
         }
         // Files of /proc and /sys claim to be empty and are not: such a claim is checked.
-        let has_known_size = metadata.size() > 0 || matches!((&file).read(&mut [0]), Ok(0));
-        let by_position = metadata.is_file() && has_known_size && *source != Source::Stdin;
+        let has_known_size = || metadata.size() > 0 || matches!(file.read_at(&mut [0], 0), Ok(0));
+        let by_position = metadata.is_file() && *source != Source::Stdin && has_known_size();
         let reading = if by_position {
             Reading::File {
                 path: name.clone(),

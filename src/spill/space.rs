@@ -275,17 +275,21 @@ impl Place {
             return Ok(directory.path().to_owned());
         }
         interrupt.check()?;
-        let directory = tempfile::Builder::new()
-            .prefix("outset-")
-            .permissions(std::fs::Permissions::from_mode(0o700))
-            .tempdir_in(&self.parent)
-            .map_err(|source| Error::Temp {
-                path: self.parent.clone(),
-                what: "cannot make a temporary directory",
-                source,
-                advice: "name another place with --temp-dir",
-            })?;
-        let guard = interrupt.guard(directory.path());
+        let make = || {
+            tempfile::Builder::new()
+                .prefix("outset-")
+                .permissions(std::fs::Permissions::from_mode(0o700))
+                .tempdir_in(&self.parent)
+        };
+        let (directory, guard) =
+            interrupt
+                .guarded(make, TempDir::path)
+                .map_err(|source| Error::Temp {
+                    path: self.parent.clone(),
+                    what: "cannot make a temporary directory",
+                    source,
+                    advice: "name another place with --temp-dir",
+                })?;
         let path = directory.path().to_owned();
         *made = Some((directory, guard));
         Ok(path)

@@ -750,6 +750,20 @@ fn the_report_can_go_to_standard_error_and_standard_output_has_the_result_only()
 }
 
 #[test]
+fn a_report_in_the_place_of_the_result_is_wrong_usage() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    for options in [
+        "-o ../out/r --stats ../out/r",
+        "-o ../out/r --stats ../out/./r",
+    ] {
+        sandbox
+            .run(&format!("intersect a b {options}"))
+            .fails(2, &["--stats"]);
+    }
+}
+
+#[test]
 fn the_report_counts_what_came_through_standard_input() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, b"");

@@ -26,9 +26,8 @@ pub(crate) fn megabytes(count: u64, first: u64) -> Vec<u8> {
 pub(crate) fn addresses(numbers: Range<u32>) -> Vec<u8> {
     let address = |number: u32| std::net::Ipv4Addr::from(number.wrapping_mul(2_654_435_761));
     numbers
-        .map(|number| format!("{}\n", address(number)))
-        .collect::<String>()
-        .into_bytes()
+        .flat_map(|number| format!("{}\n", address(number)).into_bytes())
+        .collect()
 }
 
 /// The lines of a text, in order.

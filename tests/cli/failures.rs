@@ -175,15 +175,14 @@ fn an_input_that_changes_before_it_is_read_fails_the_run() {
     for how in CHANGES {
         for strategy in EXACT {
             let sandbox = small();
-            let pipe = sandbox.fifo("pipe");
-            // Opening the FIFO holds the run when `a` and `b` are checked and not yet read.
+            let (pipe, gate) = (sandbox.fifo("pipe"), sandbox.fifo("gate"));
             let mut running = sandbox.start(sandbox.command(&format!(
-                "intersect a b pipe --strategy {strategy} --memory 64M -o ../out/r"
+                "intersect a b pipe gate --strategy {strategy} --memory 64M -o ../out/r"
             )));
-            std::thread::sleep(Duration::from_millis(100));
-            change(&sandbox, &mut running, "a", how);
+            // When it has come to the first FIFO, `a` and `b` are checked; until the second is open, nothing is read.
             let feed = Feed::open(&pipe, &mut running);
-            drop(feed);
+            change(&sandbox, &mut running, "a", how);
+            drop((feed, Feed::open(&gate, &mut running)));
             running.finish().fails(3, &["outset: a: "]);
         }
     }
@@ -268,14 +267,33 @@ fn the_cap_on_temporary_space_holds() {
 fn the_cap_on_temporary_space_refuses_no_run_that_stays_under_it() {
     let (a, b) = (megabytes(12, 0), lines(0..10));
     let sandbox = Sandbox::with(&a, b"");
+    sandbox.write("few", &b);
     // How much comes through a pipe, nobody knows beforehand.
-    sandbox
-        .run_fed(
-            "intersect a - --memory 16M --strategy partition --max-temp 20M",
-            &b,
-        )
-        .succeeds_silently()
-        .has_lines(&common(&[&a, &b]));
+    for inputs in ["a -", "few -"] {
+        sandbox
+            .run_fed(
+                &format!("intersect {inputs} --memory 16M --strategy partition --max-temp 20M"),
+                &b,
+            )
+            .succeeds_silently()
+            .has_lines(&common(&[&b]));
+    }
+}
+
+#[test]
+fn the_cap_on_temporary_space_refuses_no_run_of_pipes_that_stays_under_it() {
+    for strategy in ["auto", "partition", "sieve"] {
+        let sandbox = Sandbox::new();
+        let pipe = sandbox.fifo("pipe");
+        let mut running = sandbox.start(sandbox.command(&format!(
+            "intersect pipe /dev/null --memory 16M --strategy {strategy} --max-temp 20M"
+        )));
+        let mut feed = Feed::open(&pipe, &mut running);
+        let _a_run_that_is_refused_reads_nothing = feed.send(&lines(0..10));
+        drop(feed);
+        let outcome = running.finish();
+        assert!(outcome.succeeds_silently().stdout.is_empty());
+    }
 }
 
 #[test]

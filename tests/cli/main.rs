@@ -2,6 +2,10 @@
 //! what it leaves behind.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#![expect(
+    clippy::float_cmp,
+    reason = "the numbers compared are counts and sizes, read from JSON"
+)]
 
 // What a run that goes well does: results, options, reports, plans.
 mod contract;

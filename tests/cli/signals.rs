@@ -115,23 +115,30 @@ fn a_second_signal_changes_nothing() {
 
 /// Sends `signal` at moments spread over a run that is not held.
 fn at_random_moments(sandbox: &Sandbox, strategy: &str, signal: Signal, count: u32) -> u32 {
+    let result: usize = common(&[
+        &fs::read(sandbox.input("a")).unwrap(),
+        &fs::read(sandbox.input("b")).unwrap(),
+    ])
+    .iter()
+    .map(|line| line.len() + 1)
+    .sum();
     let mut interrupted = 0;
     for moment in 0..count {
-        let running = sandbox.start(sandbox.command(&format!(
+        let mut running = sandbox.start(sandbox.command(&format!(
             "intersect a b --strategy {strategy} --memory 16M -o ../out/r"
         )));
+        running.may_be_complete(result);
         // The golden ratio spreads any number of moments evenly.
         let share = (f64::from(moment) * 0.618_034).fract();
         thread::sleep(Duration::from_secs_f64(0.4 * share));
         running.signal(signal);
         let outcome = running.finish_within(SOON);
-        if outcome.status.success() {
-            // The signal came too late: the result is complete.
-            fs::write(sandbox.output("r"), BEFORE).unwrap();
-        } else {
+        if !outcome.status.success() {
             outcome.ends_by(signal);
             interrupted += 1;
         }
+        // The signal may have come too late.
+        fs::write(sandbox.output("r"), BEFORE).unwrap();
     }
     interrupted
 }
@@ -147,13 +154,13 @@ fn a_signal_at_any_moment_leaves_nothing() {
 }
 
 #[test]
-#[ignore = "slow: 600 runs"]
+#[ignore = "slow: 300 runs"]
 fn a_signal_at_any_of_many_moments_leaves_nothing() {
     let sandbox = spilling();
     for signal in [Signal::INT, Signal::TERM, Signal::USR1] {
         for strategy in ["partition", "sieve"] {
-            let interrupted = at_random_moments(&sandbox, strategy, signal, 100);
-            assert!(interrupted >= 20, "nearly all runs were over too soon");
+            let interrupted = at_random_moments(&sandbox, strategy, signal, 50);
+            assert!(interrupted >= 10, "nearly all runs were over too soon");
         }
     }
 }
@@ -172,12 +179,13 @@ fn a_signal_in_the_first_moments_leaves_nothing() {
 }
 
 #[test]
-fn a_file_size_limit_ends_the_run_as_it_ends_others_or_fails_it_and_leaves_nothing() {
+fn a_file_size_limit_ends_the_run_by_its_signal() {
     let sandbox = Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000));
     fs::write(sandbox.output("r"), BEFORE).unwrap();
     // The spill files are larger than that, and so is the result.
     for strategy in ["partition --buckets 2", "sieve --buckets 2"] {
-        for _ in 0..5 {
+        // Which thread learns of it first is a matter of luck.
+        for _ in 0..15 {
             let command = sandbox.command_after(
                 "ulimit -f 1000",
                 &format!("intersect a b --strategy {strategy} --memory 16M -o ../out/r"),
@@ -230,8 +238,11 @@ fn signals_that_the_parent_ignores_stay_ignored() {
 fn a_stopped_run_goes_on_where_it_was() {
     let sandbox = spilling();
     let (mut running, mut feed) = held_in_spill(&sandbox, "--count-only");
-    running.signal(Signal::TSTP);
-    thread::sleep(Duration::from_millis(100));
+    running.signal(Signal::STOP);
+    let status = format!("/proc/{}/status", running.child.id());
+    while !fs::read_to_string(&status).unwrap().contains("(stopped)") {
+        thread::sleep(Duration::from_millis(1));
+    }
     running.signal(Signal::CONT);
     assert!(feed.send(&megabytes(1, 0)));
     assert!(running.is_going_on());
