@@ -22,7 +22,7 @@ use crate::options::{LineKey, Options, Strategy};
 use crate::output::{Collector, Sink};
 use crate::plan::{self, InputShape, Job, Plan};
 use crate::run::{Run, STACK_BYTES, temp_parents};
-use crate::size::display_bytes;
+use crate::size::{display_at_least, display_bytes};
 use crate::spill::space::{TempSpace, free_bytes};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
@@ -65,7 +65,7 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
 /// # Errors
 /// As [`intersect`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
-    plan::plan(&survey(&open(inputs)?, options)?)
+    plan_of(&survey(&open(inputs)?, options)?, options)
 }
 
 /// The job for inputs that need not exist: shapes instead of files.
@@ -98,6 +98,26 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         always_spill: options.always_spill,
         set_overflowed: false,
     }
+}
+
+/// The plan of a job; a refusal says so where it is the address space that is short.
+fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
+    let asked_bytes = options.memory_bytes.unwrap_or(job.memory_bytes);
+    plan::plan(job).map_err(|error| match error {
+        Error::MemoryPlan {
+            what,
+            advice,
+            least_bytes,
+        } if job.memory_bytes < asked_bytes => {
+            let advice = format!("{advice}, and address space for it (ulimit -v)");
+            Error::MemoryPlan {
+                what,
+                advice,
+                least_bytes,
+            }
+        }
+        other => other,
+    })
 }
 
 fn open(inputs: &[Source]) -> Result<Vec<Input>> {
@@ -139,10 +159,11 @@ impl Engine<'_> {
         if inputs.iter().all(|input| !input.is_file()) && wants_sizes(job.strategy) {
             // Nothing is known of any input: the first is copied, so that the plan has something to
             // go by.
-            let probe = plan::plan(&Job {
+            let partition = Job {
                 strategy: Some(Strategy::Partition),
                 ..job.clone()
-            })?;
+            };
+            let probe = plan_of(&partition, self.options)?;
             let run = Run::new(self.options, probe, self.hasher, self.space)?;
             let first = spool(&run, inputs.remove(0))?;
             inputs.insert(0, first);
@@ -150,7 +171,7 @@ impl Engine<'_> {
             job = survey(&inputs, self.options)?;
         }
         loop {
-            let plan = plan::plan(&job)?;
+            let plan = plan_of(&job, self.options)?;
             self.check_space(&plan, &job)?;
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
@@ -206,8 +227,8 @@ impl Engine<'_> {
                         display_bytes(memory_bytes)
                     ),
                     advice: format!(
-                        "give {} and try again, or choose another strategy",
-                        display_bytes(least_bytes)
+                        "give at least {}, or choose another strategy",
+                        display_at_least(least_bytes)
                     ),
                     least_bytes,
                 })

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::size::display_bytes;
+use crate::size::{display_at_least, display_bytes};
 
 /// The result of everything that can fail in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -76,7 +76,7 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} is longer than {} and does not fit the memory limit: give at least {} of memory", path.display(), display_bytes(*longest_bytes), display_bytes(*least_bytes))]
+    #[error("{}: the line at byte {offset} is longer than {} and does not fit the memory limit: give at least {} of memory", path.display(), display_bytes(*longest_bytes), display_at_least(*least_bytes))]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
@@ -126,7 +126,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The budget refused a reservation.
-    #[error("{consumer}: {} of memory needed, {} of {} is in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_bytes(*least_bytes))]
+    #[error("{consumer}: {} of memory needed, {} of {} is in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_at_least(*least_bytes))]
     Memory {
         /// Who asked.
         consumer: &'static str,

@@ -108,6 +108,11 @@ pub fn display_bytes(bytes: u64) -> impl fmt::Display {
     }
 }
 
+/// Prints a size that is advised, in whole mebibytes and never rounded down: `3470 MiB`.
+pub fn display_at_least(bytes: u64) -> impl fmt::Display {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
 /// Prints a count with a decimal unit: `20 M`, `5 G`.
 pub fn display_count(count: u64) -> impl fmt::Display {
     Scaled {
@@ -229,6 +234,7 @@ mod tests {
     fn sizes_print_short() {
         assert_eq!(display_bytes(64 << 20).to_string(), "64 MiB");
         assert_eq!(display_bytes((3 << 30) / 2).to_string(), "1.5 GiB");
+        assert_eq!(display_at_least((3 << 30) + 1).to_string(), "3073 MiB");
         assert_eq!(display_count(20_000_000).to_string(), "20 M");
     }
 }

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::size::display_bytes;
+use crate::size::{display_at_least, display_bytes};
 
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
@@ -151,8 +151,9 @@ fn with_advice(job: &Job, error: Error) -> Error {
             low = middle;
         }
     }
-    let least_bytes = high << 20;
-    let advice = format!("give at least {}", display_bytes(least_bytes));
+    // What the process itself needs varies a little from run to run.
+    let least_bytes = (high + 1 + high / 64) << 20;
+    let advice = format!("give at least {}", display_at_least(least_bytes));
     Error::MemoryPlan {
         what,
         advice,
@@ -170,7 +171,7 @@ fn check_floor(job: &Job) -> Result<()> {
             "{} is too little to run in",
             display_bytes(job.memory_bytes)
         ),
-        advice: format!("give at least {}", display_bytes(round_mebibytes(least))),
+        advice: format!("give at least {}", display_at_least(least)),
         least_bytes: round_mebibytes(least),
     })
 }
