@@ -96,7 +96,13 @@ impl LineSet {
             // Both go first: the arena may have taken what the new table needs.
             self.arena.shrink(PAGE)?;
             self.table.shrink(PAGE)?;
-            self.table.grow(slots * 8)?;
+            self.table = Buffer::with_huge_pages(&self.budget, "set", slots * 8)?;
+        }
+        // Mapped at once rather than grown step by step; what is not used is never touched.
+        let expected = lines.min(room) * (8 + line_bytes.next_multiple_of(8));
+        let affordable = expected.min(self.budget.available_bytes() & !(PAGE - 1));
+        if affordable > self.arena.len() as u64 {
+            self.arena = Buffer::with_huge_pages(&self.budget, "set", affordable)?;
         }
         self.slots = slots;
         self.table.words_mut()[..slots as usize].fill(0);

@@ -24,10 +24,16 @@ pub(super) const MOST_BUCKETS: u64 = 65_536;
 /// assumed, for a bucket that does not fit costs another reading and writing.
 pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 
-/// The least memory for blocks.
-pub(super) const LEAST_POOL: u64 = 24 * SMALLEST_BLOCK;
 /// A block that is written at a good part of the disk's speed.
 pub(super) const GOOD_BLOCK: u64 = 64 << 10;
+
+/// The memory for blocks that a filter must leave, however much it wants: two dozen good blocks, or a
+/// sixteenth of a small memory.
+pub(super) fn least_pool(usable_bytes: u64) -> u64 {
+    (24 * GOOD_BLOCK)
+        .min(usable_bytes / 16)
+        .max(24 * SMALLEST_BLOCK)
+}
 
 /// Buckets for what survives a filter, which nobody knows: for everything where the memory that the
 /// filters do not want has room for the blocks, else for a part, and the least memory.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::options::Strategy;
 use crate::plan::buckets::{
-    DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, LEAST_POOL, buckets_for_survivors, set_buckets,
+    DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
 use crate::plan::job::{Job, Sizes, order};
 use crate::plan::layout::Layout;
@@ -142,7 +142,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     let mut layout = Layout::for_scan(job);
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.2) as u64;
-    let least_pool = (layout.usable_bytes / 16).max(LEAST_POOL);
+    let least_pool = (layout.usable_bytes / 16).max(least_pool(layout.usable_bytes));
     let buckets = buckets_for_survivors(
         job,
         &mut layout,
@@ -193,7 +193,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let mut layout = Layout::for_scan(job);
     let cap = job.bits_per_key.unwrap_or(BLOOM_BITS_PER_KEY);
     let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.4) as u64;
-    let least_pool = (layout.usable_bytes / 128).max(LEAST_POOL);
+    let least_pool = (layout.usable_bytes / 128).max(least_pool(layout.usable_bytes));
     let result_set = estimate_set_bytes(sizes.last.1, sizes.last.0);
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
     let chain = job.inputs.len().max(2) - 1;
