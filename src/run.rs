@@ -95,7 +95,7 @@ impl<'o> Run<'o> {
             store,
             bucket: 0,
             level,
-            sequence: 0,
+            number: 0,
         }
     }
 

@@ -165,7 +165,7 @@ impl<'a, 's> Joiner<'a, 's> {
             let end = self.build(build, 0)?;
             if end == build.lines {
                 self.probe(&buckets)?;
-            } else if let Some(plan) = split::plan(self, build, end) {
+            } else if let Some(plan) = split::plan(self, build, buckets.len(), end) {
                 return split::split(self, buckets, plan);
             } else {
                 self.join_in_pieces(&buckets, end)?;

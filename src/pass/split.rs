@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::pass::join::Joiner;
 use crate::pass::spill::ToBuckets;
+use crate::plan::layout::BUCKET_BYTES;
 use crate::spill::bucket::Bucket;
 use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
@@ -25,32 +26,37 @@ pub(crate) struct SplitPlan {
     level: u32,
     fan_out: u32,
     block_bytes: u64,
+    /// What is remembered of the parts.
+    bookkeeping_bytes: u64,
 }
 
-/// How to split `build`, of which the first `fitting` lines are in the joiner's set; `None` where
-/// no level would divide it.
-pub(crate) fn plan(joiner: &Joiner<'_, '_>, build: &Bucket, fitting: u64) -> Option<SplitPlan> {
+/// How to split the bucket whose build side, of `inputs` inputs, is `build`, of which the first
+/// `fitting` lines are in the joiner's set; `None` where no level would divide it.
+pub(crate) fn plan(
+    joiner: &Joiner<'_, '_>,
+    build: &Bucket,
+    inputs: usize,
+    fitting: u64,
+) -> Option<SplitPlan> {
     if fitting == 0 {
         return None;
     }
-    // Half of the share for blocks: the rest is the reader's, and slack.
+    // Half of the share for blocks and bookkeeping: the rest is the reader's, and slack.
     let room = joiner
         .budget
         .available_bytes()
         .max(joiner.budget.limit_bytes() / 2)
         / 2;
-    let block_bytes = joiner
-        .run
-        .plan
-        .layout
-        .block_bytes
-        .min(LEAST_BLOCK.max(room / 64));
-    let most = (room / block_bytes)
+    let smallest = LEAST_BLOCK.max(room / 64);
+    let block_bytes = joiner.run.plan.layout.block_bytes.min(smallest);
+    let most = (room / (block_bytes + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(IN_FLIGHT + 1)
         .clamp(2, 1024);
     let fan_out = (3 * build.lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
+    let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
+    let blocks = u64::from(fan_out) + 2 + IN_FLIGHT;
     let block_bytes =
-        (room / u64::from(fan_out + 2 + IN_FLIGHT as u32)).clamp(4096, block_bytes) & !4095;
+        (room.saturating_sub(bookkeeping_bytes) / blocks).clamp(4096, block_bytes) & !4095;
     let hasher = joiner.run.hasher;
     let hashes: Vec<u64> = joiner
         .set
@@ -74,6 +80,7 @@ pub(crate) fn plan(joiner: &Joiner<'_, '_>, build: &Bucket, fitting: u64) -> Opt
         level,
         fan_out,
         block_bytes,
+        bookkeeping_bytes,
     })
 }
 
@@ -90,6 +97,9 @@ pub(crate) fn split(
         record.buckets.split += 1;
         record.buckets.levels = record.buckets.levels.max(plan.level + 1);
     }
+    let _bookkeeping = joiner
+        .budget
+        .reserve("parts of a bucket", plan.bookkeeping_bytes)?;
     // A pool with no more than the open blocks: nothing stays in memory, which the parts' sets will
     // need.
     let pool = BlockPool::new(

@@ -27,8 +27,8 @@ pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 /// A block that is written at a good part of the disk's speed.
 pub(super) const GOOD_BLOCK: u64 = 64 << 10;
 
-/// The memory for blocks that a filter must leave, however much it wants: two dozen good blocks, or a
-/// sixteenth of a small memory.
+/// The memory for blocks that a filter must leave, however much it wants: two dozen good blocks, or
+/// a sixteenth of a small memory.
 pub(super) fn least_pool(usable_bytes: u64) -> u64 {
     (24 * GOOD_BLOCK)
         .min(usable_bytes / 16)
@@ -73,7 +73,7 @@ pub(super) fn set_buckets(
     wanted: impl Fn(u64) -> u64,
 ) -> Result<u32, Error> {
     if let Some(buckets) = job.buckets {
-        if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
+        if layout.set_pool(job, buckets, pool_bytes, 4096) {
             return Ok(buckets);
         }
         return Err(too_little(
@@ -82,6 +82,7 @@ pub(super) fn set_buckets(
             job,
         ));
     }
+    let most = layout.most_buckets(job.inputs.len()).max(1);
     // As many join workers as threads if their shares can be filled with blocks of a good size;
     // else fewer.
     for workers in (1..=layout.workers).rev() {
@@ -91,13 +92,13 @@ pub(super) fn set_buckets(
         let buckets = needed
             .max(wanted(full_blocks))
             .max(workers as u64 * 2)
-            .min(MOST_BUCKETS) as u32;
+            .min(MOST_BUCKETS.min(most)) as u32;
         let least = if workers == 1 {
             SMALLEST_BLOCK
         } else {
             64 << 10
         };
-        if layout.set_pool(buckets, pool_bytes, least, job.always_spill) {
+        if layout.set_pool(job, buckets, pool_bytes, least) {
             layout.join_workers = workers;
             return Ok(buckets);
         }
@@ -106,8 +107,8 @@ pub(super) fn set_buckets(
     layout.join_workers = 1;
     let buckets = (pool_bytes / SMALLEST_BLOCK)
         .saturating_sub(8)
-        .clamp(1, MOST_BUCKETS) as u32;
-    if layout.set_pool(buckets, pool_bytes, 4096, job.always_spill) {
+        .clamp(1, MOST_BUCKETS.min(most)) as u32;
+    if layout.set_pool(job, buckets, pool_bytes, 4096) {
         return Ok(buckets);
     }
     Err(too_little("blocks", "there is no room for them", job))

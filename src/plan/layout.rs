@@ -16,6 +16,8 @@ const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 const PAGE: u64 = crate::buffer::PAGE;
+/// What is remembered of one bucket of one input: a part, a path, a file.
+pub(crate) const BUCKET_BYTES: u64 = 384;
 /// Below this, one thread each for reading and writing.
 const SMALL: u64 = 48 << 20;
 
@@ -96,22 +98,35 @@ impl Layout {
         (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }
 
-    /// Divides `pool_bytes` into blocks for `buckets` buckets. False when the blocks would become
-    /// smaller than `least`.
+    /// The most buckets whose bookkeeping takes no more than an eighth of the memory.
+    pub(crate) fn most_buckets(&self, inputs: usize) -> u64 {
+        self.usable_bytes / 8 / (inputs as u64 * BUCKET_BYTES).max(1)
+    }
+
+    /// Sets memory aside for what is remembered of each bucket of each input.
+    fn set_bookkeeping(&mut self, buckets: u32, inputs: usize) {
+        let bytes = u64::from(buckets) * inputs as u64 * BUCKET_BYTES;
+        self.base_bytes += bytes;
+        self.usable_bytes = self.usable_bytes.saturating_sub(bytes);
+    }
+
+    /// Divides `pool_bytes` into blocks for `buckets` buckets. False, and nothing changed, when the
+    /// blocks would become smaller than `least`, or their bookkeeping too large.
     pub(crate) fn set_pool(
         &mut self,
+        job: &Job,
         buckets: u32,
         pool_bytes: u64,
         least: u64,
-        always_spill: bool,
     ) -> bool {
         let open = u64::from(buckets) + IN_FLIGHT + 1;
         let block = (pool_bytes / open).min(LARGEST) & !(PAGE - 1);
-        if block < least {
+        if block < least || u64::from(buckets) > self.most_buckets(job.inputs.len()) {
             return false;
         }
+        self.set_bookkeeping(buckets, job.inputs.len());
         self.block_bytes = block;
-        self.pool_blocks = if always_spill {
+        self.pool_blocks = if job.always_spill {
             u64::from(buckets) + 2
         } else {
             pool_bytes / block

@@ -13,7 +13,7 @@
 //! | 20 | 4 | bucket |
 //! | 24 | 4 | split level |
 //! | 28 | 4 | kind: 0 whole records, 1 first piece of a long record, 2 further piece |
-//! | 32 | 8 | sequence within the bucket |
+//! | 32 | 8 | number within the bucket |
 //! | 40 | 8 | payload length in bytes |
 //! | 48 | 8 | records that begin in the block |
 //! | 56 | 8 | XXH3-64 of the payload, seeded with the XXH3-64 of the header (this field zero) |
@@ -37,7 +37,8 @@ pub(crate) struct Address {
     pub(crate) store: u32,
     pub(crate) bucket: u32,
     pub(crate) level: u32,
-    pub(crate) sequence: u64,
+    /// The number of the block within its bucket.
+    pub(crate) number: u64,
 }
 
 /// What is in the payload.
@@ -115,7 +116,7 @@ fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) 
     put(20, &address.bucket.to_le_bytes());
     put(24, &address.level.to_le_bytes());
     put(28, &(kind as u32).to_le_bytes());
-    put(32, &address.sequence.to_le_bytes());
+    put(32, &address.number.to_le_bytes());
     put(40, &payload_bytes.to_le_bytes());
     put(48, &records.to_le_bytes());
     header
@@ -189,7 +190,7 @@ mod tests {
         store: 1,
         bucket: 7,
         level: 2,
-        sequence: 3,
+        number: 3,
     };
 
     fn sealed(lines: &[&[u8]]) -> Vec<u8> {
@@ -245,7 +246,7 @@ mod tests {
                 ..ADDRESS
             },
             Address {
-                sequence: 4,
+                number: 4,
                 ..ADDRESS
             },
         ] {

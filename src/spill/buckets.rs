@@ -22,7 +22,7 @@ use crate::spill::writer::{BucketWriter, FullBlock};
 pub(crate) struct FillRules<'a> {
     pub(crate) space: &'a TempSpace,
     pub(crate) pool: &'a BlockPool,
-    /// The run and the store; bucket and sequence are filled in per block.
+    /// The run and the store; bucket and number are filled in per block.
     pub(crate) address: Address,
     /// How many buckets.
     pub(crate) buckets: u32,

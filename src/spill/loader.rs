@@ -13,8 +13,8 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::spill::bucket::{Bucket, Place};
-use crate::spill::space::{SpillPath, TempSpace, padded};
+use crate::spill::bucket::Bucket;
+use crate::spill::space::{SpillPath, TempSpace};
 
 /// A block that is to be loaded.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Load {
 }
 
 /// A loaded block, or why it could not be.
-type Loaded = (Buffer, Result<()>);
+type Loaded = (Buffer, Result<usize>);
 
 /// The loading thread's end of a [`Loader`].
 #[derive(Debug)]
@@ -40,7 +40,11 @@ impl LoaderThread {
     pub(crate) fn run(self, space: &TempSpace) {
         for mut load in self.requests {
             let result = space.read(&load.file, load.offset, &mut load.buffer[..load.bytes]);
-            if self.loaded.send((load.buffer, result)).is_err() {
+            if self
+                .loaded
+                .send((load.buffer, result.map(|()| load.bytes)))
+                .is_err()
+            {
                 return;
             }
         }
@@ -75,7 +79,7 @@ impl Loader {
         ))
     }
 
-    /// Begins to read `bucket` from its first block on.
+    /// Begins to read the file of `bucket` from its first block on.
     pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l> {
         Reading {
             loader: self,
@@ -92,19 +96,20 @@ pub(crate) struct Reading<'l> {
     loader: &'l mut Loader,
     bucket: &'l Bucket,
     /// The first block that was not asked for yet.
-    next: usize,
+    next: u64,
     in_flight: usize,
 }
 
 impl Reading<'_> {
-    /// Waits for block number `sequence`, which must be in the file, and asks for those after it.
-    /// Give the buffer back with [`Reading::put`].
-    pub(crate) fn take(&mut self, sequence: usize) -> Result<Buffer> {
-        self.ask_ahead(sequence)?;
+    /// Waits for block `number`, with blocks asked for in order, and asks for those after it. Gives
+    /// the buffer and how much of it was read; give it back with [`Reading::put`].
+    pub(crate) fn take(&mut self, number: u64) -> Result<(Buffer, usize)> {
+        debug_assert!(number <= self.next);
+        self.ask_ahead()?;
         let (buffer, result) = self.loader.loaded.recv().map_err(|_| Error::Interrupted)?;
         self.in_flight -= 1;
         match result {
-            Ok(()) => Ok(buffer),
+            Ok(bytes) => Ok((buffer, bytes)),
             Err(error) => {
                 self.loader.free.push(buffer);
                 Err(error)
@@ -117,31 +122,29 @@ impl Reading<'_> {
         self.loader.free.push(buffer);
     }
 
-    /// Asks for blocks while there are buffers. Blocks that are held in memory need none.
-    pub(crate) fn ask_ahead(&mut self, from: usize) -> Result<()> {
-        self.next = self.next.max(from);
-        while let Some(place) = self.bucket.blocks.get(self.next) {
-            if let Place::Written { offset, length } = place {
-                let Some(buffer) = self.loader.free.pop() else {
-                    return Ok(());
-                };
-                let Some(file) = self.bucket.file.clone() else {
-                    self.loader.free.push(buffer);
-                    return Err(self.bucket.damaged(self.next, "it is in no file".into()));
-                };
-                let bytes = padded(*length as u64) as usize;
-                let load = Load {
-                    file,
-                    offset: *offset,
-                    bytes,
-                    buffer,
-                };
-                self.loader
-                    .requests
-                    .send(load)
-                    .map_err(|_| Error::Interrupted)?;
-                self.in_flight += 1;
-            }
+    /// Asks for blocks while there are buffers.
+    fn ask_ahead(&mut self) -> Result<()> {
+        let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
+        while self.next < file.blocks {
+            let Some(path) = file.path.clone() else {
+                return Err(self.bucket.damaged(self.next, "it is in no file".into()));
+            };
+            let Some(buffer) = self.loader.free.pop() else {
+                return Ok(());
+            };
+            let offset = self.next * stride;
+            let bytes = stride.min(file.end - offset) as usize;
+            let load = Load {
+                file: path,
+                offset,
+                bytes,
+                buffer,
+            };
+            self.loader
+                .requests
+                .send(load)
+                .map_err(|_| Error::Interrupted)?;
+            self.in_flight += 1;
             self.next += 1;
         }
         Ok(())

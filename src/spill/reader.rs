@@ -12,9 +12,8 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
-use crate::spill::bucket::{Bucket, Place};
+use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
-use crate::spill::space::padded;
 
 /// What reading buckets needs: one per thread.
 #[derive(Debug)]
@@ -63,26 +62,19 @@ impl BucketReader {
     ) -> Result<()> {
         let mut state = Progress::default();
         let mut blocks = self.loader.start(bucket);
-        for (sequence, place) in bucket.blocks.iter().enumerate() {
-            match place {
-                Place::Held { buffer, length } => {
-                    blocks.ask_ahead(sequence)?;
-                    self.content.go_through(
-                        &buffer[..*length],
-                        bucket,
-                        sequence,
-                        &mut state,
-                        &mut work,
-                    )?;
-                }
-                Place::Written { length, .. } => {
-                    let buffer = blocks.take(sequence)?;
-                    let bytes = &buffer[..padded(*length as u64) as usize];
-                    self.content
-                        .go_through(bytes, bucket, sequence, &mut state, &mut work)?;
-                    blocks.put(buffer);
-                }
+        for number in 0..bucket.file.blocks {
+            let (buffer, bytes) = blocks.take(number)?;
+            self.content
+                .go_through(&buffer[..bytes], bucket, number, &mut state, &mut work)?;
+            blocks.put(buffer);
+            if state.is_over {
+                return Ok(());
             }
+        }
+        for (block, number) in bucket.held.iter().zip(FIRST_HELD..) {
+            let bytes = &block.buffer[..block.length];
+            self.content
+                .go_through(bytes, bucket, number, &mut state, &mut work)?;
             if state.is_over {
                 return Ok(());
             }
@@ -97,15 +89,15 @@ impl ContentReader {
         &mut self,
         bytes: &[u8],
         bucket: &Bucket,
-        sequence: usize,
+        number: u64,
         state: &mut Progress,
         work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
     ) -> Result<()> {
         let address = Address {
-            sequence: sequence as u64,
+            number,
             ..bucket.address
         };
-        let info = block::check(bytes, &address).map_err(|what| bucket.damaged(sequence, what))?;
+        let info = block::check(bytes, &address).map_err(|what| bucket.damaged(number, what))?;
         state.add(&info);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
@@ -114,7 +106,7 @@ impl ContentReader {
         let record = LongRecord::go_on(state.long.take(), info.kind, payload, &self.budget)
             .map_err(|problem| {
                 problem.unwrap_or_else(|| {
-                    bucket.damaged(sequence, "a piece of a long line is missing".into())
+                    bucket.damaged(number, "a piece of a long line is missing".into())
                 })
             })?;
         if record.is_complete() {
@@ -171,7 +163,7 @@ impl Progress {
             self.read.min(self.records),
             bucket.lines
         );
-        Err(bucket.damaged(bucket.blocks.len(), what))
+        Err(bucket.damaged(bucket.file.blocks, what))
     }
 }
 

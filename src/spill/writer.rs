@@ -19,7 +19,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
-use crate::spill::bucket::{Bucket, Place};
+use crate::spill::bucket::{Bucket, BucketFile, FIRST_HELD, HeldBlock};
 use crate::spill::buckets::FillRules;
 use crate::spill::space::{SpillPath, TempSpace, padded};
 
@@ -74,12 +74,14 @@ impl<'a> BucketWriter<'a> {
 
     /// Ends the filling. Flush before, or the open blocks are lost.
     pub(super) fn seal(self) -> Vec<Bucket> {
+        let rules = self.rules;
         let seal = |(bucket, part): (usize, Mutex<Part>)| {
             let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
-            part.seal(Address {
+            let address = Address {
                 bucket: bucket as u32,
-                ..self.rules.address
-            })
+                ..rules.address
+            };
+            part.seal(address, rules.pool.block_bytes())
         };
         self.parts.into_iter().enumerate().map(seal).collect()
     }
@@ -125,7 +127,7 @@ impl<'a> BucketWriter<'a> {
     }
 
     /// A record longer than a block: pieces in blocks of their own, its length in front of the
-    /// first.
+    /// first. They are written, one behind the other, even where there is room in memory.
     fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len());
@@ -147,7 +149,7 @@ impl<'a> BucketWriter<'a> {
             open.kind = kind;
             kind = BlockKind::FurtherPiece;
             rest = &rest[piece..];
-            self.turn(part, bucket)?;
+            self.turn_to_file(part, bucket)?;
         }
         Ok(())
     }
@@ -176,25 +178,31 @@ impl<'a> BucketWriter<'a> {
     /// Seals the open block and puts an empty one in its place: beside it while there is room in
     /// memory, after writing it when there is none.
     fn turn(&self, part: &mut Part, bucket: u32) -> Result<()> {
+        let Some(next) = self.rules.pool.take_if_roomy()? else {
+            return self.turn_to_file(part, bucket);
+        };
+        if let Some(open) = part.open.replace(OpenBlock::new(next)) {
+            self.hold(part, bucket, open);
+        }
+        Ok(())
+    }
+
+    /// Writes the open block and puts an empty one in its place.
+    fn turn_to_file(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(open) = part.open.take() else {
             return Ok(());
         };
-        let next = if let Some(next) = self.rules.pool.take_if_roomy()? {
-            self.hold(part, bucket, open);
-            next
-        } else {
-            match self.write(part, bucket, open)? {
-                Some(reusable) => reusable,
-                None => self.rules.pool.take_or_wait(self.failure)?,
-            }
+        let next = match self.write(part, bucket, open)? {
+            Some(reusable) => reusable,
+            None => self.rules.pool.take_or_wait(self.failure)?,
         };
         part.open = Some(OpenBlock::new(next));
         Ok(())
     }
 
     fn hold(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) {
-        let length = open.seal(self.address(part, bucket));
-        part.blocks.push(Place::Held {
+        let length = open.seal(self.address(bucket, FIRST_HELD + part.held.len() as u64));
+        part.held.push(HeldBlock {
             buffer: open.buffer,
             length,
         });
@@ -202,23 +210,26 @@ impl<'a> BucketWriter<'a> {
 
     /// Writes a block, or hands it to a writer. Returns the buffer where it is free again at once.
     fn write(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) -> Result<Option<Buffer>> {
-        let length = open.seal(self.address(part, bucket));
-        let offset = part.file_bytes;
-        let file = match &part.file {
-            Some(file) => file.clone(),
+        let file = &mut part.file;
+        let length = open.seal(self.address(bucket, file.blocks));
+        let path = match &file.path {
+            Some(path) => path.clone(),
             None => {
                 let label = format!("store{}-bucket{bucket}", self.rules.address.store);
-                part.file.insert(self.rules.space.new_path(&label)?).clone()
+                file.path.insert(self.rules.space.new_path(&label)?).clone()
             }
         };
+        let offset = file.blocks * self.rules.pool.block_bytes();
+        let bytes = padded(length as u64);
+        file.blocks += 1;
+        file.end = offset + bytes;
+        file.written_bytes += bytes;
         let full = FullBlock {
             buffer: open.buffer,
             length,
-            file,
+            file: path,
             offset,
         };
-        part.file_bytes += padded(length as u64);
-        part.blocks.push(Place::Written { offset, length });
         match &self.outbox {
             // The first block makes the file; the ones behind it must find it.
             Some(outbox) if offset > 0 => {
@@ -255,10 +266,10 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    fn address(&self, part: &Part, bucket: u32) -> Address {
+    fn address(&self, bucket: u32, number: u64) -> Address {
         Address {
             bucket,
-            sequence: part.blocks.len() as u64,
+            number,
             ..self.rules.address
         }
     }
@@ -269,21 +280,20 @@ impl<'a> BucketWriter<'a> {
 struct Part {
     open: Option<OpenBlock>,
     has_opened: bool,
-    blocks: Vec<Place>,
-    file: Option<SpillPath>,
-    file_bytes: u64,
+    file: BucketFile,
+    held: Vec<HeldBlock>,
     lines: u64,
     record_bytes: u64,
     longest_line: u64,
 }
 
 impl Part {
-    fn seal(self, address: Address) -> Bucket {
+    fn seal(self, address: Address, block_bytes: u64) -> Bucket {
         Bucket {
             address,
+            block_bytes,
             file: self.file,
-            file_bytes: self.file_bytes,
-            blocks: self.blocks,
+            held: self.held,
             lines: self.lines,
             record_bytes: self.record_bytes,
             longest_line: self.longest_line,
