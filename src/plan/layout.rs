@@ -98,9 +98,9 @@ impl Layout {
         (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }
 
-    /// The most buckets whose bookkeeping takes no more than an eighth of the memory.
+    /// The most buckets whose bookkeeping takes no more than a quarter of the memory.
     pub(crate) fn most_buckets(&self, inputs: usize) -> u64 {
-        self.usable_bytes / 8 / (inputs as u64 * BUCKET_BYTES).max(1)
+        self.usable_bytes / 4 / (inputs as u64 * BUCKET_BYTES).max(1)
     }
 
     /// Sets memory aside for what is remembered of each bucket of each input.

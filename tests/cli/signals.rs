@@ -266,11 +266,6 @@ fn a_kill_leaves_the_output_as_it_was() {
     drop(feed);
     running.signal(Signal::KILL);
     running.end_within(SOON).ends_by(Signal::KILL);
-    let count = sandbox.run("intersect a b --memory 16M --count-only");
-    let count: usize = String::from_utf8_lossy(&count.stdout)
-        .trim()
-        .parse()
-        .unwrap();
     for moment in 0..8u32 {
         let running = sandbox.start(
             sandbox.command("intersect a b --strategy partition --memory 16M -o ../out/kept"),
