@@ -20,7 +20,7 @@ use crate::input::{Input, Source};
 use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
 use crate::output::{Collector, Sink};
-use crate::plan::{self, InputShape, Job, Plan};
+use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::{Run, STACK_BYTES, temp_parents};
 use crate::size::{display_at_least, display_bytes};
 use crate::spill::space::{TempSpace, free_bytes};
@@ -96,7 +96,7 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         bits_per_key: options.bits_per_key,
         is_ipv4: options.key == LineKey::Ipv4,
         always_spill: options.always_spill,
-        set_overflowed: false,
+        set_estimate: SetEstimate::Trust,
     }
 }
 
@@ -154,7 +154,11 @@ struct Engine<'a> {
 
 impl Engine<'_> {
     fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
-        let mut job = survey(&inputs, self.options)?;
+        let try_set = |job| Job {
+            set_estimate: SetEstimate::Try,
+            ..job
+        };
+        let mut job = try_set(survey(&inputs, self.options)?);
         let mut spool_phases = Vec::new();
         if inputs.iter().all(|input| !input.is_file()) && wants_sizes(job.strategy) {
             // Nothing is known of any input: the first is copied, so that the plan has something to
@@ -168,7 +172,7 @@ impl Engine<'_> {
             let first = spool(&run, inputs.remove(0))?;
             inputs.insert(0, first);
             spool_phases = std::mem::take(&mut run.record().phases);
-            job = survey(&inputs, self.options)?;
+            job = try_set(survey(&inputs, self.options)?);
         }
         loop {
             let plan = plan_of(&job, self.options)?;
@@ -214,24 +218,12 @@ impl Engine<'_> {
                     && run.plan.strategy() == Strategy::Memory =>
             {
                 Ok(Job {
-                    set_overflowed: true,
+                    set_estimate: SetEstimate::Overflowed,
                     ..job
                 })
             }
-            Error::Memory { limit_bytes, .. } if run.plan.strategy() == Strategy::Memory => {
-                let memory_bytes = run.plan.layout.memory_bytes;
-                let least_bytes = plan::round_mebibytes(memory_bytes + 2 * limit_bytes);
-                Err(Error::MemoryPlan {
-                    what: format!(
-                        "memory: the smallest input does not fit as a set in {}",
-                        display_bytes(memory_bytes)
-                    ),
-                    advice: format!(
-                        "give at least {}, or choose another strategy",
-                        display_at_least(least_bytes)
-                    ),
-                    least_bytes,
-                })
+            Error::Memory { .. } if run.plan.strategy() == Strategy::Memory => {
+                Err(refused_set(&job, run.plan.layout.memory_bytes))
             }
             // A longer line than any sampled: plan with more room for lines, while that is
             // possible.
@@ -333,6 +325,30 @@ impl Engine<'_> {
             filter: record.filter,
             phases: record.phases,
         }
+    }
+}
+
+/// The error for a set that was asked for, tried, and found too large: what the estimate says would
+/// do, or twice the limit where it said that this would.
+fn refused_set(job: &Job, memory_bytes: u64) -> Error {
+    let estimate = Job {
+        set_estimate: SetEstimate::Trust,
+        ..job.clone()
+    };
+    if let Err(error @ Error::MemoryPlan { .. }) = plan::plan(&estimate) {
+        return error;
+    }
+    let least_bytes = 2 * memory_bytes;
+    Error::MemoryPlan {
+        what: format!(
+            "memory: the smallest input does not fit as a set in {}",
+            display_bytes(memory_bytes)
+        ),
+        advice: format!(
+            "give at least {}, or choose another strategy",
+            display_at_least(least_bytes)
+        ),
+        least_bytes,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::options::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
-use crate::plan::job::{Job, Sizes, order};
+use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected};
 use crate::set::estimate_set_bytes;
@@ -77,7 +77,14 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let uses_bitmap = job.is_ipv4 && beside_set + bitmap_bytes <= job.memory_bytes;
     let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
     let is_wanted = job.strategy == Some(Strategy::Memory);
-    if needed > job.memory_bytes || job.set_overflowed || !(has_known || is_wanted) {
+    let is_refused = match job.set_estimate {
+        SetEstimate::Try if is_wanted => false,
+        SetEstimate::Try | SetEstimate::Trust => {
+            needed > job.memory_bytes || !(has_known || is_wanted)
+        }
+        SetEstimate::Overflowed => true,
+    };
+    if is_refused {
         return Err(too_little(
             "memory",
             "the smallest input does not fit as a set",
@@ -92,7 +99,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         bytes_read: sizes.total,
         bytes_written: 0,
         temp_peak_bytes: 0,
-        memory_bytes: needed,
+        memory_bytes: needed.min(job.memory_bytes),
         filter: None,
         expected_false_lines: 0.0,
     };

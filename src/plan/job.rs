@@ -16,6 +16,18 @@ pub struct InputShape {
     pub lines: Option<u64>,
 }
 
+/// How far the estimate of a set goes: it counts every line, and repeats take no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SetEstimate {
+    /// A set that is not estimated to fit is refused.
+    #[default]
+    Trust,
+    /// As `Trust`, but where the caller asked for the set it is tried.
+    Try,
+    /// A set was tried and did not fit.
+    Overflowed,
+}
+
 /// Everything that a plan depends on.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -41,8 +53,8 @@ pub struct Job {
     pub is_ipv4: bool,
     /// Whether every full block is to be spilled.
     pub always_spill: bool,
-    /// Whether the set of the smallest input was found not to fit, against the estimate.
-    pub set_overflowed: bool,
+    /// What is made of the estimate of the smallest input's set.
+    pub set_estimate: SetEstimate,
 }
 
 /// The inputs in working order: fewest bytes first, those of unknown size last.

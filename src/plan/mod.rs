@@ -29,7 +29,7 @@ use crate::size::{display_at_least, display_bytes};
 
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
-pub use job::{InputShape, Job};
+pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use layout::Layout;
 
 /// The least memory limit that is accepted.
@@ -107,7 +107,7 @@ impl Plan {
 ///     bits_per_key: None,
 ///     is_ipv4: false,
 ///     always_spill: false,
-///     set_overflowed: false,
+///     set_estimate: Default::default(),
 /// };
 /// assert_eq!(plan(&job(0.05))?.strategy(), Strategy::Bloom);
 /// assert!(plan(&job(0.01))?.strategy().is_exact());
@@ -133,7 +133,7 @@ fn with_advice(job: &Job, error: Error) -> Error {
     let fits = |mebibytes: u64| {
         let larger = Job {
             memory_bytes: mebibytes << 20,
-            set_overflowed: false,
+            set_estimate: SetEstimate::Trust,
             ..job.clone()
         };
         design_of(&larger, strategy).is_ok()

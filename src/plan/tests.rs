@@ -22,7 +22,7 @@ fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         bits_per_key: None,
         is_ipv4: false,
         always_spill: false,
-        set_overflowed: false,
+        set_estimate: SetEstimate::Trust,
     }
 }
 
@@ -109,7 +109,7 @@ fn memory_is_chosen_when_the_smallest_input_fits_whatever_the_others() {
         (Strategy::Memory, &[1, 0][..])
     );
     let overflowed = Job {
-        set_overflowed: true,
+        set_estimate: SetEstimate::Overflowed,
         ..job(&[CANONICAL, lines(1000)], 64 << 20)
     };
     assert_ne!(plan(&overflowed).unwrap().strategy(), Strategy::Memory);
