@@ -150,7 +150,7 @@ fn advised_bytes(error: &Error) -> u64 {
 fn the_memory_that_a_refusal_advises_is_enough() {
     let _alone = alone();
     let place = Place::new();
-    let paths = place.files(&[numbered(0..100_000, 50), numbered(0..100_000, 51)]);
+    let paths = place.files(&[numbered(0..300_000, 50), numbered(0..300_000, 51)]);
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
     // Below the floor of every strategy; `memory` needs more than that floor.
     let floor = [
