@@ -191,7 +191,12 @@ impl Engine<'_> {
                 .collect();
             match self.run_plan(&run, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, inputs, start)),
-                Err(error) => job = self.second_plan(&run, &inputs, job, error)?,
+                Err(error) => {
+                    job = self.second_plan(&run, &inputs, job, error)?;
+                    self.space.remove_buckets();
+                    let phases = std::mem::take(&mut run.record().phases);
+                    spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
+                }
             }
         }
     }

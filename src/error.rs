@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::size::{display_at_least, display_bytes};
+use crate::size::{display_at_least, display_bytes, display_rate};
 
 /// The result of everything that can fail in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -150,7 +150,7 @@ pub enum Error {
         least_bytes: u64,
     },
     /// The filter would exceed the rate that the user accepts.
-    #[error("max-fpr: the predicted false-positive rate {:.3}% is above {:.3}%: {advice}", predicted * 100.0, accepted * 100.0)]
+    #[error("max-fpr: the predicted false-positive rate {} is above {}: {advice}", display_rate(*predicted), display_rate(*accepted))]
     RateTooHigh {
         /// The predicted rate, 0..1.
         predicted: f64,

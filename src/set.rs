@@ -89,8 +89,9 @@ impl LineSet {
     pub(crate) fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
         self.lines = 0;
         self.used_words = 0;
-        let limit = self.budget.limit_bytes();
-        let room = limit / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
+        let held = self.held_bytes();
+        let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
+            / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
         let slots = table_slots(lines.min(room)).max(PAGE / 8);
         if slots * 8 > self.table.len() as u64 {
             // Both go first: the arena may have taken what the new table needs.
@@ -107,6 +108,11 @@ impl LineSet {
         self.slots = slots;
         self.table.words_mut()[..slots as usize].fill(0);
         Ok(())
+    }
+
+    /// The memory that the set holds, in bytes.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        (self.arena.len() + self.table.len()) as u64
     }
 
     /// Empties the set and gives nearly all of its memory back.

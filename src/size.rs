@@ -14,6 +14,8 @@ pub struct ParseSizeError {
     expected: &'static str,
 }
 
+const BYTES_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of \
+     1024) or 500MB (powers of 1000)";
 const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
 const COUNT_FORMAT: &str =
     "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
@@ -46,7 +48,9 @@ impl std::str::FromStr for Size {
             let share = positive(percent).ok_or_else(|| error(text, SIZE_FORMAT))? / 100.0;
             return Ok(Self::Share(share));
         }
-        parse_bytes(text).map(Self::Bytes)
+        parse_bytes(text)
+            .map(Self::Bytes)
+            .map_err(|_| error(text, SIZE_FORMAT))
     }
 }
 
@@ -63,7 +67,7 @@ impl std::str::FromStr for Size {
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, ParseSizeError> {
     let (number, unit) = split_unit(text);
-    let bad = || error(text, SIZE_FORMAT);
+    let bad = || error(text, BYTES_FORMAT);
     let factor = unit_factor(unit).ok_or_else(bad)?;
     scaled(number, factor).ok_or_else(bad)
 }
@@ -111,6 +115,16 @@ pub fn display_bytes(bytes: u64) -> impl fmt::Display {
 /// Prints a size that is advised, in whole mebibytes and never rounded down: `3470 MiB`.
 pub fn display_at_least(bytes: u64) -> impl fmt::Display {
     format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+/// Prints a rate in per cent, with an exponent where it is tiny: `1.256%`, `3.2e-7%`.
+pub fn display_rate(rate: f64) -> impl fmt::Display {
+    let percent = rate * 100.0;
+    if percent == 0.0 || percent >= 0.001 {
+        format!("{percent:.3}%")
+    } else {
+        format!("{percent:.1e}%")
+    }
 }
 
 /// Prints a count with a decimal unit: `20 M`, `5 G`.
@@ -235,6 +249,8 @@ mod tests {
         assert_eq!(display_bytes(64 << 20).to_string(), "64 MiB");
         assert_eq!(display_bytes((3 << 30) / 2).to_string(), "1.5 GiB");
         assert_eq!(display_at_least((3 << 30) + 1).to_string(), "3073 MiB");
+        assert_eq!(display_rate(0.01256).to_string(), "1.256%");
+        assert_eq!(display_rate(3.2e-9).to_string(), "3.2e-7%");
         assert_eq!(display_count(20_000_000).to_string(), "20 M");
     }
 }

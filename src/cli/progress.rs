@@ -97,7 +97,7 @@ impl Observer for Reporter {
                 bar.reset();
                 bar.set_style(style(total_bytes.is_some()));
                 bar.set_length(total_bytes.unwrap_or(0));
-                bar.set_message(name.to_owned());
+                bar.set_message(name.replace(char::is_control, "?"));
             }
             Drawing::Plain(phase) => *lock(phase) = PlainPhase::new(name, total_bytes),
         }

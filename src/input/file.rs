@@ -27,8 +27,8 @@ pub(crate) struct PositionedFile {
 
 impl PositionedFile {
     /// Decides how `file` is read: directly, unless most of it is in the page cache already.
-    pub(crate) fn new(file: File, size: u64) -> Self {
-        let direct = !is_cached(&file, size) && set_direct(&file, true);
+    pub(crate) fn new(file: File, size: u64, is_warm: bool) -> Self {
+        let direct = !is_warm && set_direct(&file, true);
         Self {
             file,
             size,
@@ -58,20 +58,21 @@ impl PositionedFile {
         let mut filled = 0;
         while filled < wanted {
             // A direct read needs a whole number of pages, past the end of the file if need be.
-            let upto = if self.direct.load(Ordering::Relaxed) {
+            let was_direct = self.direct.load(Ordering::Acquire);
+            let upto = if was_direct {
                 buffer.len() & !4095
             } else {
                 wanted
             };
-            match self.file.read_at(
-                &mut buffer[filled..upto.max(filled)],
-                offset + filled as u64,
-            ) {
+            let room = &mut buffer[filled..upto.max(filled)];
+            match self.file.read_at(room, offset + filled as u64) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_refusal(&error) && self.direct.swap(false, Ordering::Relaxed) => {
+                Err(error) if is_refusal(&error) && was_direct => {
+                    // In this order: who sees the flag down must find the descriptor changed.
                     set_direct(&self.file, false);
+                    self.direct.store(false, Ordering::Release);
                 }
                 Err(error) => return Err(error),
             }
@@ -95,7 +96,7 @@ fn set_direct(file: &File, on: bool) -> bool {
 
 /// Whether most probed places are in the page cache. Where the kernel cannot tell, buffered reading
 /// is the safe assumption.
-fn is_cached(file: &File, size: u64) -> bool {
+pub(super) fn is_cached(file: &File, size: u64) -> bool {
     let mut byte = [0u8];
     let missing = (0..CACHE_PROBES)
         .filter(|probe| {

@@ -65,8 +65,13 @@ pub(crate) struct Input {
 
 #[derive(Debug)]
 enum Reading {
-    /// A regular file with content: can be read by position, any number of times.
-    File { path: PathBuf, identity: Identity },
+    /// A regular file: can be read by position, any number of times. Whether it is in the page
+    /// cache is asked before anything else is read of it.
+    File {
+        path: PathBuf,
+        identity: Identity,
+        is_warm: bool,
+    },
     /// Anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
 }
@@ -124,8 +129,11 @@ impl Input {
         for source in sources {
             let (mut input, metadata) = Self::open(source)?;
             let key = (metadata.dev(), metadata.ino());
-            if !seen.contains(&key) {
-                seen.push(key);
+            // Standard input may be a named file that somebody has read a part of: never the same.
+            if *source == Source::Stdin || !seen.contains(&key) {
+                if *source != Source::Stdin {
+                    seen.push(key);
+                }
                 input.number = inputs.len();
                 inputs.push(input);
             }
@@ -154,6 +162,7 @@ impl Input {
             Reading::File {
                 path: name.clone(),
                 identity: Identity::of(&metadata),
+                is_warm: file::is_cached(&file, metadata.size()),
             }
         } else {
             Reading::Stream(Mutex::new(Some(file)))
@@ -176,7 +185,11 @@ impl Input {
         let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, error))?;
         let identity = Identity::of(&metadata);
         Ok(Self {
-            reading: Reading::File { path, identity },
+            reading: Reading::File {
+                path,
+                identity,
+                is_warm: false,
+            },
             ..self
         })
     }
@@ -234,12 +247,17 @@ impl Input {
     /// Opens a regular file for one reading and checks that it is still the same; `None` for a
     /// stream.
     pub(crate) fn open_file(&self) -> Result<Option<(File, u64)>> {
-        let Reading::File { path, identity } = &self.reading else {
+        let Reading::File { path, identity, .. } = &self.reading else {
             return Ok(None);
         };
         let file = File::open(path).map_err(|error| unreadable(&self.name, error))?;
         self.verify(&file)?;
         Ok(Some((file, identity.size)))
+    }
+
+    /// Whether most of the file was in the page cache when it was checked.
+    pub(crate) fn is_warm(&self) -> bool {
+        matches!(self.reading, Reading::File { is_warm: true, .. })
     }
 
     /// Takes the stream for its one reading.

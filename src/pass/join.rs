@@ -68,7 +68,7 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
 
 /// How many workers can each hold the longest line twice, in the set and while it is put together.
 fn workers(run: &Run<'_>, longest: u64) -> usize {
-    let least = 4 * longest + 2 * run.plan.layout.block_bytes + (256 << 10);
+    let least = 4 * longest + 8 * run.plan.layout.block_bytes + (256 << 10);
     let fitting = run.budget.available_bytes() / least;
     (fitting as usize).clamp(1, run.plan.layout.join_workers)
 }

@@ -100,7 +100,7 @@ fn scan_in<W: Worker>(
     };
     match input.open_file()? {
         Some((file, size)) => {
-            let file = PositionedFile::new(file, size);
+            let file = PositionedFile::new(file, size, input.is_warm());
             if file.is_warm() {
                 let rules = ChunkRules {
                     chunk_bytes: chunk_bytes.min(WARM_CHUNK),

@@ -42,11 +42,8 @@ pub(crate) fn plan(
         return None;
     }
     // Half of the share for blocks and bookkeeping: the rest is the reader's, and slack.
-    let room = joiner
-        .budget
-        .available_bytes()
-        .max(joiner.budget.limit_bytes() / 2)
-        / 2;
+    let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
+    let room = free / 2;
     let smallest = LEAST_BLOCK.max(room / 64);
     let block_bytes = joiner.run.plan.layout.block_bytes.min(smallest);
     let most = (room / (block_bytes + inputs as u64 * BUCKET_BYTES))

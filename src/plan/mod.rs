@@ -243,15 +243,34 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
 }
 
 fn too_high(job: &Job, filter: &FilterPlan) -> Error {
-    let needed = crate::filter::sizing::flat_bits(filter.keys, job.max_fpr) * 1.1 / 8.0;
-    let memory = job.memory_bytes.saturating_sub(filter.bits / 8) as f64 + needed;
+    let is_enough = |memory_bytes: u64| {
+        let larger = Job {
+            memory_bytes,
+            ..job.clone()
+        };
+        let filter = design_of(&larger, Strategy::Bloom)
+            .ok()
+            .and_then(|design| design.costs.filter);
+        filter.is_some_and(|filter| filter.predicted_fpr <= job.max_fpr)
+    };
+    // Steps of an eighth: the advice is "about".
+    let steps = std::iter::successors(Some(job.memory_bytes), |bytes| bytes.checked_add(bytes / 8));
+    let enough = steps
+        .take_while(|&bytes| bytes < 1 << 50)
+        .find(|&bytes| is_enough(bytes));
+    let advice = match enough {
+        Some(bytes) => {
+            format!(
+                "give about {} of memory, or run an exact strategy",
+                display_at_least(bytes)
+            )
+        }
+        None => "no filter reaches that: accept a higher rate, or run an exact strategy".to_owned(),
+    };
     Error::RateTooHigh {
         predicted: filter.predicted_fpr,
         accepted: job.max_fpr,
-        advice: format!(
-            "give about {} of memory, or run an exact strategy",
-            display_bytes(memory as u64)
-        ),
+        advice,
     }
 }
 

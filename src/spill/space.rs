@@ -32,6 +32,9 @@ use crate::interrupt::{Interrupt, PathGuard};
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
 
+/// What the names of bucket files have in them.
+pub(crate) const BUCKET_LABEL: &str = "bucket";
+
 /// The temporary directories of one run.
 #[derive(Debug)]
 pub(crate) struct TempSpace {
@@ -44,6 +47,8 @@ pub(crate) struct TempSpace {
     read: AtomicU64,
     files: AtomicU64,
     next_file: AtomicU64,
+    /// Bytes of files that outlast an attempt.
+    kept: AtomicU64,
 }
 
 /// One of the places that the user named.
@@ -78,6 +83,7 @@ impl TempSpace {
             read: AtomicU64::new(0),
             files: AtomicU64::new(0),
             next_file: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
         }
     }
 
@@ -122,16 +128,16 @@ impl TempSpace {
         let is_new = offset == 0;
         let mut options = OpenOptions::new();
         options.write(true).create_new(is_new).mode(0o600);
+        let was_direct = self.is_direct(file);
         let handle = self.open(file, &options)?;
         if is_new {
             self.files.fetch_add(1, Ordering::Relaxed);
         }
-        let result = handle.write_all_at(bytes, offset);
-        match result {
-            Err(error) if is_invalid(&error) && self.stop_direct(file) => {
-                let mut options = OpenOptions::new();
-                options.write(true);
-                self.open(file, &options)?.write_all_at(bytes, offset)
+        match handle.write_all_at(bytes, offset) {
+            Err(error) if is_invalid(&error) && was_direct => {
+                self.stop_direct(file);
+                self.open(file, OpenOptions::new().write(true))?
+                    .write_all_at(bytes, offset)
             }
             other => other,
         }
@@ -142,12 +148,14 @@ impl TempSpace {
         self.interrupt.check()?;
         let mut options = OpenOptions::new();
         options.read(true);
+        let was_direct = self.is_direct(file);
         let result = self
             .open(file, &options)
             .and_then(|handle| handle.read_exact_at(buffer, offset));
         match result {
             Ok(()) => {}
-            Err(error) if is_invalid(&error) && self.stop_direct(file) => {
+            Err(error) if is_invalid(&error) && was_direct => {
+                self.stop_direct(file);
                 return self.read(file, offset, buffer);
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -191,6 +199,36 @@ impl TempSpace {
         self.release(bytes);
     }
 
+    /// Notes that `bytes` of what was written are needed beyond this attempt: a copy of a pipe.
+    pub(crate) fn keep(&self, bytes: u64) {
+        self.kept.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Removes the bucket files of an attempt that failed, and gives their space back. Nobody may
+    /// use them any more.
+    pub(crate) fn remove_buckets(&self) {
+        for place in &self.places {
+            let made = place
+                .directory
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let Some((directory, _)) = &*made else {
+                continue;
+            };
+            for file in std::fs::read_dir(directory.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                if file.file_name().to_string_lossy().contains(BUCKET_LABEL) {
+                    let _gone_already = std::fs::remove_file(file.path());
+                }
+            }
+        }
+        self.used
+            .store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     /// What was done so far.
     pub(crate) fn space_use(&self) -> SpaceUse {
         SpaceUse {
@@ -222,11 +260,16 @@ impl TempSpace {
         options.clone().custom_flags(plain).open(&file.path)
     }
 
-    /// Turns direct I/O off for the place of `file`; false where it was off already.
-    fn stop_direct(&self, file: &SpillPath) -> bool {
+    /// Whether the place of `file` is used directly.
+    fn is_direct(&self, file: &SpillPath) -> bool {
+        self.places[file.place].is_direct.load(Ordering::Relaxed)
+    }
+
+    /// Turns direct I/O off for the place of `file`.
+    fn stop_direct(&self, file: &SpillPath) {
         self.places[file.place]
             .is_direct
-            .swap(false, Ordering::Relaxed)
+            .store(false, Ordering::Relaxed);
     }
 
     fn charge(&self, file: &SpillPath, bytes: u64) -> Result<()> {

@@ -21,7 +21,7 @@ use crate::failure::FirstFailure;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
 use crate::spill::bucket::{Bucket, BucketFile, FIRST_HELD, HeldBlock};
 use crate::spill::buckets::FillRules;
-use crate::spill::space::{SpillPath, TempSpace, padded};
+use crate::spill::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A sealed block on its way to its file.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl<'a> BucketWriter<'a> {
         let path = match &file.path {
             Some(path) => path.clone(),
             None => {
-                let label = format!("store{}-bucket{bucket}", self.rules.address.store);
+                let label = format!("store{}-{BUCKET_LABEL}{bucket}", self.rules.address.store);
                 file.path.insert(self.rules.space.new_path(&label)?).clone()
             }
         };
