@@ -1,8 +1,11 @@
 //! What an input can be: any order, the same file under two names, pipes, files whose sample misleads.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use outset::{LineFormat, Options, Source, Strategy, plan_for};
+use outset::{LineFormat, Observer, Options, Source, Strategy, plan_for};
 
 use crate::oracle::{Lines, common, distinct};
 use crate::util::{EXACT, MIB, Place, alone, assert_same, from_here, numbered, run};
@@ -253,4 +256,62 @@ fn pipes_that_turn_out_small_run_under_a_small_cap_on_temporary_disk() {
             Err(error) => panic!("pipes {pipes:02b}: {error}"),
         }
     }
+}
+
+/// Notes whether reader threads were at work: they are there for cold files and pipes only.
+#[derive(Default)]
+struct SeesReaders(AtomicBool);
+
+impl Observer for SeesReaders {
+    fn advanced(&self, _bytes_read: u64, _lines: u64) {
+        let names = std::fs::read_dir("/proc/self/task")
+            .into_iter()
+            .flatten()
+            .flatten();
+        let has_reader = names
+            .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
+            .any(|name| name.starts_with("read-"));
+        self.0.fetch_or(has_reader, Ordering::Relaxed);
+    }
+}
+
+/// Asks the system to forget the cached pages of a file.
+fn make_cold(path: &Path) {
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+}
+
+#[test]
+fn cold_files_give_what_warm_ones_do() {
+    let _alone = alone();
+    let place = Place::new();
+    let mut contents = three();
+    // Sizes around the units of direct reading, and enough chunks for all readers.
+    contents[0].extend(numbered(100_000..130_000, 60));
+    contents[1].extend(numbered(110_000..150_000, 60));
+    contents[1].resize(contents[1].len().next_multiple_of(4096) - 1, b'x');
+    contents[1].push(b'\n');
+    contents[2].extend(numbered(120_000..160_000, 60));
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    let mut seen_cold = false;
+    for strategy in EXACT {
+        for threads in [1, 3] {
+            files.iter().for_each(|file| make_cold(file));
+            let observer = Arc::new(SeesReaders::default());
+            let options = Options {
+                strategy,
+                threads: Some(threads),
+                memory_bytes: Some(64 * MIB),
+                observer: Some(observer.clone()),
+                ..place.options()
+            };
+            let (found, _) = run(&files, &options).unwrap();
+            assert_same(&found, &expected, &(strategy, threads));
+            seen_cold |= observer.0.load(Ordering::Relaxed);
+        }
+    }
+    let is_memory = rustix::fs::statfs(&place.temp()).unwrap().f_type == 0x0102_1994;
+    assert!(seen_cold || is_memory, "no file was read as a cold one");
 }
