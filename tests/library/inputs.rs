@@ -298,7 +298,9 @@ fn cold_files_give_what_warm_ones_do() {
     let mut seen_cold = false;
     for strategy in EXACT {
         for threads in [1, 3] {
-            files.iter().for_each(|file| make_cold(file));
+            for file in &files {
+                make_cold(file);
+            }
             let observer = Arc::new(SeesReaders::default());
             let options = Options {
                 strategy,
@@ -312,6 +314,6 @@ fn cold_files_give_what_warm_ones_do() {
             seen_cold |= observer.0.load(Ordering::Relaxed);
         }
     }
-    let is_memory = rustix::fs::statfs(&place.temp()).unwrap().f_type == 0x0102_1994;
+    let is_memory = rustix::fs::statfs(place.temp()).unwrap().f_type == 0x0102_1994;
     assert!(seen_cold || is_memory, "no file was read as a cold one");
 }
