@@ -9,7 +9,7 @@ use outset::{LineFormat, Options, Strategy};
 use proptest::collection::vec;
 use proptest::prelude::{Just, any, prop_oneof, proptest};
 use proptest::strategy::Strategy as Generator;
-use proptest::test_runner::Config as Runs;
+use proptest::test_runner::{Config as Runs, RngSeed};
 
 use crate::oracle::{Lines, common, distinct};
 use crate::util::{EXACT, MIB, Place, alone, assert_same, run};
@@ -240,13 +240,21 @@ impl Setting {
     }
 }
 
-/// Runs are in a temporary directory: nothing is remembered in the source tree. A failure prints its workload.
+/// Runs are in a temporary directory: nothing is remembered in the source tree. A failure prints its
+/// workload. The cases are the same each time, so that a failure tells of the change that was made;
+/// `PROPTEST_RNG_SEED=N cargo test --test library equivalence` tries others.
 fn runs(cases: u32) -> Runs {
+    let defaults = Runs::default();
+    let rng_seed = match defaults.rng_seed {
+        RngSeed::Random => RngSeed::Fixed(1),
+        given @ RngSeed::Fixed(_) => given,
+    };
     Runs {
         cases,
         failure_persistence: None,
         max_shrink_iters: 500,
-        ..Runs::default()
+        rng_seed,
+        ..defaults
     }
 }
 
