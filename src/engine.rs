@@ -169,8 +169,7 @@ impl Engine<'_> {
             };
             let probe = plan_of(&partition, self.options)?;
             let run = Run::new(self.options, probe, self.hasher, self.space)?;
-            let first = spool(&run, inputs.remove(0))?;
-            inputs.insert(0, first);
+            spool_first(&run, &mut inputs)?;
             spool_phases = std::mem::take(&mut run.record().phases);
             job = try_set(survey(&inputs, self.options)?);
         }
@@ -206,8 +205,7 @@ impl Engine<'_> {
         if run.plan.strategy() == Strategy::Sieve
             && inputs.first().is_some_and(|first| !first.is_file())
         {
-            let first = spool(run, inputs.remove(0))?;
-            inputs.insert(0, first);
+            spool_first(run, inputs)?;
         }
         strategy::execute(run, inputs, self.out)
     }
@@ -277,16 +275,7 @@ impl Engine<'_> {
                 "raise --max-temp, give more memory, or run the sieve",
             );
         }
-        let mut file_systems = Vec::new();
-        let mut free = 0;
-        for parent in temp_parents(self.options) {
-            use std::os::unix::fs::MetadataExt;
-            let device = std::fs::metadata(&parent).map_or(0, |metadata| metadata.dev());
-            if !file_systems.contains(&device) {
-                file_systems.push(device);
-                free += free_bytes(&parent).unwrap_or(u64::MAX / 1024);
-            }
-        }
+        let free = free_bytes(&temp_parents(self.options));
         if free < needed_bytes {
             return too_little(
                 free,
@@ -355,6 +344,13 @@ fn refused_set(job: &Job, memory_bytes: u64) -> Error {
         ),
         least_bytes,
     }
+}
+
+/// Copies the first input to temporary space, if it is a pipe.
+fn spool_first(run: &Run<'_>, inputs: &mut Vec<Input>) -> Result<()> {
+    let first = spool(run, inputs.remove(0))?;
+    inputs.insert(0, first);
+    Ok(())
 }
 
 /// Strategies that must know how large at least one input is.

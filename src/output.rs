@@ -13,14 +13,13 @@
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
-use crate::input::is_replaceable;
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::stats::OutputStats;
 
@@ -307,6 +306,17 @@ impl OutputFile {
                     .map_err(|e| output_error(&target, "cannot sync its directory", e))
             }
         }
+    }
+}
+
+/// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.
+fn is_replaceable(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(metadata) => {
+            let kind = metadata.file_type();
+            !(kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket())
+        }
+        Err(_) => true,
     }
 }
 

@@ -117,6 +117,11 @@ pub fn display_at_least(bytes: u64) -> impl fmt::Display {
     format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
+/// Rounds up to whole mebibytes, for advice.
+pub(crate) fn round_mebibytes(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20) << 20
+}
+
 /// Prints a rate in per cent, with an exponent where it is tiny: `1.256%`, `3.2e-7%`.
 pub fn display_rate(rate: f64) -> impl fmt::Display {
     let percent = rate * 100.0;

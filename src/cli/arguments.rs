@@ -159,7 +159,7 @@ pub(crate) struct RunArguments {
 
     /// Directory for temporary files; repeat it to spread them over several
     ///
-    /// Default: $TMPDIR, else the output's directory.
+    /// Default: $TMPDIR, else the output's directory (the current one for standard output).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 

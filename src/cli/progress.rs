@@ -80,7 +80,7 @@ impl Observer for Reporter {
         if self.is_verbose {
             let costs = &plan.costs;
             self.say(&format!(
-                "memory limit {}; strategy {}; {} buckets; {} to read, {} to write at most as planned",
+                "memory limit {}; strategy {}; {} buckets; about {} to read and {} to write",
                 display_bytes(plan.limit_bytes()),
                 costs.strategy,
                 costs.buckets,

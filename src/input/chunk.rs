@@ -51,12 +51,20 @@ impl Chunk {
     }
 }
 
-/// What came of one pooled buffer: its lines, or the buffer unused; and a line too long for it.
+/// What came of one pooled buffer; and a line too long for it.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    pub(crate) lines: Option<Chunk>,
-    pub(crate) spare: Option<Buffer>,
+    pub(crate) pooled: Pooled,
     pub(crate) long_line: Option<Chunk>,
+}
+
+/// A pooled buffer after reading into it.
+#[derive(Debug)]
+pub(crate) enum Pooled {
+    /// It has lines.
+    Lines(Chunk),
+    /// No line begins in it.
+    Spare(Buffer),
 }
 
 /// What all chunks of one reading have in common.
@@ -123,8 +131,7 @@ impl<'a> FileChunks<'a> {
             end == size,
         ) else {
             return Ok(Cut {
-                lines: None,
-                spare: Some(buffer),
+                pooled: Pooled::Spare(buffer),
                 long_line: None,
             });
         };
@@ -135,8 +142,7 @@ impl<'a> FileChunks<'a> {
         };
         if stop == first {
             return Ok(Cut {
-                lines: None,
-                spare: Some(buffer),
+                pooled: Pooled::Spare(buffer),
                 long_line,
             });
         }
@@ -149,8 +155,7 @@ impl<'a> FileChunks<'a> {
             is_pooled: true,
         };
         Ok(Cut {
-            lines: Some(lines),
-            spare: None,
+            pooled: Pooled::Lines(lines),
             long_line,
         })
     }

@@ -13,7 +13,7 @@ use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
-use crate::plan::round_mebibytes;
+use crate::size::round_mebibytes;
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";

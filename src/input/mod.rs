@@ -23,7 +23,7 @@ pub(crate) mod stream;
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -309,16 +309,5 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
         path: path.to_owned(),
         source,
         advice,
-    }
-}
-
-/// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.
-pub(crate) fn is_replaceable(path: &Path) -> bool {
-    match std::fs::metadata(path) {
-        Ok(metadata) => {
-            let kind = metadata.file_type();
-            !(kind.is_fifo() || kind.is_char_device() || kind.is_block_device() || kind.is_socket())
-        }
-        Err(_) => true,
     }
 }

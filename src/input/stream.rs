@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::input::chunk::{Chunk, ChunkRules, Cut};
+use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::{Input, unreadable};
 
 /// The consumer, as the budget's messages name it.
@@ -102,15 +102,13 @@ impl<'a> StreamChunks<'a> {
         if let Some(end) = self.cut(&buffer[..filled], 0) {
             let lines = self.chunk(buffer, end, true);
             return Ok(Some(Cut {
-                lines: Some(lines),
-                spare: None,
+                pooled: Pooled::Lines(lines),
                 long_line: None,
             }));
         }
         let long_line = self.read_long_line(&buffer[..filled])?;
         Ok(Some(Cut {
-            lines: None,
-            spare: Some(buffer),
+            pooled: Pooled::Spare(buffer),
             long_line: Some(long_line),
         }))
     }

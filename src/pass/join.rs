@@ -90,7 +90,7 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
 
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     let mut record = run.record();
-    record.buckets.count = run.plan.buckets;
+    record.buckets.count = run.plan.costs.buckets;
     record.buckets.levels = 1;
     record.buckets.largest_lines = stores
         .iter()

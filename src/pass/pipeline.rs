@@ -19,7 +19,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bo
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
-use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks};
+use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
 use crate::pass::scan::{Tally, Worker};
 use crate::run::{STACK_BYTES, no_thread};
@@ -137,14 +137,14 @@ impl ReaderView<'_> {
     }
 
     fn pass_on(&self, cut: Cut) -> Result<()> {
-        if let Some(buffer) = cut.spare {
-            // There are never more buffers than the channel has room for.
-            let _has_room = self.empty_sender.send(buffer);
+        match cut.pooled {
+            Pooled::Lines(chunk) => self.send(chunk)?,
+            Pooled::Spare(buffer) => {
+                // There are never more buffers than the channel has room for.
+                let _has_room = self.empty_sender.send(buffer);
+            }
         }
-        for chunk in [cut.lines, cut.long_line].into_iter().flatten() {
-            self.send(chunk)?;
-        }
-        Ok(())
+        cut.long_line.map_or(Ok(()), |chunk| self.send(chunk))
     }
 
     fn take_buffer(&self) -> Result<Buffer> {

@@ -21,7 +21,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::Input;
-use crate::input::chunk::{Chunk, ChunkRules, FileChunks};
+use crate::input::chunk::{Chunk, ChunkRules, FileChunks, Pooled};
 use crate::input::file::PositionedFile;
 use crate::input::long_lines::LongLines;
 use crate::input::stream::{StoppableStream, StreamChunks};
@@ -177,16 +177,16 @@ impl<'a> Tally<'a> {
         while let Some(start) = chunks.claim() {
             self.failure.check()?;
             let cut = chunks.read_range(start, buffer)?;
-            if let Some(chunk) = &cut.lines {
-                self.work(chunk, &mut hashes, &mut worker)?;
-            }
+            buffer = match cut.pooled {
+                Pooled::Lines(chunk) => {
+                    self.work(&chunk, &mut hashes, &mut worker)?;
+                    chunk.into_buffer()
+                }
+                Pooled::Spare(buffer) => buffer,
+            };
             if let Some(long_line) = cut.long_line {
                 self.work(&long_line, &mut hashes, &mut worker)?;
             }
-            buffer = match cut.lines.map(Chunk::into_buffer).or(cut.spare) {
-                Some(buffer) => buffer,
-                None => return Ok(()),
-            };
         }
         chunks.finish()?;
         worker.finish()

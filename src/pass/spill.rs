@@ -34,7 +34,7 @@ pub(crate) fn spill(
         space: run.space,
         pool,
         address: run.new_store(0),
-        buckets: run.plan.buckets,
+        buckets: run.plan.costs.buckets,
         writers: run.plan.layout.writers,
     };
     fill(rules, |writer| {

@@ -96,7 +96,7 @@ pub(super) fn set_buckets(
         let least = if workers == 1 {
             SMALLEST_BLOCK
         } else {
-            64 << 10
+            GOOD_BLOCK
         };
         if layout.set_pool(job, buckets, pool_bytes, least) {
             layout.join_workers = workers;

@@ -53,7 +53,6 @@ impl Design {
         Plan {
             build_lines: (lines, bytes / lines.max(1)),
             uses_bitmap: self.uses_bitmap,
-            buckets: self.costs.buckets.max(1),
             costs: self.costs,
             rejected,
             second_filter: self.second_filter,

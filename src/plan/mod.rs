@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::size::{display_at_least, display_bytes};
+use crate::size::{display_at_least, display_bytes, round_mebibytes};
 
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
@@ -54,8 +54,6 @@ pub struct Plan {
     /// caller's order.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
-    #[serde(skip)]
-    pub(crate) buckets: u32,
     /// Lines of the build side, and their mean length in bytes.
     #[serde(skip)]
     pub(crate) build_lines: (u64, u64),
@@ -361,11 +359,6 @@ fn reject(design: &Design, reason: String) -> Rejected {
 
 fn moved(costs: &Costs) -> u64 {
     costs.bytes_read.saturating_add(costs.bytes_written)
-}
-
-/// Rounds up to whole mebibytes, for advice.
-pub(crate) fn round_mebibytes(bytes: u64) -> u64 {
-    bytes.div_ceil(1 << 20) << 20
 }
 
 #[cfg(test)]

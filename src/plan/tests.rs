@@ -224,7 +224,10 @@ fn check_layout(plan: &Plan, job: &Job) {
     assert!(layout.long_line_bytes >= 2 * (layout.chunk_bytes + 2 * 4096));
     if plan.strategy() != Strategy::Memory {
         assert!(layout.block_bytes >= 4096 && layout.block_bytes.is_multiple_of(4096));
-        assert!(layout.pool_blocks > u64::from(plan.buckets), "{plan:?}");
+        assert!(
+            layout.pool_blocks > u64::from(plan.costs.buckets),
+            "{plan:?}"
+        );
         assert!(plan.costs.memory_bytes <= job.memory_bytes);
     }
 }

@@ -17,7 +17,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -351,10 +351,21 @@ fn is_invalid(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
 }
 
-/// Bytes of `directory`'s file system that this process may still use; `None` where nobody knows.
-pub(crate) fn free_bytes(directory: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(directory).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
+/// Bytes that this process may still use in `places`, each file system counted once; one that does
+/// not tell counts as endless.
+pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
+    let mut devices = Vec::new();
+    let mut free = 0u64;
+    for place in places {
+        let device = std::fs::metadata(place).map_or(0, |metadata| metadata.dev());
+        if !devices.contains(&device) {
+            devices.push(device);
+            let stat = rustix::fs::statvfs(place.as_path());
+            let bytes = stat.map_or(u64::MAX, |s| s.f_bavail.saturating_mul(s.f_frsize));
+            free = free.saturating_add(bytes);
+        }
+    }
+    free
 }
 
 /// Rounds a block's length to what direct I/O writes.
