@@ -73,7 +73,7 @@
 //!   is truncated meanwhile would be a fatal signal instead of an error. Price: a copy, where the
 //!   page cache has the file.
 //! - **No file stays open between two operations.** Any number of buckets and inputs runs under any
-//!   descriptor limit. Price: some microseconds per block of up to a mebibyte.
+//!   descriptor limit. Price: an open and a close per block.
 //! - **Order is given up.** Lines come out as buckets are finished.
 //!
 //! # What is promised

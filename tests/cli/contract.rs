@@ -1029,18 +1029,24 @@ fn a_plan_that_cannot_be_written_is_an_output_failure() {
 #[test]
 fn standard_input_that_was_partly_read_is_another_input_than_its_file() {
     let sandbox = Sandbox::with(b"h\na\nb\n", b"");
-    let mut rest = std::fs::File::open(sandbox.input("a")).unwrap();
-    std::io::Read::read_exact(&mut rest, &mut [0; 2]).unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
-        .args(["intersect", "-"])
-        .arg(sandbox.input("a"))
-        .stdin(rest)
-        .output()
-        .unwrap();
-    let mut lines: Vec<&[u8]> = output
-        .stdout
-        .split_inclusive(|&byte| byte == b'\n')
-        .collect();
-    lines.sort_unstable();
-    assert_eq!(lines, [b"a\n", b"b\n"]);
+    let file = sandbox.input("a");
+    for inputs in [
+        [file.as_os_str(), "-".as_ref()],
+        ["-".as_ref(), file.as_os_str()],
+    ] {
+        let mut rest = std::fs::File::open(&file).unwrap();
+        std::io::Read::read_exact(&mut rest, &mut [0; 2]).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
+            .arg("intersect")
+            .args(inputs)
+            .stdin(rest)
+            .output()
+            .unwrap();
+        let mut lines: Vec<&[u8]> = output
+            .stdout
+            .split_inclusive(|&byte| byte == b'\n')
+            .collect();
+        lines.sort_unstable();
+        assert_eq!(lines, [b"a\n", b"b\n"], "{inputs:?}");
+    }
 }
