@@ -28,18 +28,21 @@ pub(crate) fn for_each_batch<'a>(
 ) -> Result<u64> {
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
     let mut count = 0;
-    let mut lines = lines.peekable();
-    while lines.peek().is_some() {
+    let mut lines = lines.fuse();
+    loop {
         group.clear();
         group.extend(lines.by_ref().take(BATCH));
+        if group.is_empty() {
+            return Ok(count);
+        }
         hasher.hash_batch(&group, hashes);
         count += group.len() as u64;
-        if !work(Batch {
+        let batch = Batch {
             lines: &group,
             hashes,
-        })? {
-            break;
+        };
+        if !work(batch)? {
+            return Ok(count);
         }
     }
-    Ok(count)
 }

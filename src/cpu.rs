@@ -4,16 +4,13 @@
 //! *Owns:* feature detection and the prefetch instruction. *Cost:* none; detection is a cached
 //! load.
 
-/// Whether the AVX2 form of the hash can run here.
-pub(crate) fn has_avx2() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx2")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
+/// Whether the vector forms for AVX-512 can run here.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 /// Asks for the cache line that holds `words[index]`. An index out of range is ignored.

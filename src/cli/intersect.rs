@@ -1,20 +1,19 @@
 //! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use outset::size::{display_bytes, display_count};
-use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
+use outset::{
+    CountSink, Error, Interrupt, OutputFile, OutputWriter, Result, Stats, WriteSink, intersect,
+};
 
 use super::arguments::IntersectArguments;
 use super::progress::Reporter;
 use super::say;
-
-/// The buffer of standard output.
-const STDOUT_BUFFER: usize = 128 << 10;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
@@ -110,12 +109,13 @@ impl ResultPlace {
         })
     }
 
-    fn writer(&self) -> Result<BufWriter<File>> {
+    fn writer(&self) -> Result<OutputWriter> {
         match &self.file {
             Some(file) => file.writer(),
             None => rustix::io::dup(io::stdout())
-                .map(|fd| BufWriter::with_capacity(STDOUT_BUFFER, File::from(fd)))
-                .map_err(|error| self.error("cannot open", error.into())),
+                .map_err(io::Error::from)
+                .and_then(|fd| OutputWriter::buffered(File::from(fd)))
+                .map_err(|error| self.error("cannot open", error)),
         }
     }
 

@@ -28,13 +28,11 @@ use crate::hash::{Purpose, derive, reduce};
 use crate::scatter::Scatter;
 
 /// Words of a block.
-const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
+pub(super) const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
 /// Regions a filter is divided into while it is built, at most.
 const REGIONS: u64 = 64;
 /// Fields of nine bits in a derived word.
-const FIELDS_PER_WORD: u32 = 7;
-/// Keys whose blocks are fetched ahead of their use.
-const AHEAD: usize = 64;
+pub(super) const FIELDS_PER_WORD: u32 = 7;
 /// Blocks that are looked at to measure the fill of a filter.
 const MEASURED_BLOCKS: u64 = 1 << 20;
 
@@ -108,37 +106,26 @@ impl BlockedFilter {
 
     /// Whether a line with this hash may have been inserted. False is certain.
     pub fn may_contain(&self, hash: u64) -> bool {
-        let block = reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize;
-        let words = &self.bits.words()[block * BLOCK_WORDS..][..BLOCK_WORDS];
+        let words = &self.words()[self.block_of(hash) * BLOCK_WORDS..][..BLOCK_WORDS];
         fields(hash, self.hashes).all(|field| words[field / 64] & (1 << (field % 64)) != 0)
     }
 
-    /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
-    pub(crate) fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
-        kept.clear();
-        let words = self.bits.words();
-        for (group, start) in hashes.chunks(AHEAD).zip((0u32..).step_by(AHEAD)) {
-            for &hash in group {
-                let block = reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize;
-                cpu::prefetch(words, block * BLOCK_WORDS);
-            }
-            kept.extend(
-                (start..)
-                    .zip(group)
-                    .filter(|&(_, &hash)| self.may_contain(hash))
-                    .map(|(index, _)| index),
-            );
-        }
+    /// The words of all blocks.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.bits.words()[..self.blocks as usize * BLOCK_WORDS]
+    }
+
+    /// The block of a hash.
+    #[inline]
+    pub(super) fn block_of(&self, hash: u64) -> usize {
+        reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize
     }
 
     /// Measures the fill, on evenly spread blocks where there are many.
     pub fn fill(&self) -> Fill {
         let step = self.blocks.div_ceil(MEASURED_BLOCKS) as usize;
         let (mut ones, mut rates, mut measured) = (0u64, 0.0, 0u64);
-        for block in self.bits.words()[..self.blocks as usize * BLOCK_WORDS]
-            .chunks_exact(BLOCK_WORDS)
-            .step_by(step)
-        {
+        for block in self.words().chunks_exact(BLOCK_WORDS).step_by(step) {
             let count: u32 = block.iter().map(|word| word.count_ones()).sum();
             ones += u64::from(count);
             rates += (f64::from(count) / BLOCK_BITS as f64).powi(self.hashes as i32);
@@ -277,6 +264,12 @@ mod tests {
             let mut kept = Vec::new();
             filter.keep(&keys, &mut kept);
             assert_eq!(kept.len(), keys.len(), "{bits} bits, k = {k}");
+            let strangers = hashes(1 << 40..(1 << 40) + 50_000);
+            filter.keep(&strangers, &mut kept);
+            let one_by_one: Vec<u32> = (0..50_000)
+                .filter(|&index| filter.may_contain(strangers[index as usize]))
+                .collect();
+            assert_eq!(kept, one_by_one, "{bits} bits, k = {k}");
             assert_eq!(filter.keys(), 50_000);
         }
     }

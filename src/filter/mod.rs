@@ -12,6 +12,7 @@
 //! *Cost:* the bits, on huge pages; one cache line per insertion and per question.
 
 pub mod blocked;
+mod probe;
 pub mod sizing;
 
 pub use blocked::BlockedFilter;

@@ -11,8 +11,9 @@ use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags};
+
+use crate::direct::{is_refusal, set_direct};
 
 /// How many places of a file are asked whether they are cached.
 const CACHE_PROBES: u64 = 16;
@@ -79,19 +80,6 @@ impl PositionedFile {
         }
         Ok(())
     }
-}
-
-fn is_refusal(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
-}
-
-fn set_direct(file: &File, on: bool) -> bool {
-    rustix::fs::fcntl_getfl(file)
-        .and_then(|mut flags| {
-            flags.set(OFlags::DIRECT, on);
-            rustix::fs::fcntl_setfl(file, flags)
-        })
-        .is_ok()
 }
 
 /// Whether most probed places are in the page cache. Where the kernel cannot tell, buffered reading

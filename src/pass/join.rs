@@ -18,6 +18,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
 use crate::budget::MemoryBudget;
 use crate::buffer::PAGE;
 use crate::error::{Error, Result};
@@ -54,21 +56,41 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     std::thread::scope(|scope| {
+        let (joined, sweep) = unbounded();
+        failure.keep(spawn_sweeper(run, scope, sweep));
         run.workers.broadcast(|context| {
             if context.index() < workers {
                 let _alarm = PanicAlarm(&failure);
-                let joined = Joiner::new(run, &phase, scope, (share, longest), out)
-                    .and_then(|joiner| joiner.join_all(&queue, &failure));
-                failure.keep(joined);
+                let worker = Joiner::new(run, &phase, scope, (share, longest), out, joined.clone());
+                failure.keep(worker.and_then(|joiner| joiner.join_all(&queue, &failure)));
             }
         });
     });
     failure.into_result()
 }
 
+/// A thread that removes the files of buckets that were joined: the system can take a tenth of a
+/// second for each.
+fn spawn_sweeper<'scope>(
+    run: &'scope Run<'_>,
+    scope: &'scope Scope<'scope, '_>,
+    joined: Receiver<Bucket>,
+) -> Result<()> {
+    std::thread::Builder::new()
+        .name("sweep".into())
+        .stack_size(STACK_BYTES)
+        .spawn_scoped(scope, move || {
+            joined
+                .into_iter()
+                .for_each(|bucket| bucket.discard(run.space));
+        })
+        .map(drop)
+        .map_err(no_thread)
+}
+
 /// How many workers can each hold the longest line twice, in the set and while it is put together.
 fn workers(run: &Run<'_>, longest: u64) -> usize {
-    let least = 4 * longest + 8 * run.plan.layout.block_bytes + (256 << 10);
+    let least = 4 * longest + 8 * run.plan.layout.read_bytes() + (256 << 10);
     let fitting = run.budget.available_bytes() / least;
     (fitting as usize).clamp(1, run.plan.layout.join_workers)
 }
@@ -108,6 +130,8 @@ pub(crate) struct Joiner<'a, 's> {
     pub(crate) set: LineSet,
     pub(crate) reader: BucketReader,
     out: Outbox<'a, 's>,
+    /// Where buckets go that are done with.
+    joined: Sender<Bucket>,
 }
 
 impl<'a, 's> Joiner<'a, 's> {
@@ -118,12 +142,13 @@ impl<'a, 's> Joiner<'a, 's> {
         scope: &'scope Scope<'scope, 'env>,
         (share, longest): (u64, u64),
         out: &'a Collector<'s>,
+        joined: Sender<Bucket>,
     ) -> Result<Self>
     where
         'a: 'scope,
     {
         let budget = run.budget.share("join", share)?;
-        let (loader, thread) = Loader::new(&budget, run.plan.layout.block_bytes)?;
+        let (loader, thread) = Loader::new(&budget, run.plan.layout.read_bytes())?;
         std::thread::Builder::new()
             .name("load".into())
             .stack_size(STACK_BYTES)
@@ -140,6 +165,7 @@ impl<'a, 's> Joiner<'a, 's> {
             set,
             reader,
             out: Outbox::new(out),
+            joined,
         })
     }
 
@@ -171,9 +197,12 @@ impl<'a, 's> Joiner<'a, 's> {
                 self.join_in_pieces(&buckets, end)?;
             }
         }
-        for bucket in buckets {
+        for mut bucket in buckets {
             self.phase.advance(bucket.record_bytes, bucket.lines);
-            bucket.discard(self.run.space);
+            // Their memory is needed for the next bucket.
+            bucket.held.clear();
+            // Without a sweeper the run has failed, and everything is removed at its end.
+            let _no_sweeper = self.joined.send(bucket);
         }
         Ok(())
     }

@@ -92,8 +92,15 @@ impl Layout {
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// The share of one join worker, less the blocks that it reads, for the lines of `block_bytes`
-    /// blocks; the blocks that stay in memory are not counted.
+    /// What a join worker reads at a time: several blocks where these are small.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        LARGEST
+            .min(self.usable_bytes / 32 & !(PAGE - 1))
+            .max(self.block_bytes)
+    }
+
+    /// The share of one join worker, less the blocks that it reads; the blocks that stay in memory
+    /// are not counted.
     pub(crate) fn join_share(&self, workers: usize) -> u64 {
         (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }

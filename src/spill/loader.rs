@@ -1,12 +1,13 @@
-//! Reading blocks ahead: one thread per join worker loads the next block while the worker is busy
-//! with the one before.
+//! Reading blocks ahead: one thread per join worker loads the next blocks while the worker is busy
+//! with those before.
 //!
-//! *Owns:* the two block buffers of a reader and the hand-over between the two threads.
+//! *Owns:* the two buffers of a reader and the hand-over between the two threads.
 //!
 //! *Invariants:* blocks come back in the order they were asked for; a buffer is either free, with
 //! the loading thread, or with the reader. When a reading is given up, what was asked for is
-//! awaited and thrown away, so that the next reading begins with both buffers. *Cost:* two blocks
-//! of memory.
+//! awaited and thrown away, so that the next reading begins with both buffers. *Cost:* two buffers
+//! of memory. They hold as many blocks as fit: blocks are small where memory was short while many
+//! were open, but lie one behind the other, and a disk is fast only in large requests.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::spill::bucket::Bucket;
 use crate::spill::space::{SpillPath, TempSpace};
 
-/// A block that is to be loaded.
+/// Blocks that are to be loaded.
 #[derive(Debug)]
 pub(crate) struct Load {
     file: SpillPath,
@@ -25,8 +26,23 @@ pub(crate) struct Load {
     buffer: Buffer,
 }
 
-/// A loaded block, or why it could not be.
+/// Loaded bytes, or why they could not be.
 type Loaded = (Buffer, Result<usize>);
+
+/// Blocks of one bucket, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    buffer: Buffer,
+    bytes: usize,
+    stride: usize,
+}
+
+impl Blocks {
+    /// Each block, with whatever is behind it up to the next.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.buffer[..self.bytes].chunks(self.stride)
+    }
+}
 
 /// The loading thread's end of a [`Loader`].
 #[derive(Debug)]
@@ -51,7 +67,7 @@ impl LoaderThread {
     }
 }
 
-/// Loads the blocks of buckets, one ahead.
+/// Loads the blocks of buckets, one buffer ahead.
 #[derive(Debug)]
 pub(crate) struct Loader {
     requests: Sender<Load>,
@@ -60,11 +76,12 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
-    /// A loader for blocks of up to `block_bytes`, and the other end for a thread of its own.
-    pub(crate) fn new(budget: &MemoryBudget, block_bytes: u64) -> Result<(Self, LoaderThread)> {
+    /// A loader of up to `bytes` at a time, which must be enough for a block, and the other end for
+    /// a thread of its own.
+    pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoaderThread)> {
         let (requests, asked) = unbounded();
         let (sender, loaded) = unbounded();
-        let buffer = || Buffer::new(budget, "a block being read", block_bytes);
+        let buffer = || Buffer::new(budget, "blocks being read", bytes);
         let loader = Self {
             requests,
             loaded,
@@ -101,15 +118,21 @@ pub(crate) struct Reading<'l> {
 }
 
 impl Reading<'_> {
-    /// Waits for block `number`, with blocks asked for in order, and asks for those after it. Gives
-    /// the buffer and how much of it was read; give it back with [`Reading::put`].
-    pub(crate) fn take(&mut self, number: u64) -> Result<(Buffer, usize)> {
-        debug_assert!(number <= self.next);
+    /// Waits for the next blocks and asks for those after them; `None` when all have come. Give
+    /// them back with [`Reading::put`].
+    pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
         self.ask_ahead()?;
+        if self.in_flight == 0 {
+            return Ok(None);
+        }
         let (buffer, result) = self.loader.loaded.recv().map_err(|_| Error::Interrupted)?;
         self.in_flight -= 1;
         match result {
-            Ok(bytes) => Ok((buffer, bytes)),
+            Ok(bytes) => Ok(Some(Blocks {
+                buffer,
+                bytes,
+                stride: self.bucket.block_bytes as usize,
+            })),
             Err(error) => {
                 self.loader.free.push(buffer);
                 Err(error)
@@ -117,9 +140,9 @@ impl Reading<'_> {
         }
     }
 
-    /// Takes a buffer back.
-    pub(crate) fn put(&mut self, buffer: Buffer) {
-        self.loader.free.push(buffer);
+    /// Takes the buffer of blocks back.
+    pub(crate) fn put(&mut self, blocks: Blocks) {
+        self.loader.free.push(blocks.buffer);
     }
 
     /// Asks for blocks while there are buffers.
@@ -133,7 +156,8 @@ impl Reading<'_> {
                 return Ok(());
             };
             let offset = self.next * stride;
-            let bytes = stride.min(file.end - offset) as usize;
+            let blocks = (buffer.len() as u64 / stride).max(1);
+            let bytes = (blocks * stride).min(file.end - offset) as usize;
             let load = Load {
                 file: path,
                 offset,
@@ -145,7 +169,7 @@ impl Reading<'_> {
                 .send(load)
                 .map_err(|_| Error::Interrupted)?;
             self.in_flight += 1;
-            self.next += 1;
+            self.next += blocks;
         }
         Ok(())
     }

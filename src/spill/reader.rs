@@ -3,8 +3,8 @@
 //! *Owns:* going through the blocks of a bucket, and the check that all of it came back.
 //! *Invariants:* blocks are read in the order they were filled; the lines and bytes read equal the
 //! lines and bytes appended, or the reading fails. Reading does not change a bucket: it can be read
-//! again until it is discarded. *Cost:* two blocks of memory, one being read while the other is
-//! gone through; a line longer than a block is put together in memory that the budget grants.
+//! again until it is discarded. *Cost:* the loader's two buffers; a line longer than a block is put
+//! together in memory that the budget grants.
 
 use crate::batch::{Batch, for_each_batch};
 use crate::budget::MemoryBudget;
@@ -62,11 +62,16 @@ impl BucketReader {
     ) -> Result<()> {
         let mut state = Progress::default();
         let mut blocks = self.loader.start(bucket);
-        for number in 0..bucket.file.blocks {
-            let (buffer, bytes) = blocks.take(number)?;
-            self.content
-                .go_through(&buffer[..bytes], bucket, number, &mut state, &mut work)?;
-            blocks.put(buffer);
+        let mut numbers = 0..;
+        while let Some(loaded) = blocks.take()? {
+            for (block, number) in loaded.iter().zip(numbers.by_ref()) {
+                self.content
+                    .go_through(block, bucket, number, &mut state, &mut work)?;
+                if state.is_over {
+                    break;
+                }
+            }
+            blocks.put(loaded);
             if state.is_over {
                 return Ok(());
             }

@@ -23,10 +23,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::OFlags;
-use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::buffer::PAGE;
+use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 
@@ -134,7 +134,7 @@ impl TempSpace {
             self.files.fetch_add(1, Ordering::Relaxed);
         }
         match handle.write_all_at(bytes, offset) {
-            Err(error) if is_invalid(&error) && was_direct => {
+            Err(error) if is_refusal(&error) && was_direct => {
                 self.stop_direct(file);
                 self.open(file, OpenOptions::new().write(true))?
                     .write_all_at(bytes, offset)
@@ -154,7 +154,7 @@ impl TempSpace {
             .and_then(|handle| handle.read_exact_at(buffer, offset));
         match result {
             Ok(()) => {}
-            Err(error) if is_invalid(&error) && was_direct => {
+            Err(error) if is_refusal(&error) && was_direct => {
                 self.stop_direct(file);
                 return self.read(file, offset, buffer);
             }
@@ -245,7 +245,7 @@ impl TempSpace {
         if place.is_direct.load(Ordering::Relaxed) {
             let direct = plain | OFlags::DIRECT.bits() as i32;
             match options.clone().custom_flags(direct).open(&file.path) {
-                Err(error) if is_invalid(&error) => {
+                Err(error) if is_refusal(&error) => {
                     place.is_direct.store(false, Ordering::Relaxed);
                     // The refused open may have made the file already.
                     let mut again = options.clone();
@@ -344,11 +344,6 @@ impl Place {
 pub(crate) struct SpillPath {
     place: usize,
     pub(crate) path: PathBuf,
-}
-
-/// Whether a file system refused direct I/O (or its alignment).
-fn is_invalid(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
 }
 
 /// Bytes that this process may still use in `places`, each file system counted once; one that does

@@ -20,8 +20,15 @@
 //! *Sources:* `HighwayHash`, Alakuijala, Cox, Wassenberg, arXiv:1612.06257; range reduction by
 //! multiply-shift: Lemire, "Fast random integer generation in an interval", arXiv:1805.10941.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod kernel;
+
 use highway::{HighwayHash, HighwayHasher, Key};
 
+use self::kernel::Kernel;
 use crate::error::{Error, Result};
 
 /// Where the key of a run comes from.
@@ -98,7 +105,7 @@ pub const MAX_LEVELS: u32 = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct LineHasher {
     key: [u64; 4],
-    has_avx2: bool,
+    kernel: Kernel,
     /// Levels that send everything to bucket 0; other than 0 in tests only.
     weak_levels: u32,
     /// Every hash is 0; in tests only.
@@ -128,7 +135,7 @@ impl LineHasher {
     pub fn with_key(key: [u64; 4]) -> Self {
         Self {
             key,
-            has_avx2: crate::cpu::has_avx2(),
+            kernel: Kernel::fastest(),
             weak_levels: 0,
             constant: false,
         }
@@ -149,17 +156,7 @@ impl LineHasher {
             hashes.resize(lines.len(), 0);
             return;
         }
-        #[cfg(target_arch = "x86_64")]
-        if self.has_avx2 {
-            #[expect(unsafe_code, reason = "calls a function compiled for AVX2")]
-            // SAFETY: `has_avx2` is only true where the processor was found to have AVX2.
-            unsafe {
-                avx2::hash_batch(self.key, lines, hashes);
-            }
-            return;
-        }
-        let _ = self.has_avx2;
-        hashes.extend(lines.iter().map(|line| self.hash(line)));
+        self.kernel.hash(self.key, lines, hashes);
     }
 
     /// The bucket of a hash among `buckets` (at least 1) on split level `level` (below
@@ -202,35 +199,30 @@ fn random_key() -> Result<[u64; 4]> {
     Ok(key)
 }
 
-#[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use highway::{AvxHash, HighwayHash, Key};
-
-    /// One loop, compiled for AVX2 as a whole: constructing the hasher with `force_new` lets the
-    /// compiler inline it, where the detecting constructor costs half as much again.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn hash_batch(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
-        let key = Key(key);
-        #[expect(unsafe_code, reason = "skips the crate's detection of AVX2")]
-        // SAFETY: this function is only entered where AVX2 is available.
-        let fresh = unsafe { AvxHash::force_new(key) };
-        hashes.extend(lines.iter().map(|line| fresh.clone().hash64(line)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn batch_and_single_hashes_agree_for_every_tail_length() {
-        let hasher = LineHasher::with_key([1, 2, 3, 4]);
-        let bytes: Vec<u8> = (0..200u8).collect();
-        let lines: Vec<&[u8]> = (0..200).map(|length| &bytes[..length]).collect();
-        let mut hashes = Vec::new();
-        hasher.hash_batch(&lines, &mut hashes);
-        for (line, hash) in lines.iter().zip(&hashes) {
-            assert_eq!(*hash, hasher.hash(line), "length {}", line.len());
+    fn every_kernel_gives_the_hash_of_the_crate_for_every_length_and_mixture() {
+        let bytes: Vec<u8> = (0..5000u32).map(|i| (i * 131 + i / 7) as u8).collect();
+        // Steps from equal lengths, over all tails, to lines that are too long to go in step.
+        for step in [0usize, 1, 7, 32, 33, 61, 311] {
+            for first in 0..70 {
+                let lines: Vec<&[u8]> = (0..17)
+                    .map(|line| &bytes[line..][..(first + line * step) % 4900])
+                    .collect();
+                for kernel in Kernel::all() {
+                    let hasher = LineHasher {
+                        kernel,
+                        ..LineHasher::with_key([1, 2, 3, u64::MAX])
+                    };
+                    let mut hashes = Vec::new();
+                    hasher.hash_batch(&lines, &mut hashes);
+                    let expected: Vec<u64> = lines.iter().map(|line| hasher.hash(line)).collect();
+                    assert_eq!(hashes, expected, "{kernel:?} from {first} by {step}");
+                }
+            }
         }
     }
 

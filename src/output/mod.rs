@@ -1,0 +1,230 @@
+//! Where the result goes.
+//!
+//! *Owns:* the [`Sink`] that a caller gives, and the collecting of lines from many threads into one
+//! sink. [`OutputFile`] is the file that is put in place as a whole or not at all.
+//!
+//! *Invariants.* A sink is called by one thread at a time, once per line of the result.
+//!
+//! *Cost:* one lock per 64 KiB of result and thread. The engine pushes (rather than being iterated)
+//! because its lines come from many threads and live in buffers that are reused.
+
+mod file;
+mod writer;
+
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use self::file::OutputFile;
+pub use self::writer::OutputWriter;
+use crate::error::{Error, Result};
+use crate::stats::OutputStats;
+
+/// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
+pub trait Sink: Send {
+    /// One line of the result, without its terminator.
+    ///
+    /// # Errors
+    /// Any error ends the run with [`Error::Output`].
+    fn line(&mut self, line: &[u8]) -> io::Result<()>;
+
+    /// What the sink is called in messages.
+    fn target(&self) -> String {
+        "the result".into()
+    }
+}
+
+impl<F: FnMut(&[u8]) -> io::Result<()> + Send> Sink for F {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self(line)
+    }
+}
+
+/// A sink that only counts; the run's statistics have the number.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CountSink;
+
+impl Sink for CountSink {
+    fn line(&mut self, _line: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A sink that writes each line and a terminator.
+#[derive(Debug)]
+pub struct WriteSink<W: Write + Send> {
+    writer: W,
+    terminator: u8,
+    target: String,
+}
+
+impl<W: Write + Send> WriteSink<W> {
+    /// Writes to `writer` (buffer it), which messages call `target`.
+    pub fn new(writer: W, terminator: u8, target: impl Into<String>) -> Self {
+        Self {
+            writer,
+            terminator,
+            target: target.into(),
+        }
+    }
+
+    /// Gives the writer back, to be flushed and closed.
+    pub fn into_inner(self) -> W {
+        self.writer
+    }
+}
+
+impl<W: Write + Send> Sink for WriteSink<W> {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.writer.write_all(line)?;
+        self.writer.write_all(&[self.terminator])
+    }
+
+    fn target(&self) -> String {
+        self.target.clone()
+    }
+}
+
+/// Collects lines from several threads into one sink and counts them.
+pub(crate) struct Collector<'s> {
+    shared: Mutex<Shared<'s>>,
+}
+
+struct Shared<'s> {
+    sink: &'s mut dyn Sink,
+    written: OutputStats,
+    /// Set by the first error of the sink: it is not called again.
+    has_failed: bool,
+}
+
+impl<'s> Collector<'s> {
+    pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
+        Self {
+            shared: Mutex::new(Shared {
+                sink,
+                written: OutputStats::default(),
+                has_failed: false,
+            }),
+        }
+    }
+
+    /// What was passed on so far.
+    pub(crate) fn written(&self) -> OutputStats {
+        self.lock().written
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared<'s>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared<'_> {
+    fn pass_on(&mut self, line: &[u8]) -> Result<()> {
+        if self.has_failed {
+            return Err(Error::Interrupted);
+        }
+        if let Err(error) = self.sink.line(line) {
+            self.has_failed = true;
+            return Err(output_error(&self.sink.target(), "cannot write", error));
+        }
+        self.written.lines += 1;
+        self.written.bytes += line.len() as u64 + 1;
+        Ok(())
+    }
+}
+
+/// One thread's lines on their way to the collector. Must be flushed at the end.
+pub(crate) struct Outbox<'c, 's> {
+    collector: &'c Collector<'s>,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl<'c, 's> Outbox<'c, 's> {
+    const BYTES: usize = 64 << 10;
+
+    pub(crate) fn new(collector: &'c Collector<'s>) -> Self {
+        Self {
+            collector,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a line to the result.
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
+        if self.bytes.len() + line.len() > Self::BYTES || self.ends.len() == Self::BYTES / 16 {
+            self.flush()?;
+        }
+        // A line that does not fit is passed on as it is, without a copy.
+        if line.len() > Self::BYTES {
+            return self.collector.lock().pass_on(line);
+        }
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    /// Passes everything on to the sink.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        let mut shared = self.collector.lock();
+        let mut start = 0;
+        for &end in &self.ends {
+            shared.pass_on(&self.bytes[start..end])?;
+            start = end;
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+/// The error of a result that cannot be written.
+pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
+    let advice = match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or write elsewhere"
+        }
+        io::ErrorKind::NotFound => "make its directory first",
+        io::ErrorKind::PermissionDenied => "choose a place you may write to",
+        _ => "check where the result goes",
+    };
+    Error::Output {
+        target: target.to_owned(),
+        what,
+        source,
+        advice,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_collector_counts_what_all_threads_push() {
+        let mut lines = Vec::new();
+        let mut sink = |line: &[u8]| {
+            lines.push(line.to_vec());
+            Ok(())
+        };
+        let collector = Collector::new(&mut sink);
+        std::thread::scope(|scope| {
+            for thread in 0..3u8 {
+                let collector = &collector;
+                scope.spawn(move || {
+                    let mut outbox = Outbox::new(collector);
+                    for length in [0usize, 1, 70_000, 500] {
+                        outbox.push(&vec![thread; length]).unwrap();
+                    }
+                    outbox.flush().unwrap();
+                });
+            }
+        });
+        assert_eq!(collector.written().lines, 12);
+        assert_eq!(lines.len(), 12);
+    }
+}
