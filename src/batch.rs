@@ -5,6 +5,7 @@
 //! [`BATCH`] lines: it stays in the second-level cache between hashing, probing and copying.
 
 use crate::error::Result;
+use crate::filter::BlockedFilter;
 use crate::hash::LineHasher;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
@@ -16,6 +17,20 @@ pub(crate) const BATCH: usize = 2048;
 pub(crate) struct Batch<'a> {
     pub(crate) lines: &'a [&'a [u8]],
     pub(crate) hashes: &'a [u64],
+}
+
+impl Batch<'_> {
+    /// The indexes of the lines that `filter` lets through (all without it), in order. `kept` is
+    /// overwritten.
+    pub(crate) fn keep(&self, filter: Option<&BlockedFilter>, kept: &mut Vec<u32>) {
+        match filter {
+            Some(filter) => filter.keep(self.hashes, kept),
+            None => {
+                kept.clear();
+                kept.extend(0..self.lines.len() as u32);
+            }
+        }
+    }
 }
 
 /// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or

@@ -140,6 +140,7 @@ fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
         shapes.push(InputShape {
             bytes: input.bytes(),
             lines: sample.map(|sample| sample.lines),
+            is_cached: input.is_warm(),
         });
     }
     Ok(job_for(shapes, longest, options))

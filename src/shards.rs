@@ -46,12 +46,17 @@ impl ShardedSet {
         })
     }
 
-    /// Inserts all lines of a batch, each with one mark.
+    /// Inserts the lines of a batch at `indexes`, each with one mark.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget has no room for them all.
-    pub(crate) fn insert(&self, batch: Batch<'_>, scatter: &mut Scatter) -> Result<()> {
-        self.group(batch, scatter);
+    pub(crate) fn insert(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+    ) -> Result<()> {
+        self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
             let mut set = self.shards[shard as usize]
                 .lock()
@@ -65,16 +70,17 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Gives mark number `mark` to the lines of a batch that have the mark before it, telling of
-    /// each.
+    /// Gives mark number `mark` to the lines of a batch at `indexes` that have the mark before it,
+    /// telling of each.
     pub(crate) fn mark(
         &self,
         batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
         mark: u16,
         mut on_mark: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.group(batch, scatter);
+        self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
             let mut set = self.shards[shard as usize]
                 .lock()
@@ -93,14 +99,19 @@ impl ShardedSet {
         Ok(())
     }
 
-    fn group(&self, batch: Batch<'_>, scatter: &mut Scatter) {
+    fn group(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+    ) {
         let shard_of = |index: u32| {
             reduce(
                 derive(batch.hashes[index as usize], Purpose::Shard),
                 self.shards.len() as u64,
             ) as u32
         };
-        scatter.group(self.shards.len(), 0..batch.lines.len() as u32, shard_of);
+        scatter.group(self.shards.len(), indexes, shard_of);
     }
 
     /// The budget's own account of why there is no room.

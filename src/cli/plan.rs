@@ -37,6 +37,7 @@ fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan>
     let shape = |&lines: &u64| InputShape {
         bytes: Some(lines.saturating_mul(arguments.line_bytes)),
         lines: Some(lines),
+        is_cached: false,
     };
     let shapes = arguments.lines.iter().map(shape).collect();
     plan(&job_for(shapes, arguments.line_bytes, options))

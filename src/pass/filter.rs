@@ -43,17 +43,9 @@ struct FilterWorker<'a, 'f> {
 
 impl Worker for FilterWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        match self.keep {
-            Some(filter) => {
-                filter.keep(batch.hashes, &mut self.kept);
-                self.builder
-                    .insert(batch.hashes, self.kept.iter().copied(), &mut self.scatter);
-            }
-            None => {
-                let all = 0..batch.lines.len() as u32;
-                self.builder.insert(batch.hashes, all, &mut self.scatter);
-            }
-        }
+        batch.keep(self.keep, &mut self.kept);
+        let kept = self.kept.iter().copied();
+        self.builder.insert(batch.hashes, kept, &mut self.scatter);
         Ok(())
     }
 }

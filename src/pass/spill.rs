@@ -58,13 +58,7 @@ struct SpillWorker<'a, 'f> {
 
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        match self.keep {
-            Some(filter) => filter.keep(batch.hashes, &mut self.kept),
-            None => {
-                self.kept.clear();
-                self.kept.extend(0..batch.lines.len() as u32);
-            }
-        }
+        batch.keep(self.keep, &mut self.kept);
         if let Some(builder) = self.feed {
             builder.insert(batch.hashes, self.kept.iter().copied(), &mut self.to_feed);
         }

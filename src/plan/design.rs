@@ -25,6 +25,10 @@ use crate::size::display_bytes;
 const SIEVE_BITS_PER_KEY: f64 = 16.0;
 /// Bits per key beyond which an approximate result hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
+/// Bits per key of the filter before a set: 0.4 % pass by mistake.
+const SET_BITS_PER_KEY: f64 = 12.0;
+/// A set larger than this is far from the processor's caches.
+const LARGE_SET_BYTES: u64 = 32 << 20;
 /// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it
 /// would let everything through.
 const SURVIVOR_SLACK: f64 = 1.25;
@@ -51,7 +55,8 @@ impl Design {
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
         let (bytes, lines) = Sizes::of(job).build;
         Plan {
-            build_lines: (lines, bytes / lines.max(1)),
+            build_lines: lines,
+            build_line_bytes: bytes / lines.max(1),
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,
@@ -90,22 +95,49 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
             job,
         ));
     }
+    let filters = set_filters(job, &sizes, needed, uses_bitmap);
+    let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
+        (2, sizes.build.0, (first.bits + second.bits) / 8)
+    });
     let costs = Costs {
         strategy: Strategy::Memory,
         exact: true,
         buckets: 0,
-        passes: 1,
-        bytes_read: sizes.total,
+        passes,
+        bytes_read: sizes.total.saturating_add(again),
         bytes_written: 0,
         temp_peak_bytes: 0,
-        memory_bytes: needed.min(job.memory_bytes),
-        filter: None,
+        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
+        filter: filters.map(|(first, _)| first),
         expected_false_lines: 0.0,
     };
     Ok(Design {
         uses_bitmap,
-        ..Design::new(costs, None, layout)
+        ..Design::new(costs, filters.map(|(_, second)| second), layout)
     })
+}
+
+/// The filters that keep out of the set what the smallest input does not have, and from its probe
+/// what the set does not have. They cost another reading of that input, which pays where that is
+/// in the page cache and the whole set would be far from the processor's: mostly it is then a
+/// small part of that.
+fn set_filters(
+    job: &Job,
+    sizes: &Sizes,
+    needed: u64,
+    uses_bitmap: bool,
+) -> Option<(FilterPlan, FilterPlan)> {
+    let build = *order(&job.inputs).first()?;
+    let pays = !uses_bitmap
+        && job.inputs.len() > 1
+        && job.inputs[build].is_cached
+        && (sizes.build_set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
+    let bits_per_key = job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
+    let first = filter_plan(sizes.build.1, u64::MAX / 8, bits_per_key);
+    let survivors = expected_survivors(sizes, &first);
+    let second = filter_plan(survivors, u64::MAX / 8, bits_per_key);
+    let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
+    (pays && fits).then_some((first, second))
 }
 
 /// All inputs into buckets.
@@ -160,13 +192,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the
     // fewest lines survive both.
     let first = filter_plan(sizes.build.1, room - room / 6, cap);
-    let expected_survivors =
-        sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
-    let second = filter_plan(
-        (expected_survivors * SURVIVOR_SLACK) as u64 + 1024,
-        room / 6,
-        cap,
-    );
+    let second = filter_plan(expected_survivors(&sizes, &first), room / 6, cap);
     give_rest_to_pool(&mut layout, &first, &second, job);
 
     let others = sizes.total - sizes.build.0;
@@ -252,6 +278,13 @@ const NO_FILTER: FilterPlan = FilterPlan {
     bits_per_key: 0.0,
     predicted_fpr: 0.0,
 };
+
+/// Lines of a further input that its filter is expected to let through, with some room.
+fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
+    let expected =
+        sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
+    (expected * SURVIVOR_SLACK) as u64 + 1024
+}
 
 /// A filter for `keys` keys in `bytes` bytes at most, and no more than `most` bits a key.
 fn filter_plan(keys: u64, bytes: u64, most: f64) -> FilterPlan {

@@ -14,6 +14,8 @@ pub struct InputShape {
     pub bytes: Option<u64>,
     /// Its lines, known or estimated; `None` for a pipe.
     pub lines: Option<u64>,
+    /// Whether most of it is in the page cache: reading it again costs little.
+    pub is_cached: bool,
 }
 
 /// How far the estimate of a set goes: it counts every line, and repeats take no room.

@@ -54,9 +54,12 @@ pub struct Plan {
     /// caller's order.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
-    /// Lines of the build side, and their mean length in bytes.
+    /// Lines of the build side.
     #[serde(skip)]
-    pub(crate) build_lines: (u64, u64),
+    pub(crate) build_lines: u64,
+    /// Their mean length in bytes.
+    #[serde(skip)]
+    pub(crate) build_line_bytes: u64,
     /// Whether a bitmap of addresses takes the place of the set.
     #[serde(skip)]
     pub(crate) uses_bitmap: bool,
@@ -92,7 +95,7 @@ impl Plan {
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
 /// use outset::Strategy;
-/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000) };
+/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), is_cached: false };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     longest_line_bytes: 64,

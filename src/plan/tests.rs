@@ -7,6 +7,7 @@ use super::*;
 const CANONICAL: InputShape = InputShape {
     bytes: Some(320_000_000_000),
     lines: Some(5_000_000_000),
+    is_cached: false,
 };
 
 fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
@@ -30,6 +31,7 @@ fn lines(count: u64) -> InputShape {
     InputShape {
         bytes: Some(count * 64),
         lines: Some(count),
+        is_cached: false,
     }
 }
 

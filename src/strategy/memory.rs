@@ -1,153 +1,159 @@
-//! `memory`: the smallest input in memory, the others streamed past it.
+//! `memory`: a set in memory, the inputs streamed past it.
 //!
-//! Exact. Reads each input once and writes nothing. The join pass with one bucket whose build side
-//! is the first input: a set of its distinct lines, marked by each further input; a line with all
-//! marks is common. Addresses need no set: one bit each will do.
+//! Exact. Writes nothing. The join pass with one bucket whose build side is the first input: a set
+//! of its distinct lines, marked by each further input; a line with all marks is common. Addresses
+//! need no set ([`addresses`]).
+//!
+//! Where the plan has filters, the inputs go through them as in the sieve, and the first is read
+//! once more: a filter of it decides which lines of the second input become the set, and a filter
+//! of those which lines of the others are looked up at all; the first input itself gives the last
+//! mark. Filters are small and so near the processor; the set is mostly a small part of what it
+//! would be, and never larger but for the lines that pass by mistake.
 
-use crate::address::{self, AddressSet};
-use crate::batch::Batch;
+use crate::batch::{BATCH, Batch};
+use crate::budget::MemoryBudget;
 use crate::error::Result;
+use crate::filter::BlockedFilter;
+use crate::filter::blocked::FilterBuilder;
 use crate::input::Input;
 use crate::output::{Collector, Outbox};
+use crate::pass::filter::filter;
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
+use crate::strategy::addresses::addresses;
+use crate::strategy::describe;
 
 pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
         return Ok(());
     };
-    if run.plan.uses_bitmap {
-        return addresses(run, first, others, out);
+    let plan = &run.plan;
+    match (plan.costs.filter, plan.second_filter, others) {
+        _ if plan.uses_bitmap => addresses(run, first, others, out),
+        (_, _, []) => Held::build(run, first, None, plan.build_lines)?.write(out),
+        (Some(shape), Some(second_shape), [second, others @ ..]) => {
+            let keep = filter(run, first, None, &shape)?;
+            run.record().filter = Some(describe(&keep));
+            let mut common =
+                BlockedFilter::new(&run.budget, second_shape.bits / 8, second_shape.hashes)?;
+            let sieve = Some((&keep, &mut common));
+            let lines = second_shape.keys.min(plan.build_lines);
+            let held = Held::build(run, second, sieve, lines)?;
+            held.mark(run, others.iter().chain([first]), Some(&common), out)
+        }
+        (_, _, others) => {
+            let held = Held::build(run, first, None, plan.build_lines)?;
+            held.mark(run, others, None, out)
+        }
     }
-    let (lines, line_bytes) = run.plan.build_lines;
-    // What reading needs is kept free of the set, and what the set leaves serves long lines.
-    let layout = &run.plan.layout;
-    let budget = run.budget.share(
-        "set",
-        layout.usable_bytes.saturating_sub(layout.scan_bytes()),
-    )?;
-    let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes)?;
-    let phase = run.input_phase("build", first);
-    scan(run, &phase, first, || Build {
-        set: &set,
-        scatter: Scatter::default(),
-    })?;
-    drop(phase);
-    if others.is_empty() {
-        let mut outbox = Outbox::new(out);
-        set.for_each(|line| outbox.push(line))?;
-        return outbox.flush();
-    }
-    let last = others.len() as u16 + 1;
-    for (input, mark) in others.iter().zip(2..) {
-        let phase = run.input_phase("probe", input);
-        let worker = || Probe {
+}
+
+/// The set, and the memory that it was given.
+struct Held {
+    set: ShardedSet,
+    budget: MemoryBudget,
+}
+
+impl Held {
+    /// The distinct lines of `input`, about `lines`. With a sieve, those that its first filter lets
+    /// through; its second is fed with them.
+    fn build(
+        run: &Run<'_>,
+        input: &Input,
+        sieve: Option<(&BlockedFilter, &mut BlockedFilter)>,
+        lines: u64,
+    ) -> Result<Self> {
+        // What reading needs is kept free of the set, and what the set leaves serves long lines.
+        let left = run.budget.available_bytes();
+        let budget = run
+            .budget
+            .share("set", left.saturating_sub(run.plan.layout.scan_bytes()))?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, run.plan.build_line_bytes)?;
+        let sieve = sieve.map(|(keep, feed)| (keep, feed.builder()));
+        let phase = run.input_phase("build", input);
+        scan(run, &phase, input, || Build {
             set: &set,
-            scatter: Scatter::default(),
-            mark,
-            last,
-            out: Outbox::new(out),
-        };
-        scan_with_room(run, &phase, input, &budget, worker)?;
+            sieve: sieve.as_ref(),
+            kept: Vec::with_capacity(BATCH),
+            to_filter: Scatter::default(),
+            to_shards: Scatter::default(),
+        })?;
+        Ok(Self { set, budget })
     }
-    Ok(())
+
+    /// Streams further inputs past the set, less what `keep` refuses. The last of them tells what
+    /// is common.
+    fn mark<'i>(
+        &self,
+        run: &Run<'_>,
+        inputs: impl IntoIterator<Item = &'i Input>,
+        keep: Option<&BlockedFilter>,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let mut inputs = inputs.into_iter().zip(2..).peekable();
+        while let Some((input, mark)) = inputs.next() {
+            let is_last = inputs.peek().is_none();
+            let phase = run.input_phase("probe", input);
+            scan_with_room(run, &phase, input, &self.budget, || Probe {
+                set: &self.set,
+                keep,
+                kept: Vec::with_capacity(BATCH),
+                to_shards: Scatter::default(),
+                mark,
+                is_last,
+                out: Outbox::new(out),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// All lines are the result.
+    fn write(&self, out: &Collector<'_>) -> Result<()> {
+        let mut outbox = Outbox::new(out);
+        self.set.for_each(|line| outbox.push(line))?;
+        outbox.flush()
+    }
 }
 
-struct Build<'a> {
+struct Build<'a, 'f> {
     set: &'a ShardedSet,
-    scatter: Scatter,
+    sieve: Option<&'a (&'f BlockedFilter, FilterBuilder<'f>)>,
+    kept: Vec<u32>,
+    to_filter: Scatter,
+    to_shards: Scatter,
 }
 
-impl Worker for Build<'_> {
+impl Worker for Build<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        self.set.insert(batch, &mut self.scatter)
+        batch.keep(self.sieve.map(|(keep, _)| *keep), &mut self.kept);
+        let kept = self.kept.iter().copied();
+        if let Some((_, feed)) = self.sieve {
+            feed.insert(batch.hashes, kept.clone(), &mut self.to_filter);
+        }
+        self.set.insert(batch, kept, &mut self.to_shards)
     }
 }
 
 struct Probe<'a, 's> {
     set: &'a ShardedSet,
-    scatter: Scatter,
+    keep: Option<&'a BlockedFilter>,
+    kept: Vec<u32>,
+    to_shards: Scatter,
     mark: u16,
-    last: u16,
+    is_last: bool,
     out: Outbox<'a, 's>,
 }
 
 impl Worker for Probe<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        let (out, is_last) = (&mut self.out, self.mark == self.last);
-        self.set.mark(batch, &mut self.scatter, self.mark, |line| {
+        batch.keep(self.keep, &mut self.kept);
+        let (kept, out, is_last) = (self.kept.iter().copied(), &mut self.out, self.is_last);
+        let shards = &mut self.to_shards;
+        self.set.mark(batch, kept, shards, self.mark, |line| {
             if is_last { out.push(line) } else { Ok(()) }
         })
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.out.flush()
-    }
-}
-
-/// The same with a bit per address instead of a set of lines.
-fn addresses(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>) -> Result<()> {
-    let mut common = AddressSet::new(&run.budget)?;
-    let phase = run.input_phase("build", first);
-    scan(run, &phase, first, || {
-        Addresses(|address| common.insert(address))
-    })?;
-    drop(phase);
-    for (number, input) in others.iter().enumerate() {
-        let phase = run.input_phase("probe", input);
-        if number + 1 == others.len() {
-            scan(run, &phase, input, || TakeAddresses {
-                common: &common,
-                out: Outbox::new(out),
-            })?;
-            return Ok(());
-        }
-        let next = AddressSet::new(&run.budget)?;
-        let keep = |address| {
-            if common.contains(address) {
-                next.insert(address);
-            }
-        };
-        scan(run, &phase, input, || Addresses(keep))?;
-        common = next;
-    }
-    let mut outbox = Outbox::new(out);
-    common.for_each(|address| outbox.push(address.to_string().as_bytes()))?;
-    outbox.flush()
-}
-
-/// Hands each address of a batch on. The scan has checked that all lines are addresses.
-struct Addresses<F>(F);
-
-impl<F: FnMut(u32)> Worker for Addresses<F> {
-    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch
-            .lines
-            .iter()
-            .filter_map(|line| address::parse(line))
-            .for_each(&mut self.0);
-        Ok(())
-    }
-}
-
-/// Writes each address that the set still has, and takes it out: once is enough.
-struct TakeAddresses<'a, 's> {
-    common: &'a AddressSet,
-    out: Outbox<'a, 's>,
-}
-
-impl Worker for TakeAddresses<'_, '_> {
-    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        let common = self.common;
-        let is_common =
-            |line: &&&[u8]| address::parse(line).is_some_and(|address| common.take(address));
-        batch
-            .lines
-            .iter()
-            .filter(is_common)
-            .try_for_each(|line| self.out.push(line))
     }
 
     fn finish(&mut self) -> Result<()> {

@@ -10,6 +10,7 @@
 //! *Invariants:* `inputs` are in the plan's order, the build side first, none of them twice; with a
 //! single input the result is its distinct lines. *Cost:* the table in the crate page.
 
+mod addresses;
 mod bloom;
 mod memory;
 mod partition;

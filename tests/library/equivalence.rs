@@ -52,6 +52,7 @@ struct Setting {
     threads: usize,
     always_spill: bool,
     memory: u64,
+    bits_per_key: Option<f64>,
     hash_key: HashKey,
 }
 
@@ -192,16 +193,21 @@ fn setting() -> impl Generator<Value = Setting> {
         buckets_and_spill(),
         proptest::sample::select(vec![1, 2, 4]),
         proptest::sample::select(vec![16 * MIB, 64 * MIB]),
+        // Filters so small that much passes them by mistake; given, `memory` has filters, too.
+        proptest::sample::select(vec![None, Some(2.0), Some(8.0)]),
         hash_key(),
     )
         .prop_map(
-            |(strategy, (buckets, always_spill), threads, memory, hash_key)| Setting {
-                strategy,
-                buckets,
-                threads,
-                always_spill,
-                memory,
-                hash_key,
+            |(strategy, (buckets, always_spill), threads, memory, bits_per_key, hash_key)| {
+                Setting {
+                    strategy,
+                    buckets,
+                    threads,
+                    always_spill,
+                    memory,
+                    bits_per_key,
+                    hash_key,
+                }
             },
         )
 }
@@ -221,6 +227,7 @@ impl Setting {
             strategy: self.strategy,
             buckets: Some(self.buckets),
             threads: Some(self.threads),
+            bits_per_key: self.bits_per_key,
             format,
             hash_key: self.hash_key,
             always_spill: self.always_spill,
@@ -305,6 +312,7 @@ fn all_settings() -> Vec<Setting> {
                     threads,
                     always_spill,
                     memory: if threads == 2 { 64 * MIB } else { 16 * MIB },
+                    bits_per_key: (threads == 4).then_some(4.0),
                     hash_key: HashKey::Random,
                 });
             }
