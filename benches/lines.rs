@@ -59,7 +59,7 @@ fn filter(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     hashes
                         .chunks(2048)
-                        .for_each(|batch| builder.insert_batch(batch))
+                        .for_each(|batch| builder.insert_batch(batch));
                 });
             },
         );

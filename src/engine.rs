@@ -31,8 +31,8 @@ use crate::strategy;
 const SMALL_ALLOCATIONS: u64 = 1 << 20;
 /// Address space that buffers leave alone where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
-/// Memory of a thread: the touched part of its stack, batches, its allocator arena.
-const PER_THREAD: u64 = 256 << 10;
+/// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.
+const PER_THREAD: u64 = 320 << 10;
 
 /// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
 ///

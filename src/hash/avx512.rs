@@ -101,7 +101,7 @@ const BOTH: __mmask8 = 0xff;
 /// The lines of a pair that are meant.
 #[inline]
 fn mask(first: bool, second: bool) -> __mmask8 {
-    u8::from(first) * 0x0f | u8::from(second) * 0xf0
+    (u8::from(first) * 0x0f) | (u8::from(second) * 0xf0)
 }
 
 impl Pair {

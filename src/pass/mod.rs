@@ -12,6 +12,7 @@
 pub(crate) mod filter;
 pub(crate) mod join;
 mod pipeline;
+mod recent;
 pub(crate) mod scan;
 pub(crate) mod spill;
 pub(crate) mod split;

@@ -2,7 +2,7 @@
 //! bucket.
 //!
 //! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets
-//! through is in the bucket of its hash; with `feed`, every such line is in that filter, too.
+//! through is in the bucket of its hash, at least once; with `feed`, every such line is in that filter, too.
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
 use crate::batch::{BATCH, Batch};
@@ -11,7 +11,9 @@ use crate::filter::BlockedFilter;
 use crate::filter::blocked::FilterBuilder;
 use crate::hash::LineHasher;
 use crate::input::Input;
+use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
+
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
@@ -42,6 +44,7 @@ pub(crate) fn spill(
             keep,
             feed: builder.as_ref(),
             kept: Vec::with_capacity(BATCH),
+            recent: RecentLines::new(),
             to_feed: Scatter::default(),
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
@@ -52,6 +55,7 @@ struct SpillWorker<'a, 'f> {
     keep: Option<&'a BlockedFilter>,
     feed: Option<&'a FilterBuilder<'f>>,
     kept: Vec<u32>,
+    recent: RecentLines,
     to_feed: Scatter,
     to_buckets: ToBuckets<'a>,
 }
@@ -59,6 +63,12 @@ struct SpillWorker<'a, 'f> {
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.keep(self.keep, &mut self.kept);
+        self.kept.retain(|&index| {
+            let index = index as usize;
+            !self
+                .recent
+                .is_repeat(batch.hashes[index], batch.lines[index])
+        });
         if let Some(builder) = self.feed {
             builder.insert(batch.hashes, self.kept.iter().copied(), &mut self.to_feed);
         }

@@ -21,8 +21,9 @@ use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
 
-/// Bits per key beyond which an exact sieve gains nothing: 0.08 % pass by mistake.
-const SIEVE_BITS_PER_KEY: f64 = 16.0;
+/// Bits per key beyond which memory serves an exact sieve better as larger blocks: 0.4 % pass by
+/// mistake.
+const SIEVE_BITS_PER_KEY: f64 = 12.0;
 /// Bits per key beyond which an approximate result hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.

@@ -95,7 +95,7 @@ impl Layout {
     /// What a join worker reads at a time: several blocks where these are small.
     pub(crate) fn read_bytes(&self) -> u64 {
         LARGEST
-            .min(self.usable_bytes / 32 & !(PAGE - 1))
+            .min((self.usable_bytes / 32) & !(PAGE - 1))
             .max(self.block_bytes)
     }
 

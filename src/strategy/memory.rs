@@ -23,7 +23,7 @@ use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
 use crate::strategy::addresses::addresses;
-use crate::strategy::describe;
+use crate::strategy::{describe, if_useful};
 
 pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
@@ -41,7 +41,7 @@ pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Re
             let sieve = Some((&keep, &mut common));
             let lines = second_shape.keys.min(plan.build_lines);
             let held = Held::build(run, second, sieve, lines)?;
-            held.mark(run, others.iter().chain([first]), Some(&common), out)
+            held.mark(run, others.iter().chain([first]), if_useful(&common), out)
         }
         (_, _, others) => {
             let held = Held::build(run, first, None, plan.build_lines)?;

@@ -34,6 +34,19 @@ pub(crate) fn execute(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> R
     }
 }
 
+/// A filter that lets more than this share of what it does not have pass is not worth asking.
+const USELESS_FPR: f64 = 0.75;
+
+/// The filter, if it is worth asking: it was laid out before anybody knew how many lines survive.
+/// Where nearly all do it is overfull, and the next input goes to its buckets as it is.
+///
+/// This is known at the end of a pass, and not decided earlier from a part of it: a file is often
+/// in some order, and what survives of its first per cent tells nothing of the rest. Deciding
+/// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
+fn if_useful(filter: &BlockedFilter) -> Option<&BlockedFilter> {
+    (filter.fill().fpr <= USELESS_FPR).then_some(filter)
+}
+
 /// What a complete filter is, for the statistics.
 fn describe(filter: &BlockedFilter) -> FilterStats {
     let fill = filter.fill();

@@ -13,7 +13,7 @@ use crate::pass::filter::filter;
 use crate::pass::join::join;
 use crate::pass::spill::spill;
 use crate::run::Run;
-use crate::strategy::{describe, partition::partition};
+use crate::strategy::{describe, if_useful, partition::partition};
 
 pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     let (Some((first, others)), Some(shape), Some(next_shape)) = (
@@ -30,10 +30,16 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     for input in others {
         let mut survivors =
             BlockedFilter::new(&run.budget, next_shape.bits / 8, next_shape.hashes)?;
-        stores.push(spill(run, &pool, input, Some(&keep), Some(&mut survivors))?);
+        stores.push(spill(
+            run,
+            &pool,
+            input,
+            if_useful(&keep),
+            Some(&mut survivors),
+        )?);
         keep = survivors;
     }
-    stores.push(spill(run, &pool, first, Some(&keep), None)?);
+    stores.push(spill(run, &pool, first, if_useful(&keep), None)?);
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     join(run, stores, out)
