@@ -17,6 +17,8 @@
 //! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most
 //! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched.
 
+use arrayvec::ArrayVec;
+
 use crate::batch::Batch;
 use crate::budget::MemoryBudget;
 use crate::buffer::{Buffer, PAGE};
@@ -35,6 +37,8 @@ const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 const LENGTH_MASK: u64 = (1 << 48) - 1;
 /// Lines whose memory is fetched ahead of its use.
 const AHEAD: usize = 32;
+/// Words in a line of cache.
+const CACHE_LINE_WORDS: usize = 8;
 
 /// What became of a line that was to be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,18 +139,13 @@ impl LineSet {
     pub(crate) fn insert_all(
         &mut self,
         batch: Batch<'_>,
-        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        indexes: impl Iterator<Item = u32>,
         mut on_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<usize> {
-        let total = indexes.len();
         let mut done = 0;
-        let mut ahead = indexes.clone();
-        let mut indexes = indexes;
-        while done < total {
-            for index in ahead.by_ref().take(AHEAD) {
-                self.prefetch_slot(batch.hashes[index as usize]);
-            }
-            for index in indexes.by_ref().take(AHEAD) {
+        for group in groups(indexes) {
+            self.prefetch(batch, &group);
+            for &index in &group {
                 let line = batch.lines[index as usize];
                 match self.insert(batch.hashes[index as usize], line)? {
                     Insert::New => on_new(line)?,
@@ -156,7 +155,7 @@ impl LineSet {
                 done += 1;
             }
         }
-        Ok(total)
+        Ok(done)
     }
 
     /// Marks the lines of `batch` at `indexes` as seen by input number `mark` (from 2), if all
@@ -164,27 +163,44 @@ impl LineSet {
     pub(crate) fn mark_all(
         &mut self,
         batch: Batch<'_>,
-        indexes: impl Iterator<Item = u32> + Clone,
+        indexes: impl Iterator<Item = u32>,
         mark: u16,
         mut on_mark: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let (mut to_fetch, mut to_peek, mut rest) =
-            (indexes.clone(), indexes.clone(), indexes.peekable());
-        while rest.peek().is_some() {
-            for index in to_fetch.by_ref().take(AHEAD) {
-                self.prefetch_slot(batch.hashes[index as usize]);
-            }
-            for index in to_peek.by_ref().take(AHEAD) {
-                self.prefetch_record(batch.hashes[index as usize]);
-            }
-            for index in rest.by_ref().take(AHEAD) {
+        for group in groups(indexes) {
+            let candidates = self.prefetch(batch, &group);
+            for (&index, candidate) in group.iter().zip(candidates) {
                 let line = batch.lines[index as usize];
-                if self.mark(batch.hashes[index as usize], line, mark) {
+                let is_marked = match candidate {
+                    None => false,
+                    Some(record) if self.record(record) == line => self.mark_record(record, mark),
+                    Some(_) => self.mark(batch.hashes[index as usize], line, mark),
+                };
+                if is_marked {
                     on_mark(line)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Fetches the memory that a group of lines needs: the slots first, then the records that they
+    /// point to. Returns for each line the first record with its tag; without one, the line is not
+    /// there.
+    fn prefetch(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
+        for &index in group {
+            let home = self.home(batch.hashes[index as usize]);
+            cpu::prefetch(self.table.words(), home);
+        }
+        let candidate = |&index: &u32| {
+            let hash = batch.hashes[index as usize];
+            let record = self.candidate(hash)?;
+            // Two lines of cache, which most records are in.
+            cpu::prefetch(self.arena.words(), record);
+            cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
+            Some(record)
+        };
+        group.iter().map(candidate).collect()
     }
 
     /// Inserts a line, with one mark.
@@ -221,9 +237,11 @@ impl LineSet {
     /// Marks a line as seen by input number `mark`, if it has the mark before it. True if it got
     /// the mark now.
     pub(crate) fn mark(&mut self, hash: u64, line: &[u8], mark: u16) -> bool {
-        let Some(record) = self.find(hash, line) else {
-            return false;
-        };
+        self.find(hash, line)
+            .is_some_and(|record| self.mark_record(record, mark))
+    }
+
+    fn mark_record(&mut self, record: usize, mark: u16) -> bool {
         let header = &mut self.arena.words_mut()[record];
         let is_next = (*header >> 48) as u16 == mark - 1;
         if is_next {
@@ -262,6 +280,23 @@ impl LineSet {
                 record
             })
         })
+    }
+
+    /// The first record whose tag is the hash's.
+    #[inline]
+    fn candidate(&self, hash: u64) -> Option<usize> {
+        let tag = tag(hash);
+        let mut slot = self.home(hash);
+        loop {
+            let word = self.table.words()[slot];
+            if word == 0 {
+                return None;
+            }
+            if word & !OFFSET_MASK == tag {
+                return Some((word & OFFSET_MASK) as usize - 1);
+            }
+            slot = self.next(slot);
+        }
     }
 
     fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
@@ -362,20 +397,18 @@ impl LineSet {
         let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1..]);
         &bytes[..length]
     }
+}
 
-    #[inline]
-    fn prefetch_slot(&self, hash: u64) {
-        cpu::prefetch(self.table.words(), self.home(hash));
-    }
+/// Lines whose memory is fetched together.
+type Group = ArrayVec<u32, AHEAD>;
 
-    /// Fetches the record that the first slot points to, if its tag is the hash's.
-    #[inline]
-    fn prefetch_record(&self, hash: u64) {
-        let word = self.table.words()[self.home(hash)];
-        if word != 0 && word & !OFFSET_MASK == tag(hash) {
-            cpu::prefetch(self.arena.words(), (word & OFFSET_MASK) as usize - 1);
-        }
-    }
+/// The indexes, group by group.
+fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
+    let mut indexes = indexes.fuse();
+    std::iter::from_fn(move || {
+        let group: Group = indexes.by_ref().take(AHEAD).collect();
+        (!group.is_empty()).then_some(group)
+    })
 }
 
 /// The tag of a hash, in its place in a slot.

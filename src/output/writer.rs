@@ -27,7 +27,7 @@ use crate::direct::{is_refusal, set_direct};
 use crate::run::STACK_BYTES;
 
 /// The size of a buffer.
-const BYTES: usize = 256 << 10;
+const BYTES: usize = 1024 << 10;
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
 /// is lost.
