@@ -28,7 +28,7 @@ use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
 
 /// Memory of the process beside buffers: small allocations, channels, output.
-const SMALL_ALLOCATIONS: u64 = 1 << 20;
+const SMALL_ALLOCATIONS: u64 = 3 << 19;
 /// Address space that buffers leave alone where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 /// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.

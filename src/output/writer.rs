@@ -3,7 +3,7 @@
 //!
 //! *Owns:* the buffers between lines and file. *Invariants:* bytes reach the file in order; what
 //! was flushed was handed to the system; an error of the thread comes back from the next writing or
-//! flushing. *Cost:* 512 KiB of memory, half of it and the thread only for a result that is larger
+//! flushing. *Cost:* 1 MiB of memory, half of it and the thread only for a result that is larger
 //! than a buffer.
 //!
 //! A result that went through the page cache would have to be written to the disk anyway before it
@@ -27,7 +27,7 @@ use crate::direct::{is_refusal, set_direct};
 use crate::run::STACK_BYTES;
 
 /// The size of a buffer.
-const BYTES: usize = 1024 << 10;
+const BYTES: usize = 512 << 10;
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
 /// is lost.

@@ -21,7 +21,6 @@ use std::thread::Scope;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
 use crate::budget::MemoryBudget;
-use crate::buffer::PAGE;
 use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
@@ -29,7 +28,6 @@ use crate::pass::split;
 use crate::run::{Phase, Run, STACK_BYTES, no_thread};
 use crate::set::LineSet;
 use crate::spill::bucket::Bucket;
-use crate::spill::loader::Loader;
 use crate::spill::reader::BucketReader;
 
 /// Joins stores of buckets, one store per input, and writes the common lines.
@@ -148,15 +146,7 @@ impl<'a, 's> Joiner<'a, 's> {
         'a: 'scope,
     {
         let budget = run.budget.share("join", share)?;
-        let (loader, thread) = Loader::new(&budget, run.plan.layout.read_bytes())?;
-        std::thread::Builder::new()
-            .name("load".into())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, move || thread.run(run.space))
-            .map_err(no_thread)?;
-        // Room for the longest line while it is put together, which no set can take.
-        let long_lines = budget.share("long lines", longest + PAGE)?;
-        let reader = BucketReader::new(loader, long_lines, run.hasher);
+        let reader = BucketReader::spawn(run, scope, &budget, longest)?;
         let set = LineSet::new(&budget, run.hasher)?;
         Ok(Self {
             run,

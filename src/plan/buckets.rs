@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::plan::design::too_little;
 use crate::plan::job::Job;
 use crate::plan::layout::{Layout, SMALLEST_BLOCK};
+use crate::spill::pool::IN_FLIGHT;
 
 /// Room for chance, and for estimates that are off.
 pub(super) const SLACK: f64 = 1.3;
@@ -58,7 +59,11 @@ pub(super) fn buckets_for_survivors(
         }
     }
     let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
-    set_buckets(job, layout, least_pool, part, |blocks| {
+    // Bits of a filter are worth less than a second level of buckets, which moves everything again.
+    let needed = (part as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
+    let one_level = ((needed + IN_FLIGHT + 8) * SMALLEST_BLOCK).min(layout.usable_bytes / 4);
+    let pool_bytes = least_pool.max(one_level);
+    set_buckets(job, layout, pool_bytes, part, |blocks| {
         blocks.min(part / LEAST_BUCKET_BYTES)
     })
 }

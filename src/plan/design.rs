@@ -9,31 +9,24 @@
 
 use crate::address::BITMAP_BYTES;
 use crate::error::Error;
-use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::options::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
+use crate::plan::filters::{SievePlan, expected_survivors, sieve_plan};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
-use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected};
+use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
 use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
 
-/// Bits per key beyond which memory serves an exact sieve better as larger blocks: 0.4 % pass by
-/// mistake.
-const SIEVE_BITS_PER_KEY: f64 = 12.0;
 /// Bits per key beyond which an approximate result hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.
 const SET_BITS_PER_KEY: f64 = 12.0;
 /// A set larger than this is far from the processor's caches.
 const LARGE_SET_BYTES: u64 = 32 << 20;
-/// Survivors that the second filter is laid out for, as a multiple of what is expected: overfull it
-/// would let everything through.
-const SURVIVOR_SLACK: f64 = 1.25;
-
 /// A strategy that fits.
 #[derive(Debug)]
 pub(crate) struct Design {
@@ -134,9 +127,9 @@ fn set_filters(
         && job.inputs[build].is_cached
         && (sizes.build_set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
     let bits_per_key = job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
-    let first = filter_plan(sizes.build.1, u64::MAX / 8, bits_per_key);
+    let first = FilterPlan::new(sizes.build.1, u64::MAX / 8, bits_per_key);
     let survivors = expected_survivors(sizes, &first);
-    let second = filter_plan(survivors, u64::MAX / 8, bits_per_key);
+    let second = FilterPlan::new(survivors, u64::MAX / 8, bits_per_key);
     let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
     (pays && fits).then_some((first, second))
 }
@@ -189,19 +182,12 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         wanted_filters,
         least_pool,
     )?;
-    let room = layout.rest_bytes();
-    // A sixth for the second filter: at 6 bits a key in all and a tenth common, that is where the
-    // fewest lines survive both.
-    let first = filter_plan(sizes.build.1, room - room / 6, cap);
-    let second = filter_plan(expected_survivors(&sizes, &first), room / 6, cap);
-    give_rest_to_pool(&mut layout, &first, &second, job);
+    let SievePlan { first, fed, moved } = sieve_plan(&sizes, layout.rest_bytes(), cap);
+    give_rest_to_pool(&mut layout, &first, fed.as_ref().unwrap_or(&NO_FILTER), job);
 
-    let others = sizes.total - sizes.build.0;
-    let common = sizes.build.0 as f64 * ASSUMED_COMMON * job.inputs.len() as f64;
-    let by_mistake =
-        others as f64 * first.predicted_fpr + sizes.build.0 as f64 * second.predicted_fpr;
-    let spilled = spilled_bytes(&layout, buckets, (common + by_mistake) as u64, job);
-    let filters = (first.bits + second.bits) / 8;
+    let spilled = spilled_bytes(&layout, buckets, moved.survivors, job);
+    let read_back = if spilled == 0 { 0 } else { moved.read_back };
+    let filters = (first.bits + fed.map_or(0, |fed| fed.bits)) / 8;
     let costs = Costs {
         strategy: Strategy::Sieve,
         exact: true,
@@ -210,14 +196,15 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         bytes_read: sizes
             .total
             .saturating_add(sizes.build.0)
-            .saturating_add(spilled),
+            .saturating_add(spilled)
+            .saturating_add(read_back),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(first),
         expected_false_lines: 0.0,
     };
-    Ok(Design::new(costs, Some(second), layout))
+    Ok(Design::new(costs, fed, layout))
 }
 
 /// One filter, no second look.
@@ -237,8 +224,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let mut first = filter_plan(sizes.build.1, room, cap);
-    let second = (chain > 1).then(|| filter_plan(sizes.build.1, second_room, cap));
+    let mut first = FilterPlan::new(sizes.build.1, room, cap);
+    let second = (chain > 1).then(|| FilterPlan::new(sizes.build.1, second_room, cap));
     give_rest_to_pool(
         &mut layout,
         &first,
@@ -279,30 +266,6 @@ const NO_FILTER: FilterPlan = FilterPlan {
     bits_per_key: 0.0,
     predicted_fpr: 0.0,
 };
-
-/// Lines of a further input that its filter is expected to let through, with some room.
-fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
-    let expected =
-        sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
-    (expected * SURVIVOR_SLACK) as u64 + 1024
-}
-
-/// A filter for `keys` keys in `bytes` bytes at most, and no more than `most` bits a key.
-fn filter_plan(keys: u64, bytes: u64, most: f64) -> FilterPlan {
-    let keys = keys.max(1);
-    let capped = (keys as f64 * most / 512.0).ceil() * 512.0;
-    let bits = ((bytes as f64 * 8.0).min(capped) as u64).max(512) / 512 * 512;
-    let bits_per_key = bits as f64 / keys as f64;
-    let (hashes, _) = best_blocked(bits_per_key);
-    FilterPlan {
-        kind: "blocked",
-        bits,
-        hashes,
-        keys,
-        bits_per_key,
-        predicted_fpr: blocked_fpr(bits_per_key, hashes),
-    }
-}
 
 /// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory
 /// is kept for the join.

@@ -75,6 +75,8 @@ pub(super) struct Sizes {
     pub(super) total: u64,
     /// Bytes and lines of the input that is worked on last.
     pub(super) last: (u64, u64),
+    /// Inputs beside the smallest.
+    pub(super) further_inputs: usize,
 }
 
 impl Sizes {
@@ -95,6 +97,7 @@ impl Sizes {
             build: sizes.first().copied().unwrap_or_default(),
             total: sizes.iter().map(|size| size.0).sum(),
             last: sizes.last().copied().unwrap_or_default(),
+            further_inputs: sizes.len().saturating_sub(1),
         }
     }
 

@@ -18,9 +18,6 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 const PAGE: u64 = crate::buffer::PAGE;
 /// What is remembered of one bucket of one input: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
-/// Below this, one thread each for reading and writing.
-const SMALL: u64 = 48 << 20;
-
 /// Sizes and counts of all buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
@@ -47,8 +44,10 @@ impl Layout {
     pub(crate) fn for_scan(job: &Job) -> Self {
         let usable = job.memory_bytes.saturating_sub(job.base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
-        let helpers = if usable < SMALL { 1 } else { 2 };
-        let chunk_buffers = helpers + workers + 1;
+        // Two each even under a small limit: there buffers are small, and a disk is fast in small
+        // requests only if several are under way.
+        let (readers, writers) = (2, 2);
+        let chunk_buffers = readers + workers + 1;
         // A sixteenth of the memory for chunks.
         let chunk_bytes =
             power_of_two_below(usable / 16 / chunk_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
@@ -65,8 +64,8 @@ impl Layout {
             base_bytes: job.base_bytes,
             usable_bytes: usable,
             workers,
-            readers: helpers,
-            writers: helpers,
+            readers,
+            writers,
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,

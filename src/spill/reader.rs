@@ -6,11 +6,15 @@
 //! again until it is discarded. *Cost:* the loader's two buffers; a line longer than a block is put
 //! together in memory that the budget grants.
 
+use std::thread::Scope;
+
 use crate::batch::{Batch, for_each_batch};
 use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
+use crate::plan::layout::Layout;
+use crate::run::{Run, STACK_BYTES, no_thread};
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
@@ -31,15 +35,31 @@ struct ContentReader {
 }
 
 impl BucketReader {
-    /// A reader that takes its blocks from `loader`, and the memory for lines longer than a block
-    /// from `budget`.
-    pub(crate) fn new(loader: Loader, budget: MemoryBudget, hasher: LineHasher) -> Self {
+    /// A reader with a thread of `scope` that loads blocks for it. Takes memory from `budget`: two
+    /// buffers, and room for a line of `longest` bytes while it is put together.
+    pub(crate) fn spawn<'scope>(
+        run: &'scope Run<'_>,
+        scope: &'scope Scope<'scope, '_>,
+        budget: &MemoryBudget,
+        longest: u64,
+    ) -> Result<Self> {
+        let (loader, thread) = Loader::new(budget, run.plan.layout.read_bytes())?;
+        std::thread::Builder::new()
+            .name("load".into())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, move || thread.run(run.space))
+            .map_err(no_thread)?;
         let content = ContentReader {
-            budget,
-            hasher,
+            budget: budget.share("long lines", longest + PAGE)?,
+            hasher: run.hasher,
             hashes: Vec::new(),
         };
-        Self { loader, content }
+        Ok(Self { loader, content })
+    }
+
+    /// What a reader takes from its budget, in bytes.
+    pub(crate) fn memory_bytes(layout: &Layout, longest: u64) -> u64 {
+        2 * layout.read_bytes() + longest + PAGE
     }
 
     /// Hands all lines of `bucket` to `work`, batch by batch.

@@ -3,48 +3,75 @@
 //!
 //! Exact: a filter only ever drops lines that are certainly not common, and the join compares
 //! bytes. Reads the first input twice, the others once; writes the common lines and the few per
-//! cent that pass by mistake. The filter is complete before the first line is held against it.
+//! cent that pass by mistake. A filter is complete before the first line is held against it.
+//!
+//! The filter of survivors is fed while they are spilled, where the plan has memory for two filters
+//! at a time, or else built from them afterwards, when it is known how many they are; and not at
+//! all where so many are common that it would not drop enough to pay for reading them once more.
 
 use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::filter::filter;
+use crate::pass::filter::{filter, filter_store};
 use crate::pass::join::join;
 use crate::pass::spill::spill;
+use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
+use crate::spill::bucket::Bucket;
 use crate::strategy::{describe, if_useful, partition::partition};
 
 pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    let (Some((first, others)), Some(shape), Some(next_shape)) = (
-        inputs.split_first(),
-        run.plan.costs.filter,
-        run.plan.second_filter,
-    ) else {
+    let (Some((first, others)), Some(shape)) = (inputs.split_first(), run.plan.costs.filter) else {
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
-    let mut keep = filter(run, first, None, &shape)?;
-    note(run, &keep);
+    let mut keep = Some(filter(run, first, None, &shape)?);
+    run.record().filter = keep.as_ref().map(describe);
     let mut stores = Vec::with_capacity(inputs.len());
-    for input in others {
-        let mut survivors =
-            BlockedFilter::new(&run.budget, next_shape.bits / 8, next_shape.hashes)?;
-        stores.push(spill(
-            run,
-            &pool,
-            input,
-            if_useful(&keep),
-            Some(&mut survivors),
-        )?);
-        keep = survivors;
+    // Each further input, and what its survivors will be held against.
+    for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
+        let mut fed = match run.plan.second_filter {
+            Some(shape) => Some(BlockedFilter::new(
+                &run.budget,
+                shape.bits / 8,
+                shape.hashes,
+            )?),
+            None => None,
+        };
+        let useful = keep.as_ref().and_then(if_useful);
+        let store = spill(run, &pool, input, useful, fed.as_mut())?;
+        let passed_by_mistake = useful.map_or(1.0, |filter| filter.fill().fpr);
+        drop(keep);
+        keep = match fed {
+            Some(fed) => Some(fed),
+            None if pays(&store, input, next, passed_by_mistake) => {
+                let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+                Some(filter_store(run, &store, most_bits)?)
+            }
+            None => None,
+        };
+        stores.push(store);
     }
-    stores.push(spill(run, &pool, first, if_useful(&keep), None)?);
+    let useful = keep.as_ref().and_then(if_useful);
+    stores.push(spill(run, &pool, first, useful, None)?);
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     join(run, stores, out)
 }
 
-fn note(run: &Run<'_>, filter: &BlockedFilter) {
-    run.record().filter = Some(describe(filter));
+/// Whether a filter of what survived of `input` saves more than reading that once more costs.
+///
+/// Of n lines the share s survived, f of them by mistake: s = c + (1 - c) f, which gives the share
+/// c that is common. As many lines of the next input are common; the rest of it need not be written
+/// and read again.
+fn pays(store: &[Bucket], input: &Input, next: &Input, passed_by_mistake: f64) -> bool {
+    let survivors: u64 = store.iter().map(|bucket| bucket.lines).sum();
+    let on_disk: u64 = store.iter().map(|bucket| bucket.file.written_bytes).sum();
+    let survived = survivors as f64 / input.lines().max(1) as f64;
+    let common = ((survived - passed_by_mistake) / (1.0 - passed_by_mistake)).max(0.0);
+    let next_bytes = next.bytes().unwrap_or(u64::MAX) as f64;
+    let common_bytes = common * input.bytes().map_or(next_bytes, |bytes| bytes as f64);
+    let saved = 2.0 * (next_bytes - common_bytes).max(0.0);
+    saved > on_disk as f64
 }

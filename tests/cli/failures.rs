@@ -208,12 +208,12 @@ fn an_input_that_changes_between_two_readings_fails_the_run() {
 fn an_input_that_changes_while_it_is_read_fails_the_run() {
     for how in ["shrunk", "emptied", "grown", "rewritten"] {
         let sandbox = Sandbox::with(
-            &megabytes(1, 0),
-            &[megabytes(1, 0), megabytes(40, 0)].concat(),
+            &megabytes(4, 0),
+            &[megabytes(4, 0), megabytes(40, 0)].concat(),
         );
         // Nobody reads the result: when the pipe and the buffers are full, `b` is read no further.
         let mut running =
-            sandbox.start_unread(sandbox.command("intersect a b --strategy memory --memory 16M"));
+            sandbox.start_unread(sandbox.command("intersect a b --strategy memory --memory 32M"));
         std::thread::sleep(Duration::from_millis(700));
         assert!(running.is_going_on(), "the run was not held");
         change(&sandbox, &mut running, "b", how);
