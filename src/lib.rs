@@ -36,14 +36,16 @@
 //!
 //! | strategy | passes | exact | reads | writes |
 //! |---|---|---|---|---|
-//! | `memory` | join of inputs that never leave memory | yes | A + B | nothing |
+//! | `memory` | join of inputs that never leave memory; a cached A through filters first | yes | A + B, or 2A + B | nothing |
 //! | `partition` | spill(A, all) · spill(B, all) · join | yes | A + B + spill | A + B |
-//! | `sieve` | filter(A) · spill(B, in A's filter) while filtering B' · spill(A, in B's filter) · join | yes | 2A + B + spill | what survives |
+//! | `sieve` | filter(A) · spill(B, in A's filter) · filter(B') · spill(A, in B's filter) · join | yes | 2A + B + spill | what survives |
 //! | `bloom` | filter(A) · spill(B, in A's filter) · distinct | no: may add lines | A + B + spill | what survives |
 //!
-//! A is the input with the fewest bytes. Further inputs extend the chain: each is sieved by the
-//! filter of the survivors before it, and the join demands a mark from every input. Blocks of
-//! buckets stay in memory while there is room: survivors that fit never touch the disk.
+//! A is the input with the fewest bytes, B' what survives of B. Further inputs extend the chain:
+//! each is sieved by the filter of the survivors before it, and the join demands a mark from every
+//! input. Blocks of buckets stay in memory while there is room: survivors that fit never touch the
+//! disk. The filter of B' is fed while B is spilled where there is memory for two filters; else it
+//! is built from the buckets, if so few survived that it pays.
 //!
 //! # Data's way
 //!
@@ -65,7 +67,8 @@
 //!   1.4 false matches of 64-bit hashes; bytes are compared. Price: lines are kept, not
 //!   fingerprints.
 //! - **One keyed hash per line and pass** (`HighwayHash`, random key per run): nobody can prepare
-//!   lines that meet in one bucket. Price: 13 to 37 ns a line, where an unkeyed hash takes 5.
+//!   lines that meet in one bucket. Price: 9 ns a line with AVX-512, 15 to 25 with AVX2, where an
+//!   unkeyed hash takes 3 to 5.
 //! - **The limit is the process's resident memory.** Large buffers are anonymous mappings of their
 //!   own, granted by the budget and gone when dropped. Price: page faults when a buffer is first
 //!   touched.
@@ -74,6 +77,9 @@
 //!   page cache has the file.
 //! - **No file stays open between two operations.** Any number of buckets and inputs runs under any
 //!   descriptor limit. Price: an open and a close per block.
+//! - **Spill and result go around the page cache**, in large pieces and by threads of their own: a
+//!   common disk is two to seven times as fast that way, and a container's limit stays free of
+//!   cache. Price: a result that is read next is read from the disk.
 //! - **Order is given up.** Lines come out as buckets are finished.
 //!
 //! # What is promised

@@ -5,6 +5,8 @@
 //! through is in the bucket of its hash, at least once; with `feed`, every such line is in that filter, too.
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
 use crate::filter::BlockedFilter;
@@ -21,16 +23,25 @@ use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::BucketWriter;
 
+/// What a spill pass leaves.
+#[derive(Debug)]
+pub(crate) struct Spilled {
+    pub(crate) buckets: Vec<Bucket>,
+    /// Lines that were let through. Hot lines are in their bucket less often than that.
+    pub(crate) passed: u64,
+}
+
 /// Spills the lines of `input` that `keep` lets through (all without it), inserting them into
-/// `feed` on the way. Returns the sealed buckets.
+/// `feed` on the way.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
     input: &Input,
     keep: Option<&BlockedFilter>,
     feed: Option<&mut BlockedFilter>,
-) -> Result<Vec<Bucket>> {
+) -> Result<Spilled> {
     let phase = run.input_phase("spill", input);
+    let passed = AtomicU64::new(0);
     let builder = feed.map(BlockedFilter::builder);
     let rules = FillRules {
         space: run.space,
@@ -39,15 +50,20 @@ pub(crate) fn spill(
         buckets: run.plan.costs.buckets,
         writers: run.plan.layout.writers,
     };
-    fill(rules, |writer| {
+    let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {
             keep,
             feed: builder.as_ref(),
             kept: Vec::with_capacity(BATCH),
             recent: RecentLines::new(),
             to_feed: Scatter::default(),
+            passed: &passed,
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
+    })?;
+    Ok(Spilled {
+        buckets,
+        passed: passed.into_inner(),
     })
 }
 
@@ -56,6 +72,7 @@ struct SpillWorker<'a, 'f> {
     feed: Option<&'a FilterBuilder<'f>>,
     kept: Vec<u32>,
     recent: RecentLines,
+    passed: &'a AtomicU64,
     to_feed: Scatter,
     to_buckets: ToBuckets<'a>,
 }
@@ -63,6 +80,8 @@ struct SpillWorker<'a, 'f> {
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.keep(self.keep, &mut self.kept);
+        self.passed
+            .fetch_add(self.kept.len() as u64, Ordering::Relaxed);
         self.kept.retain(|&index| {
             let index = index as usize;
             !self

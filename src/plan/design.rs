@@ -131,7 +131,10 @@ fn set_filters(
     let survivors = expected_survivors(sizes, &first);
     let second = FilterPlan::new(survivors, u64::MAX / 8, bits_per_key);
     let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
-    (pays && fits).then_some((first, second))
+    // Next to inputs that are much larger, what passes by mistake would be most of the set.
+    let by_mistake = sizes.last.1 as f64 * first.predicted_fpr;
+    let stays_small = by_mistake < sizes.build.1 as f64 / 4.0 || job.bits_per_key.is_some();
+    (pays && fits && stays_small).then_some((first, second))
 }
 
 /// All inputs into buckets.

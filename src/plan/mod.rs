@@ -50,8 +50,8 @@ pub struct Plan {
     pub costs: Costs,
     /// The others, and why not.
     pub rejected: Vec<Rejected>,
-    /// The filter of the survivors of the second input (`sieve`, and `bloom` with three inputs or
-    /// more).
+    /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
+    /// `memory` with filters, and `bloom` with three inputs or more).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
     /// The inputs in the order they are worked on, the build side first, as indexes into the

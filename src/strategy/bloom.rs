@@ -34,10 +34,10 @@ pub(crate) fn bloom(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     let survivors = spill(run, &pool, last, Some(&keep), None)?;
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
-    let passed = survivors.iter().map(|bucket| bucket.lines).sum();
-    stats.expected_false_lines = expected_false_lines(last.lines(), passed, stats.fill_fpr);
+    stats.expected_false_lines =
+        expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr);
     run.record().filter = Some(stats);
-    join(run, vec![survivors], out)
+    join(run, vec![survivors.buckets], out)
 }
 
 /// How many of the lines that passed did so by mistake. Those that were refused were certainly not

@@ -14,7 +14,7 @@ pub(crate) fn partition(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) ->
     let pool = run.block_pool();
     let mut stores = Vec::with_capacity(inputs.len());
     for input in inputs {
-        stores.push(spill(run, &pool, input, None, None)?);
+        stores.push(spill(run, &pool, input, None, None)?.buckets);
     }
     // The free blocks' memory is the join's.
     drop(pool);

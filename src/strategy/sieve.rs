@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{filter, filter_store};
 use crate::pass::join::join;
-use crate::pass::spill::spill;
+use crate::pass::spill::{Spilled, spill};
 use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
@@ -40,21 +40,21 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
             None => None,
         };
         let useful = keep.as_ref().and_then(if_useful);
-        let store = spill(run, &pool, input, useful, fed.as_mut())?;
+        let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
         let passed_by_mistake = useful.map_or(1.0, |filter| filter.fill().fpr);
         drop(keep);
         keep = match fed {
             Some(fed) => Some(fed),
-            None if pays(&store, input, next, passed_by_mistake) => {
+            None if pays(&survivors, input, next, passed_by_mistake) => {
                 let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-                Some(filter_store(run, &store, most_bits)?)
+                Some(filter_store(run, &survivors.buckets, most_bits)?)
             }
             None => None,
         };
-        stores.push(store);
+        stores.push(survivors.buckets);
     }
     let useful = keep.as_ref().and_then(if_useful);
-    stores.push(spill(run, &pool, first, useful, None)?);
+    stores.push(spill(run, &pool, first, useful, None)?.buckets);
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     join(run, stores, out)
@@ -65,10 +65,10 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
 /// Of n lines the share s survived, f of them by mistake: s = c + (1 - c) f, which gives the share
 /// c that is common. As many lines of the next input are common; the rest of it need not be written
 /// and read again.
-fn pays(store: &[Bucket], input: &Input, next: &Input, passed_by_mistake: f64) -> bool {
-    let survivors: u64 = store.iter().map(|bucket| bucket.lines).sum();
-    let on_disk: u64 = store.iter().map(|bucket| bucket.file.written_bytes).sum();
-    let survived = survivors as f64 / input.lines().max(1) as f64;
+fn pays(survivors: &Spilled, input: &Input, next: &Input, passed_by_mistake: f64) -> bool {
+    let written = |bucket: &Bucket| bucket.file.written_bytes;
+    let on_disk: u64 = survivors.buckets.iter().map(written).sum();
+    let survived = survivors.passed as f64 / input.lines().max(1) as f64;
     let common = ((survived - passed_by_mistake) / (1.0 - passed_by_mistake)).max(0.0);
     let next_bytes = next.bytes().unwrap_or(u64::MAX) as f64;
     let common_bytes = common * input.bytes().map_or(next_bytes, |bytes| bytes as f64);

@@ -274,3 +274,45 @@ fn the_number_of_buckets_does_not_matter_beyond_memory() {
         }
     }
 }
+
+#[test]
+fn a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
+    let _alone = alone();
+    let place = Place::new();
+    let hot = b"the hot line\n".repeat(300_000);
+    let contents = [
+        [numbered(0..50_000, 60), hot.clone()].concat(),
+        [hot, numbered(40_000..90_000, 60)].concat(),
+    ];
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    for strategy in EXACT {
+        let options = Options {
+            strategy,
+            always_spill: true,
+            memory_bytes: Some(64 * MIB),
+            ..place.options()
+        };
+        let stats = check_files(&files, &expected, &options);
+        let other_lines = 100_000 * 64;
+        assert!(
+            stats.temp.written_bytes < 2 * other_lines,
+            "{:?}",
+            stats.temp
+        );
+    }
+    let approximate = Options {
+        strategy: Some(Strategy::Bloom),
+        bits_per_key: Some(0.6),
+        ..place.options()
+    };
+    let (found, stats) = run(&files, &approximate).unwrap();
+    let false_lines = found.len() - expected.len();
+    let told = stats.filter.unwrap().expected_false_lines;
+    // The repeats of the hot line passed, and must not count as refused.
+    assert!(false_lines > 1000);
+    assert!(
+        (told - false_lines as f64).abs() < 5.0 + 0.5 * false_lines as f64,
+        "{told} were told, {false_lines} found"
+    );
+}
