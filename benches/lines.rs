@@ -1,78 +1,136 @@
-//! Micro benchmarks of what is done to every line: finding its end, hashing it, asking a filter.
+//! Micro benchmarks of what is done to every line of every pass: finding its end and hashing it.
 //!
-//! `cargo bench --bench lines`. Throughput is per line; the filter is measured in cache and far
-//! beyond it.
+//! ```text
+//! cargo bench --bench lines                    # all
+//! cargo bench --bench lines -- --quick split   # a first look at one part
+//! ```
+//!
+//! Lines of three kinds, each 256 KiB of them: as much as a worker has in its cache when it goes
+//! through a chunk. Beside each of ours is what one would write without it: `memchr_iter` for the
+//! ends, the `highway` crate called line by line for the hash. Both must give the same answer
+//! before anything is measured. Throughput is per line: ns a line is 1000 / (Melem/s).
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use highway::{HighwayHash, HighwayHasher, Key};
 use outset::LineFormat;
-use outset::budget::MemoryBudget;
-use outset::filter::BlockedFilter;
 use outset::hash::LineHasher;
 
-/// URL-like lines of 64 bytes with their newline, as `data-gen --fixed 64` makes them.
-fn lines(count: u64) -> Vec<u8> {
-    (0..count)
-        .flat_map(|i| {
-            let id = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            format!("https://www.example.com/{:022}/{id:016x}\n", i % 97).into_bytes()
-        })
-        .collect()
+/// The bytes of a chunk that is in the page cache.
+const CHUNK: usize = 256 << 10;
+/// Lines that the engine hashes together.
+const BATCH: usize = 2048;
+const KEY: [u64; 4] = [1, 2, 3, 4];
+
+/// Lines of one kind, terminators included.
+struct Workload {
+    name: &'static str,
+    text: Vec<u8>,
 }
 
-fn split_and_hash(criterion: &mut Criterion) {
-    let text = lines(16_384);
-    let split: Vec<&[u8]> = LineFormat::default().lines(&text).collect();
-    let hasher = LineHasher::with_key([1, 2, 3, 4]);
-    let mut group = criterion.benchmark_group("lines of 64 bytes");
-    group.throughput(Throughput::Elements(split.len() as u64));
-    group.bench_function("split", |bencher| {
-        bencher.iter(|| {
-            LineFormat::default()
-                .lines(&text)
-                .map(<[u8]>::len)
-                .sum::<usize>()
-        });
-    });
-    group.bench_function("hash", |bencher| {
-        let mut hashes = Vec::new();
-        bencher.iter(|| hasher.hash_batch(&split, &mut hashes));
-    });
-    group.finish();
-}
-
-fn filter(criterion: &mut Criterion) {
-    let hasher = LineHasher::with_key([1, 2, 3, 4]);
-    let mut group = criterion.benchmark_group("blocked filter");
-    for mebibytes in [1u64, 512] {
-        let budget = MemoryBudget::new(1 << 30, 0);
-        let Ok(mut filter) = BlockedFilter::new(&budget, mebibytes << 20, 5) else {
-            return;
-        };
-        let hashes: Vec<u64> = (0..65_536u64)
-            .map(|i| hasher.hash(&i.to_le_bytes()))
-            .collect();
-        group.throughput(Throughput::Elements(hashes.len() as u64));
-        group.bench_function(
-            BenchmarkId::new("insert", format!("{mebibytes} MiB")),
-            |bencher| {
-                let builder = filter.builder();
-                bencher.iter(|| {
-                    hashes
-                        .chunks(2048)
-                        .for_each(|batch| builder.insert_batch(batch));
-                });
-            },
-        );
-        group.bench_function(
-            BenchmarkId::new("ask", format!("{mebibytes} MiB")),
-            |bencher| {
-                let mut kept = Vec::new();
-                bencher.iter(|| filter.keep(&hashes, &mut kept));
-            },
-        );
+impl Workload {
+    fn all() -> [Self; 3] {
+        [
+            Self::new("lines of 8 bytes", |_| 8),
+            // As `data-gen --fixed 64` makes them.
+            Self::new("lines of 64 bytes", |_| 64),
+            // Every length as often as the next; a branch on it is predicted as badly as it can be.
+            Self::new("lines of 20 to 200 bytes", |noise| {
+                20 + noise as usize % 181
+            }),
+        ]
     }
-    group.finish();
+
+    /// URL-like lines of `bytes_of(noise)` bytes each, the newline counted.
+    fn new(name: &'static str, bytes_of: impl Fn(u64) -> usize) -> Self {
+        let mut text = Vec::with_capacity(CHUNK + 200);
+        for number in 1u64.. {
+            let noise = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let line = format!("{noise:016x}.example.com/{noise:0172}");
+            text.extend_from_slice(&line.as_bytes()[..bytes_of(noise >> 40) - 1]);
+            text.push(b'\n');
+            if text.len() >= CHUNK {
+                break;
+            }
+        }
+        Self { name, text }
+    }
 }
 
-criterion_group!(benches, split_and_hash, filter);
+/// The lengths of all lines, added up: enough to need every line, and next to nothing beside it.
+fn split_by_outset(text: &[u8]) -> usize {
+    LineFormat::default()
+        .lines(text)
+        .map(<[u8]>::len)
+        .sum::<usize>()
+}
+
+/// The same with `memchr_iter`.
+fn split_by_memchr(text: &[u8]) -> usize {
+    let mut start = 0;
+    let lengths = memchr::memchr_iter(b'\n', text).map(|end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line.len()
+    });
+    let length: usize = lengths.sum();
+    length + text.len() - start
+}
+
+/// Hashes the lines one by one, as the crate's documentation does.
+fn hash_by_crate(lines: &[&[u8]], hashes: &mut Vec<u64>) {
+    hashes.clear();
+    hashes.extend(
+        lines
+            .iter()
+            .map(|line| HighwayHasher::new(Key(KEY)).hash64(line)),
+    );
+}
+
+fn split(criterion: &mut Criterion) {
+    for Workload { name, text } in Workload::all() {
+        assert_eq!(split_by_outset(&text), split_by_memchr(&text), "{name}");
+        let mut group = criterion.benchmark_group(format!("split {name}"));
+        let count = LineFormat::default().lines(&text).count();
+        group.throughput(Throughput::Elements(count as u64));
+        group.bench_function("outset", |bencher| {
+            bencher.iter(|| split_by_outset(black_box(&text)));
+        });
+        group.bench_function("memchr_iter", |bencher| {
+            bencher.iter(|| split_by_memchr(black_box(&text)));
+        });
+        group.finish();
+    }
+}
+
+fn hash(criterion: &mut Criterion) {
+    let hasher = LineHasher::with_key(KEY);
+    for Workload { name, text } in Workload::all() {
+        let lines: Vec<&[u8]> = LineFormat::default().lines(&text).collect();
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        hasher.hash_batch(&lines, &mut ours);
+        hash_by_crate(&lines, &mut theirs);
+        assert_eq!(ours, theirs, "{name}");
+        let mut group = criterion.benchmark_group(format!("hash {name}"));
+        group.throughput(Throughput::Elements(lines.len() as u64));
+        group.bench_function("outset", |bencher| {
+            bencher.iter(|| {
+                for batch in black_box(&lines).chunks(BATCH) {
+                    hasher.hash_batch(batch, &mut ours);
+                }
+            });
+        });
+        group.bench_function("highway, line by line", |bencher| {
+            bencher.iter(|| {
+                for batch in black_box(&lines).chunks(BATCH) {
+                    hash_by_crate(batch, &mut theirs);
+                }
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, split, hash);
 criterion_main!(benches);

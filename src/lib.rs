@@ -102,6 +102,9 @@ mod failure;
 pub mod filter;
 pub mod hash;
 mod input;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 pub mod interrupt;
 pub mod machine;
 mod observer;

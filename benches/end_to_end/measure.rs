@@ -197,7 +197,11 @@ impl Measured {
 
     pub(crate) fn print(&self) {
         let share = |planned: f64, real: f64| {
-            if planned == real { 1.0 } else { planned / real }
+            if (planned - real).abs() < 1.0 {
+                1.0
+            } else {
+                planned / real
+            }
         };
         println!(
             "{:<17}{:<10}{:>7.0}{:>8.1}{:>8.2}{:>8.1}{:>7.2}{:>9.0}{:>9.0}{:>9.0}{:>6.2} {:>5.2}",

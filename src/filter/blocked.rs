@@ -34,7 +34,7 @@ const REGIONS: u64 = 64;
 /// Fields of nine bits in a derived word.
 pub(super) const FIELDS_PER_WORD: u32 = 7;
 /// Blocks that are looked at to measure the fill of a filter.
-const MEASURED_BLOCKS: u64 = 1 << 20;
+const MEASURED_BLOCKS: u64 = 1 << 16;
 
 /// A Bloom filter with 512-bit blocks over line hashes.
 #[derive(Debug)]

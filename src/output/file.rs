@@ -39,7 +39,7 @@ impl OutputFile {
     /// Opens `path` for a result. What is there stays until [`OutputFile::finish`].
     ///
     /// # Errors
-    /// [`Error::Output`] where the target cannot be written.
+    /// [`crate::Error::Output`] where the target cannot be written.
     pub fn create(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         let fail = |error| {
             output_error(
@@ -83,7 +83,7 @@ impl OutputFile {
     /// A writer into the file, from its start.
     ///
     /// # Errors
-    /// [`Error::Output`] when the system gives no second handle, or no memory for a buffer.
+    /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.place {
             OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
@@ -103,7 +103,7 @@ impl OutputFile {
     /// Syncs the file and puts it in place. Flush the writer first.
     ///
     /// # Errors
-    /// [`Error::Output`]; the target is then what it was before.
+    /// [`crate::Error::Output`]; the target is then what it was before.
     pub fn finish(self) -> Result<()> {
         let Self { path, place } = self;
         let target = path.display().to_string();
