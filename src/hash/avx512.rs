@@ -7,8 +7,8 @@
 //!
 //! One update of the hash is a chain of dependent instructions that leaves most of the processor
 //! idle. Eight lines have eight chains. They go in step: a line that has no more packets is masked
-//! out of the update, which costs nothing in AVX-512, and lines of a batch are much of a length.
-//! Where they are not, [`MOST_IN_STEP`] bounds what the short ones wait.
+//! out of the update, which costs nothing in AVX-512, and lines of a batch are ordered by their
+//! number of packets first, where that differs. [`MOST_IN_STEP`] bounds what the short ones wait.
 
 use std::arch::x86_64::{
     __m256i, __m512i, __mmask8, __mmask32, _mm_cvtsi128_si64, _mm256_castsi256_si128,
@@ -39,15 +39,67 @@ pub(super) fn is_available() -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
     let start = Pair::new(&Start::new(key));
-    let (groups, rest) = lines.as_chunks::<IN_STEP>();
+    let Some(order) = by_packets(lines) else {
+        let (groups, rest) = lines.as_chunks::<IN_STEP>();
+        for group in groups {
+            hashes.extend_from_slice(&hash_group(key, start, group));
+        }
+        avx2::hash(key, rest, hashes);
+        return;
+    };
+    let first = hashes.len();
+    hashes.resize(first + lines.len(), 0);
+    let (groups, rest) = order.as_chunks::<IN_STEP>();
     for group in groups {
-        if group.iter().any(|line| line.len() > MOST_IN_STEP) {
-            avx2::hash(key, group, hashes);
-        } else {
-            hashes.extend_from_slice(&hash_in_step(start, group));
+        let hashed = hash_group(key, start, &group.map(|index| lines[index as usize]));
+        for (&index, hash) in group.iter().zip(hashed) {
+            hashes[first + index as usize] = hash;
         }
     }
-    avx2::hash(key, rest, hashes);
+    let mut last = Vec::with_capacity(IN_STEP);
+    for &index in rest {
+        last.clear();
+        avx2::hash(key, &[lines[index as usize]], &mut last);
+        hashes[first + index as usize] = last[0];
+    }
+}
+
+/// The indexes of the lines by their number of packets, so that lines that go in step are much of a
+/// length; `None` where all have the same number. A counting sort.
+fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
+    // The last place is for all that are hashed alone.
+    const PLACES: usize = MOST_IN_STEP / PACKET + 2;
+    let place = |line: &[u8]| (line.len() / PACKET).min(PLACES - 1);
+    let mut ends = [0u32; PLACES];
+    for line in lines {
+        ends[place(line)] += 1;
+    }
+    if ends.contains(&(lines.len() as u32)) {
+        return None;
+    }
+    let mut start = 0;
+    for end in &mut ends {
+        (*end, start) = (start, start + *end);
+    }
+    let mut order = vec![0; lines.len()];
+    for (index, line) in (0u32..).zip(lines) {
+        let next = &mut ends[place(line)];
+        order[*next as usize] = index;
+        *next += 1;
+    }
+    Some(order)
+}
+
+/// Eight lines: in step, unless one of them is too long for that.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+fn hash_group(key: [u64; 4], start: Pair, group: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
+    if group.iter().all(|line| line.len() <= MOST_IN_STEP) {
+        return hash_in_step(start, group);
+    }
+    let mut hashes = Vec::with_capacity(IN_STEP);
+    avx2::hash(key, group, &mut hashes);
+    std::array::from_fn(|line| hashes[line])
 }
 
 /// Eight lines through the hash, packet by packet.
