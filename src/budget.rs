@@ -123,18 +123,26 @@ impl MemoryBudget {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The refusal of `bytes` to `consumer`, for one who has found out by other means that there is
+    /// no room.
+    pub(crate) fn refusal(&self, consumer: &'static str, bytes: u64) -> Error {
+        self.refuse(consumer, bytes, self.ledger().used)
+    }
+
+    fn refuse(&self, consumer: &'static str, bytes: u64, used: u64) -> Error {
+        Error::Memory {
+            consumer,
+            asked_bytes: bytes,
+            used_bytes: used,
+            limit_bytes: self.inner.limit,
+            least_bytes: self.inner.beside.saturating_add(used).saturating_add(bytes),
+        }
+    }
+
     fn take(&self, consumer: &'static str, bytes: u64) -> Result<()> {
         let mut ledger = self.ledger();
-        let limit = self.inner.limit;
-        if bytes > limit - ledger.used {
-            let used = ledger.used;
-            return Err(Error::Memory {
-                consumer,
-                asked_bytes: bytes,
-                used_bytes: used,
-                limit_bytes: limit,
-                least_bytes: self.inner.beside.saturating_add(used).saturating_add(bytes),
-            });
+        if bytes > self.inner.limit - ledger.used {
+            return Err(self.refuse(consumer, bytes, ledger.used));
         }
         ledger.used += bytes;
         ledger.peak = ledger.peak.max(ledger.used);

@@ -67,8 +67,8 @@
 //!   1.4 false matches of 64-bit hashes; bytes are compared. Price: lines are kept, not
 //!   fingerprints.
 //! - **One keyed hash per line and pass** (`HighwayHash`, random key per run): nobody can prepare
-//!   lines that meet in one bucket. Price: 9 ns a line with AVX-512, 15 to 25 with AVX2, where an
-//!   unkeyed hash takes 3 to 5.
+//!   lines that meet in one bucket. Price: 9 ns a line with AVX-512 and up to 40 without, where
+//!   an unkeyed hash takes 3 to 5.
 //! - **The limit is the process's resident memory.** Large buffers are anonymous mappings of their
 //!   own, granted by the budget and gone when dropped. Price: page faults when a buffer is first
 //!   touched.

@@ -85,7 +85,8 @@ pub struct Options {
     /// The largest false-positive rate that is accepted, 0..1. 0: exact only, unless `strategy` is
     /// [`Strategy::Bloom`], which is itself a request for an approximate result.
     pub max_fpr: f64,
-    /// Number of buckets. `None`: planned (1000 for two inputs of 5 billion lines in 4 GB).
+    /// Number of buckets. `None`: planned (for two inputs of 5 billion lines in 4 GB, `partition` has
+    /// 1000).
     pub buckets: Option<u32>,
     /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where
     /// more would no longer help.

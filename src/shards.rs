@@ -64,7 +64,9 @@ impl ShardedSet {
             let done = set.insert_all(batch, group.iter().copied(), |_| Ok(()))?;
             if done < group.len() {
                 let line = batch.lines[group[done] as usize];
-                return self.no_room(line.len() as u64);
+                // Refused, whatever has become free meanwhile: the line is not in the set.
+                let bytes = (line.len() as u64).max(PAGE);
+                return Err(self.budget.refusal("the set of the smallest input", bytes));
             }
         }
         Ok(())
@@ -112,13 +114,5 @@ impl ShardedSet {
             ) as u32
         };
         scatter.group(self.shards.len(), indexes, shard_of);
-    }
-
-    /// The budget's own account of why there is no room.
-    fn no_room(&self, line_bytes: u64) -> Result<()> {
-        let missing = self.budget.available_bytes() + line_bytes.max(PAGE);
-        self.budget
-            .reserve("the set of the smallest input", missing)
-            .map(drop)
     }
 }

@@ -64,19 +64,9 @@ pub(crate) fn measure(
     check(manifest, &result, strategy)?;
     std::fs::remove_file(&result)?;
     let stats: Value = serde_json::from_reader(BufReader::new(File::open(&report)?))?;
-    if let Some(file) = &settings.json {
-        let run = json!({
-            "workload": name, "seconds": seconds, "cold": settings.is_cold,
-            "command": format!("{command:?}"), "machine": machine(), "plan": plan, "stats": stats,
-        });
-        writeln!(
-            OpenOptions::new().append(true).create(true).open(file)?,
-            "{run}"
-        )?;
-    }
     let phases = stats["phases"].as_array().cloned().unwrap_or_default();
     let measured = Measured {
-        name,
+        name: name.clone(),
         strategy: strategy.to_owned(),
         limit,
         peak: number(&stats, "/memory/peak_rss_bytes"),
@@ -94,6 +84,16 @@ pub(crate) fn measure(
     };
     if measured.peak > limit as f64 {
         return Err(format!("{} by {strategy}: peak above the limit", measured.name).into());
+    }
+    if let Some(file) = &settings.json {
+        let run = json!({
+            "workload": name, "seconds": seconds, "cold": settings.is_cold,
+            "command": format!("{command:?}"), "machine": machine(), "plan": plan, "stats": stats,
+        });
+        writeln!(
+            OpenOptions::new().append(true).create(true).open(file)?,
+            "{run}"
+        )?;
     }
     Ok(measured)
 }

@@ -153,7 +153,7 @@ pub(crate) struct RunArguments {
     buckets: Option<u32>,
 
     /// Give filters at most so many bits per key [default: what memory leaves, up to where more is
-    /// of no use]
+    /// of no use]; with `memory`, use filters whatever the size
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 

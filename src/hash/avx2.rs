@@ -2,9 +2,9 @@
 //!
 //! *Owns:* the form of the hash for processors without AVX-512, and for lines that are too long to
 //! go in step with others. *Invariants:* bit for bit the hash of the `highway` crate, whatever the
-//! length. *Cost:* 12 to 17 ns for 64 bytes: everything is inlined into one loop, so that the
-//! processor works on several lines at a time, and a tail is loaded from where it is. (The crate
-//! copies it to a buffer and calls a function to end the hash.)
+//! length. *Cost:* no memory; everything is inlined into one loop, so that the processor works on
+//! several lines at a time, and a tail is loaded from where it is. (The crate copies it to a buffer
+//! and calls a function to end the hash.)
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpgt_epi32, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_insert_epi32,

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the form of the hash for processors with AVX-512 (F, BW, DQ, VL and VBMI: Intel from Ice
 //! Lake, AMD from Zen 4 on). *Invariants:* bit for bit the hash of the `highway` crate, whatever
-//! the length. *Cost:* 7 to 9 ns for 64 bytes; nothing is copied: a tail is a masked load and one
+//! the length. *Cost:* 9 ns for 64 bytes; nothing is copied: a tail is a masked load and one
 //! permutation of its bytes.
 //!
 //! One update of the hash is a chain of dependent instructions that leaves most of the processor

@@ -41,34 +41,57 @@ pub(crate) fn filter(
     Ok(filter)
 }
 
-/// Builds a filter of all lines of `store`, in all the memory that the next scan can spare, up to
-/// `most_bits` a key. The number of keys is known by now.
-pub(crate) fn filter_store(
+/// The filter that could be built of all lines of `store`, in all the memory that the pool, the
+/// next scan and reading the store leave, up to `most_bits` a key; `None` where they leave nothing.
+/// The number of keys is known by now.
+pub(crate) fn shape_for_store(
     run: &Run<'_>,
     store: &[Bucket],
     most_bits: f64,
-) -> Result<BlockedFilter> {
-    let keys: u64 = store.iter().map(|bucket| bucket.lines).sum();
-    let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
-    let longest = store.iter().map(|bucket| bucket.longest_line).max();
+) -> Option<FilterPlan> {
     let layout = &run.plan.layout;
-    let reading = BucketReader::memory_bytes(layout, longest.unwrap_or(0));
-    let workers = (layout.join_workers as u64).min(run.budget.available_bytes() / 4 / reading);
-    let beside = layout.scan_bytes().max(workers.max(1) * reading);
-    let room = run.budget.available_bytes().saturating_sub(beside) & !(PAGE - 1);
-    let shape = FilterPlan::new(keys, room, most_bits);
+    let reading = BucketReader::memory_bytes(layout, longest(store));
+    let beside = layout.scan_bytes().max(readers(run, store) * reading);
+    // The pool may still take what it has not drawn.
+    let available = run.budget.available_bytes();
+    let unpooled = layout.usable_bytes.saturating_sub(layout.pool_bytes());
+    let room = available.min(unpooled).saturating_sub(beside) & !(PAGE - 1);
+    let keys = store.iter().map(|bucket| bucket.lines).sum();
+    (room > 0).then(|| FilterPlan::new(keys, room, most_bits))
+}
 
+fn longest(store: &[Bucket]) -> u64 {
+    let lengths = store.iter().map(|bucket| bucket.longest_line);
+    lengths.max().unwrap_or(0)
+}
+
+/// How many threads read a store; their buffers have up to a quarter of what is free.
+fn readers(run: &Run<'_>, store: &[Bucket]) -> u64 {
+    let layout = &run.plan.layout;
+    let reading = BucketReader::memory_bytes(layout, longest(store));
+    let fitting = run.plan.layout.usable_bytes / 4 / reading;
+    fitting.clamp(1, layout.join_workers as u64)
+}
+
+/// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found.
+pub(crate) fn filter_store(
+    run: &Run<'_>,
+    store: &[Bucket],
+    shape: &FilterPlan,
+) -> Result<BlockedFilter> {
+    let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
+    let (readers, longest) = (readers(run, store), longest(store));
     let phase = run.phase("filter survivors", Some(bytes));
     let mut filter = BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)?;
     let builder = filter.builder();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
     std::thread::scope(|scope| {
         run.workers.broadcast(|context| {
-            if context.index() as u64 >= workers.max(1) {
+            if context.index() as u64 >= readers {
                 return;
             }
             let _alarm = PanicAlarm(&failure);
-            let reader = BucketReader::spawn(run, scope, &run.budget, longest.unwrap_or(0));
+            let reader = BucketReader::spawn(run, scope, &run.budget, longest);
             let insert_all = |mut reader: BucketReader| {
                 let mut scatter = Scatter::default();
                 while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -18,7 +18,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
@@ -29,6 +29,10 @@ use crate::run::{Phase, Run, STACK_BYTES, no_thread};
 use crate::set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
+
+/// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
+/// is not free yet.
+const SWEEP_AHEAD: usize = 64;
 
 /// Joins stores of buckets, one store per input, and writes the common lines.
 ///
@@ -54,7 +58,7 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     std::thread::scope(|scope| {
-        let (joined, sweep) = unbounded();
+        let (joined, sweep) = bounded(SWEEP_AHEAD);
         failure.keep(spawn_sweeper(run, scope, sweep));
         run.workers.broadcast(|context| {
             if context.index() < workers {

@@ -1,4 +1,5 @@
-//! Lines that were seen a moment ago: hot lines are spilled once, not each time.
+//! Lines that were seen a moment ago: hot lines are spilled a few times, not each
+//! time.
 //!
 //! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat
 //! only if the very same bytes were noted before by this worker, and so are in a bucket already;

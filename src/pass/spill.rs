@@ -2,7 +2,8 @@
 //! bucket.
 //!
 //! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets
-//! through is in the bucket of its hash, at least once; with `feed`, every such line is in that filter, too.
+//! through is in the bucket of its hash, at least once; with `feed`, every such line is in that
+//! filter, too.
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,6 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
-
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;

@@ -27,6 +27,7 @@ const BLOOM_BITS_PER_KEY: f64 = 32.0;
 const SET_BITS_PER_KEY: f64 = 12.0;
 /// A set larger than this is far from the processor's caches.
 const LARGE_SET_BYTES: u64 = 32 << 20;
+
 /// A strategy that fits.
 #[derive(Debug)]
 pub(crate) struct Design {

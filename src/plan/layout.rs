@@ -18,6 +18,7 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 const PAGE: u64 = crate::buffer::PAGE;
 /// What is remembered of one bucket of one input: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
+
 /// Sizes and counts of all buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Layout {

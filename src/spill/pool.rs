@@ -66,9 +66,8 @@ impl BlockPool {
         if state.taken + state.claims + buckets + 1 > self.capacity {
             let missing = state.taken + state.claims + buckets + 1 - self.capacity;
             drop(state);
-            // Ask the budget for what is missing, for its account of who holds what.
-            let bytes = (self.budget.available_bytes() + 1).max(missing * self.block_bytes);
-            return self.budget.reserve("bucket blocks", bytes).map(drop);
+            let bytes = missing * self.block_bytes;
+            return Err(self.budget.refusal("bucket blocks", bytes));
         }
         state.claims += buckets;
         Ok(())

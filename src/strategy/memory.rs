@@ -33,20 +33,39 @@ pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Re
     match (plan.costs.filter, plan.second_filter, others) {
         _ if plan.uses_bitmap => addresses(run, first, others, out),
         (_, _, []) => Held::build(run, first, None, plan.build_lines)?.write(out),
-        (Some(shape), Some(second_shape), [second, others @ ..]) => {
+        (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let keep = filter(run, first, None, &shape)?;
+            if !keeps_set_small(&keep, first, second) {
+                // Nothing is lost but the reading: the plan was made from a sample.
+                drop(keep);
+                return plainly(run, first, others, out);
+            }
             run.record().filter = Some(describe(&keep));
             let mut common =
                 BlockedFilter::new(&run.budget, second_shape.bits / 8, second_shape.hashes)?;
             let sieve = Some((&keep, &mut common));
             let lines = second_shape.keys.min(plan.build_lines);
             let held = Held::build(run, second, sieve, lines)?;
-            held.mark(run, others.iter().chain([first]), if_useful(&common), out)
+            held.mark(run, rest.iter().chain([first]), if_useful(&common), out)
         }
-        (_, _, others) => {
-            let held = Held::build(run, first, None, plan.build_lines)?;
-            held.mark(run, others, None, out)
-        }
+        (_, _, others) => plainly(run, first, others, out),
+    }
+}
+
+/// The first input as the set.
+fn plainly(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>) -> Result<()> {
+    let held = Held::build(run, first, None, run.plan.build_lines)?;
+    held.mark(run, others, None, out)
+}
+
+/// Whether what passes `keep` by mistake is little beside the set of the first input, which the
+/// memory was planned for. A filter with more keys than expected, or a small one beside a large
+/// second input, would fill the set with lines that are not common.
+fn keeps_set_small(keep: &BlockedFilter, first: &Input, second: &Input) -> bool {
+    let known = |input: &Input| input.bytes().map(|bytes| bytes as f64);
+    match (known(first), known(second)) {
+        (Some(first), Some(second)) => second * keep.fill().fpr <= first / 4.0,
+        _ => if_useful(keep).is_some(),
     }
 }
 

@@ -13,13 +13,13 @@ use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::filter::{filter, filter_store};
+use crate::pass::filter::{filter, filter_store, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::spill::{Spilled, spill};
-use crate::plan::SIEVE_BITS_PER_KEY;
+use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
-use crate::strategy::{describe, if_useful, partition::partition};
+use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition};
 
 pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), run.plan.costs.filter) else {
@@ -45,11 +45,18 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
         drop(keep);
         keep = match fed {
             Some(fed) => Some(fed),
-            None if pays(&survivors, input, next, passed_by_mistake) => {
+            None => {
                 let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-                Some(filter_store(run, &survivors.buckets, most_bits)?)
+                let store = &survivors.buckets;
+                let pays = |shape: &FilterPlan| {
+                    let fprs = (passed_by_mistake, shape.predicted_fpr);
+                    pays(&survivors, input, next, fprs)
+                };
+                match shape_for_store(run, store, most_bits).filter(pays) {
+                    Some(shape) => Some(filter_store(run, store, &shape)?),
+                    None => None,
+                }
             }
-            None => None,
         };
         stores.push(survivors.buckets);
     }
@@ -62,16 +69,25 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
 
 /// Whether a filter of what survived of `input` saves more than reading that once more costs.
 ///
-/// Of n lines the share s survived, f of them by mistake: s = c + (1 - c) f, which gives the share
-/// c that is common. As many lines of the next input are common; the rest of it need not be written
-/// and read again.
-fn pays(survivors: &Spilled, input: &Input, next: &Input, passed_by_mistake: f64) -> bool {
+/// Of n lines the share s survived the first filter, whose rate is f: s = c + (1 - c) f, which gives
+/// the share c that is common. As many lines of the next input are common; what the new filter
+/// refuses of the rest need not be written and read again.
+fn pays(
+    survivors: &Spilled,
+    input: &Input,
+    next: &Input,
+    (first_fpr, new_fpr): (f64, f64),
+) -> bool {
     let written = |bucket: &Bucket| bucket.file.written_bytes;
     let on_disk: u64 = survivors.buckets.iter().map(written).sum();
     let survived = survivors.passed as f64 / input.lines().max(1) as f64;
-    let common = ((survived - passed_by_mistake) / (1.0 - passed_by_mistake)).max(0.0);
+    // A filter that refused nothing tells nothing.
+    let common = match first_fpr {
+        ..0.99 => ((survived - first_fpr) / (1.0 - first_fpr)).max(0.0),
+        _ => 0.0,
+    };
     let next_bytes = next.bytes().unwrap_or(u64::MAX) as f64;
     let common_bytes = common * input.bytes().map_or(next_bytes, |bytes| bytes as f64);
-    let saved = 2.0 * (next_bytes - common_bytes).max(0.0);
-    saved > on_disk as f64
+    let saved = 2.0 * (next_bytes - common_bytes).max(0.0) * (1.0 - new_fpr);
+    new_fpr <= USELESS_FPR && saved > on_disk as f64
 }
