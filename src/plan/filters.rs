@@ -19,6 +19,8 @@ use crate::plan::{ASSUMED_COMMON, FilterPlan};
 /// would let everything through.
 const SURVIVOR_SLACK: f64 = 1.25;
 
+/// More are of no use to anybody; the arithmetic is safe from absurd requests.
+const MOST_BITS_PER_KEY: f64 = 64.0;
 /// Bits per key below which the second filter is built afterwards.
 const FEW_BITS_PER_KEY: f64 = 7.0;
 
@@ -26,7 +28,7 @@ impl FilterPlan {
     /// A filter for `keys` keys in `bytes` bytes at most, and no more than `most` bits a key.
     pub(crate) fn new(keys: u64, bytes: u64, most: f64) -> Self {
         let keys = keys.max(1);
-        let capped = (keys as f64 * most / 512.0).ceil() * 512.0;
+        let capped = (keys as f64 * most.min(MOST_BITS_PER_KEY) / 512.0).ceil() * 512.0;
         let bits = ((bytes as f64 * 8.0).min(capped) as u64).max(512) / 512 * 512;
         let bits_per_key = bits as f64 / keys as f64;
         let (hashes, _) = best_blocked(bits_per_key);
