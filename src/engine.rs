@@ -21,11 +21,12 @@ use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
 use crate::output::{Collector, Sink};
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
-use crate::run::{Run, STACK_BYTES, temp_parents};
+use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
 use crate::spill::space::{TempSpace, free_bytes};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
+use crate::threads::STACK_BYTES;
 
 /// Memory of the process beside buffers: small allocations, channels, output.
 const SMALL_ALLOCATIONS: u64 = 3 << 19;

@@ -13,7 +13,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::budget::MemoryBudget;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
@@ -21,12 +21,10 @@ use crate::options::{LineKey, Options};
 use crate::plan::Plan;
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
+use crate::spill::reader::ReadRules;
 use crate::spill::space::TempSpace;
 use crate::stats::{BucketStats, FilterStats, PhaseStats};
-
-/// The stack of every thread of a run. Far more than they use, and less than a huge page, so that
-/// no stack becomes resident as a whole.
-pub(crate) const STACK_BYTES: usize = 1 << 20;
+use crate::threads::{STACK_BYTES, no_thread};
 
 /// What the passes of one run share.
 #[derive(Debug)]
@@ -80,6 +78,16 @@ impl<'o> Run<'o> {
             record: Mutex::default(),
             plan,
         })
+    }
+
+    /// How buckets are read whose longest line has `longest_line` bytes.
+    pub(crate) fn read_rules(&self, longest_line: u64) -> ReadRules<'o> {
+        ReadRules {
+            space: self.space,
+            hasher: self.hasher,
+            buffer_bytes: self.plan.layout.read_bytes(),
+            longest_line,
+        }
     }
 
     /// The handle that stops this run.
@@ -187,13 +195,5 @@ impl Drop for Phase<'_> {
             observer.phase_finished(&stats);
         }
         self.run.record().phases.push(stats);
-    }
-}
-
-/// The error of a thread that could not be started.
-pub(crate) fn no_thread(error: impl std::fmt::Display) -> Error {
-    Error::Machine {
-        what: format!("cannot start a thread: {error}"),
-        advice: "ask for fewer --threads, or raise the limit on processes (ulimit -u)",
     }
 }

@@ -15,7 +15,7 @@ use std::arch::x86_64::{
     _mm256_srlv_epi32, _mm256_sub_epi32, _mm256_xor_si256,
 };
 
-use crate::hash::kernel::{PACKET, Start, ZIPPER};
+use crate::hash::state::{PACKET, Start, ZIPPER};
 
 /// Whether this form can run here.
 pub(super) fn is_available() -> bool {

@@ -21,7 +21,7 @@ use std::arch::x86_64::{
 
 use crate::cpu;
 use crate::hash::avx2;
-use crate::hash::kernel::{PACKET, Start, ZIPPER};
+use crate::hash::state::{PACKET, Start, ZIPPER};
 
 /// Pairs of lines that go in step.
 const PAIRS: usize = 4;

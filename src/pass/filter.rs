@@ -19,7 +19,7 @@ use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
-use crate::spill::reader::BucketReader;
+use crate::spill::reader::{BucketReader, ReadRules};
 
 /// Builds a filter of the lines of `input`; with `keep`, of those that pass that filter.
 pub(crate) fn filter(
@@ -29,7 +29,7 @@ pub(crate) fn filter(
     shape: &FilterPlan,
 ) -> Result<BlockedFilter> {
     let phase = run.input_phase("filter", input);
-    let mut filter = BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)?;
+    let mut filter = shape.filter(&run.budget)?;
     let builder = filter.builder();
     scan(run, &phase, input, || FilterWorker {
         keep,
@@ -50,27 +50,23 @@ pub(crate) fn shape_for_store(
     most_bits: f64,
 ) -> Option<FilterPlan> {
     let layout = &run.plan.layout;
-    let reading = BucketReader::memory_bytes(layout, longest(store));
-    let beside = layout.scan_bytes().max(readers(run, store) * reading);
+    let (rules, readers) = reading(run, store);
+    let beside = layout.scan_bytes().max(readers * rules.memory_bytes());
     // The pool may still take what it has not drawn.
-    let available = run.budget.available_bytes();
     let unpooled = layout.usable_bytes.saturating_sub(layout.pool_bytes());
-    let room = available.min(unpooled).saturating_sub(beside) & !(PAGE - 1);
+    let available = run.budget.available_bytes().min(unpooled);
+    let room = available.saturating_sub(beside) & !(PAGE - 1);
     let keys = store.iter().map(|bucket| bucket.lines).sum();
     (room > 0).then(|| FilterPlan::new(keys, room, most_bits))
 }
 
-fn longest(store: &[Bucket]) -> u64 {
-    let lengths = store.iter().map(|bucket| bucket.longest_line);
-    lengths.max().unwrap_or(0)
-}
-
-/// How many threads read a store; their buffers have up to a quarter of what is free.
-fn readers(run: &Run<'_>, store: &[Bucket]) -> u64 {
+/// How a store is read, and by how many threads: their buffers have up to a quarter of the memory.
+fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
+    let longest = store.iter().map(|bucket| bucket.longest_line).max();
+    let rules = run.read_rules(longest.unwrap_or(0));
     let layout = &run.plan.layout;
-    let reading = BucketReader::memory_bytes(layout, longest(store));
-    let fitting = run.plan.layout.usable_bytes / 4 / reading;
-    fitting.clamp(1, layout.join_workers as u64)
+    let fitting = layout.usable_bytes / 4 / rules.memory_bytes();
+    (rules, fitting.clamp(1, layout.join_workers as u64))
 }
 
 /// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found.
@@ -80,9 +76,9 @@ pub(crate) fn filter_store(
     shape: &FilterPlan,
 ) -> Result<BlockedFilter> {
     let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
-    let (readers, longest) = (readers(run, store), longest(store));
+    let (rules, readers) = reading(run, store);
     let phase = run.phase("filter survivors", Some(bytes));
-    let mut filter = BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)?;
+    let mut filter = shape.filter(&run.budget)?;
     let builder = filter.builder();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
     std::thread::scope(|scope| {
@@ -91,7 +87,7 @@ pub(crate) fn filter_store(
                 return;
             }
             let _alarm = PanicAlarm(&failure);
-            let reader = BucketReader::spawn(run, scope, &run.budget, longest);
+            let reader = BucketReader::spawn(scope, &run.budget, rules);
             let insert_all = |mut reader: BucketReader| {
                 let mut scatter = Scatter::default();
                 while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {

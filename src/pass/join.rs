@@ -25,10 +25,11 @@ use crate::error::{Error, Result};
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
-use crate::run::{Phase, Run, STACK_BYTES, no_thread};
+use crate::run::{Phase, Run};
 use crate::set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
+use crate::threads;
 
 /// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
 /// is not free yet.
@@ -78,16 +79,11 @@ fn spawn_sweeper<'scope>(
     scope: &'scope Scope<'scope, '_>,
     joined: Receiver<Bucket>,
 ) -> Result<()> {
-    std::thread::Builder::new()
-        .name("sweep".into())
-        .stack_size(STACK_BYTES)
-        .spawn_scoped(scope, move || {
-            joined
-                .into_iter()
-                .for_each(|bucket| bucket.discard(run.space));
-        })
-        .map(drop)
-        .map_err(no_thread)
+    threads::spawn(scope, "sweep", move || {
+        for bucket in joined {
+            bucket.discard(run.space);
+        }
+    })
 }
 
 /// How many workers can each hold the longest line twice, in the set and while it is put together.
@@ -150,7 +146,7 @@ impl<'a, 's> Joiner<'a, 's> {
         'a: 'scope,
     {
         let budget = run.budget.share("join", share)?;
-        let reader = BucketReader::spawn(run, scope, &budget, longest)?;
+        let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
         let set = LineSet::new(&budget, run.hasher)?;
         Ok(Self {
             run,

@@ -22,7 +22,7 @@ use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
 use crate::pass::scan::{Tally, Worker};
-use crate::run::{STACK_BYTES, no_thread};
+use crate::threads;
 
 /// How often a waiting thread looks whether another has failed.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -69,14 +69,11 @@ pub(super) fn pipeline<W: Worker>(
                 empty_sender,
                 failure,
             };
-            let thread = std::thread::Builder::new()
-                .name(format!("read-{number}"))
-                .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, move || {
-                    let _alarm = PanicAlarm(reader.failure);
-                    reader.failure.keep(reader.read_all(source));
-                });
-            failure.keep(thread.map_err(no_thread));
+            let body = move || {
+                let _alarm = PanicAlarm(reader.failure);
+                reader.failure.keep(reader.read_all(source));
+            };
+            failure.keep(threads::spawn(scope, format!("read-{number}"), body));
         }
         // The channel of full chunks is closed when the last reader is done.
         drop(full_sender);

@@ -4,14 +4,14 @@
 //! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat
 //! only if the very same bytes were noted before by this worker, and so are in a bucket already;
 //! that a repeat is not noticed costs nothing but the spill that it would have cost anyway.
-//! *Cost:* 72 KiB per worker; about 1 ns for a line that nothing like it came before, and a copy of
-//! the line where its hash came twice.
+//! *Cost:* 72 KiB per worker; one look into it a line, and a copy of the line where its hash came
+//! twice.
 //!
 //! Real logs and crawls have lines that make up a per cent or half of the file. Spilled each time,
 //! they would be written, read back and compared, all into one bucket.
 //!
 //! A place remembers a hash first and the line only when the hash comes again: most lines come once
-//! in the time that a place is theirs, and copying all would cost as much as spilling a tenth.
+//! in the time that a place is theirs, and need no copy.
 
 /// Places for lines. A power of two.
 const PLACES: usize = 512;

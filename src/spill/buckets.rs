@@ -10,12 +10,12 @@ use crossbeam_channel::{Receiver, Sender};
 
 use crate::error::Result;
 use crate::failure::{FirstFailure, PanicAlarm};
-use crate::run::{STACK_BYTES, no_thread};
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
 use crate::spill::space::TempSpace;
 use crate::spill::writer::{BucketWriter, FullBlock};
+use crate::threads;
 
 /// What one filling is about.
 #[derive(Debug, Clone, Copy)]
@@ -65,11 +65,8 @@ fn start_writers<'scope, 'env>(
     let (outbox, inbox) = crossbeam_channel::unbounded();
     for number in 0..rules.writers {
         let inbox = inbox.clone();
-        let thread = std::thread::Builder::new()
-            .name(format!("spill-{number}"))
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, move || write_blocks(rules, failure, &inbox));
-        failure.keep(thread.map_err(no_thread));
+        let body = move || write_blocks(rules, failure, &inbox);
+        failure.keep(threads::spawn(scope, format!("spill-{number}"), body));
     }
     outbox
 }

@@ -76,6 +76,9 @@ pub(crate) struct Loader {
 }
 
 impl Loader {
+    /// Buffers of a loader: one being filled while the other is gone through.
+    pub(crate) const BUFFERS: usize = 2;
+
     /// A loader of up to `bytes` at a time, which must be enough for a block, and the other end for
     /// a thread of its own.
     pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoaderThread)> {
@@ -85,7 +88,9 @@ impl Loader {
         let loader = Self {
             requests,
             loaded,
-            free: vec![buffer()?, buffer()?],
+            free: (0..Self::BUFFERS)
+                .map(|_| buffer())
+                .collect::<Result<_>>()?,
         };
         Ok((
             loader,

@@ -13,11 +13,11 @@ use crate::budget::MemoryBudget;
 use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
-use crate::plan::layout::Layout;
-use crate::run::{Run, STACK_BYTES, no_thread};
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
+use crate::spill::space::TempSpace;
+use crate::threads;
 
 /// What reading buckets needs: one per thread.
 #[derive(Debug)]
@@ -34,32 +34,47 @@ struct ContentReader {
     hashes: Vec<u64>,
 }
 
+/// How buckets are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadRules<'a> {
+    pub(crate) space: &'a TempSpace,
+    pub(crate) hasher: LineHasher,
+    /// What is read at a time, in bytes: a block, or several.
+    pub(crate) buffer_bytes: u64,
+    /// The longest line of the buckets, in bytes.
+    pub(crate) longest_line: u64,
+}
+
+impl ReadRules<'_> {
+    /// What a reader takes from its budget, in bytes: the loader's buffers, and room for the longest
+    /// line while it is put together.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        Loader::BUFFERS as u64 * self.buffer_bytes + self.long_line_bytes()
+    }
+
+    fn long_line_bytes(&self) -> u64 {
+        self.longest_line + PAGE
+    }
+}
+
 impl BucketReader {
-    /// A reader with a thread of `scope` that loads blocks for it. Takes memory from `budget`: two
-    /// buffers, and room for a line of `longest` bytes while it is put together.
+    /// A reader with a thread of `scope` that loads blocks for it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when `budget` has not the memory of the rules.
     pub(crate) fn spawn<'scope>(
-        run: &'scope Run<'_>,
         scope: &'scope Scope<'scope, '_>,
         budget: &MemoryBudget,
-        longest: u64,
+        rules: ReadRules<'scope>,
     ) -> Result<Self> {
-        let (loader, thread) = Loader::new(budget, run.plan.layout.read_bytes())?;
-        std::thread::Builder::new()
-            .name("load".into())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, move || thread.run(run.space))
-            .map_err(no_thread)?;
+        let (loader, thread) = Loader::new(budget, rules.buffer_bytes)?;
+        threads::spawn(scope, "load", move || thread.run(rules.space))?;
         let content = ContentReader {
-            budget: budget.share("long lines", longest + PAGE)?,
-            hasher: run.hasher,
+            budget: budget.share("long lines", rules.long_line_bytes())?,
+            hasher: rules.hasher,
             hashes: Vec::new(),
         };
         Ok(Self { loader, content })
-    }
-
-    /// What a reader takes from its budget, in bytes.
-    pub(crate) fn memory_bytes(layout: &Layout, longest: u64) -> u64 {
-        2 * layout.read_bytes() + longest + PAGE
     }
 
     /// Hands all lines of `bucket` to `work`, batch by batch.
