@@ -144,7 +144,8 @@ impl LineSet {
     ) -> Result<usize> {
         let mut done = 0;
         for group in groups(indexes) {
-            self.prefetch(batch, &group);
+            // The set changes on the way: only the fetching counts here.
+            let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let line = batch.lines[index as usize];
                 match self.insert(batch.hashes[index as usize], line)? {
@@ -168,7 +169,7 @@ impl LineSet {
         mut on_mark: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         for group in groups(indexes) {
-            let candidates = self.prefetch(batch, &group);
+            let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
                 let line = batch.lines[index as usize];
                 let is_marked = match candidate {
@@ -184,17 +185,17 @@ impl LineSet {
         Ok(())
     }
 
-    /// Fetches the memory that a group of lines needs: the slots first, then the records that they
-    /// point to. Returns for each line the first record with its tag; without one, the line is not
-    /// there.
-    fn prefetch(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
+    /// Fetches the memory that a group of lines needs, the slots first, then the records that they
+    /// point to, and tells of each line which record it may be: the first with its tag. Without one
+    /// the line is not there.
+    fn fetch_candidates(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
         for &index in group {
             let home = self.home(batch.hashes[index as usize]);
             cpu::prefetch(self.table.words(), home);
         }
         let candidate = |&index: &u32| {
             let hash = batch.hashes[index as usize];
-            let record = self.candidate(hash)?;
+            let record = self.seek(hash, |_| true).ok()?;
             // Two lines of cache, which most records are in.
             cpu::prefetch(self.arena.words(), record);
             cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
@@ -214,22 +215,13 @@ impl LineSet {
                 Insert::Full
             });
         }
-        let tag = tag(hash);
-        let mut slot = self.home(hash);
-        loop {
-            let word = self.table.words()[slot];
-            if word == 0 {
-                break;
-            }
-            if word & !OFFSET_MASK == tag && self.line_at(word) == line {
-                return Ok(Insert::Present);
-            }
-            slot = self.next(slot);
-        }
+        let Err(slot) = self.seek(hash, |record| self.record(record) == line) else {
+            return Ok(Insert::Present);
+        };
         let Some(record) = self.store(line)? else {
             return Ok(Insert::Full);
         };
-        self.table.words_mut()[slot] = tag | (record as u64 + 1);
+        self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
         self.lines += 1;
         Ok(Insert::New)
     }
@@ -282,33 +274,31 @@ impl LineSet {
         })
     }
 
-    /// The first record whose tag is the hash's.
-    #[inline]
-    fn candidate(&self, hash: u64) -> Option<usize> {
-        let tag = tag(hash);
-        let mut slot = self.home(hash);
-        loop {
-            let word = self.table.words()[slot];
-            if word == 0 {
-                return None;
-            }
-            if word & !OFFSET_MASK == tag {
-                return Some((word & OFFSET_MASK) as usize - 1);
-            }
-            slot = self.next(slot);
-        }
+    /// The record of a line.
+    fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
+        self.seek(hash, |record| self.record(record) == line).ok()
     }
 
-    fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
+    /// Goes along the slots from the home of `hash` to the first record that has its tag and
+    /// `is_wanted`; where there is none, the empty slot at the end.
+    #[inline]
+    fn seek(
+        &self,
+        hash: u64,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> std::result::Result<usize, usize> {
         let tag = tag(hash);
         let mut slot = self.home(hash);
         loop {
             let word = self.table.words()[slot];
             if word == 0 {
-                return None;
+                return Err(slot);
             }
-            if word & !OFFSET_MASK == tag && self.line_at(word) == line {
-                return Some((word & OFFSET_MASK) as usize - 1);
+            if word & !OFFSET_MASK == tag {
+                let record = (word & OFFSET_MASK) as usize - 1;
+                if is_wanted(record) {
+                    return Ok(record);
+                }
             }
             slot = self.next(slot);
         }
@@ -383,11 +373,6 @@ impl LineSet {
         } else {
             slot + 1
         }
-    }
-
-    #[inline]
-    fn line_at(&self, word: u64) -> &[u8] {
-        self.record((word & OFFSET_MASK) as usize - 1)
     }
 
     #[inline]

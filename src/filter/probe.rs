@@ -2,9 +2,9 @@
 //!
 //! *Owns:* the loop that probes, in a portable form and one for AVX-512. *Invariants:* both give
 //! the answer of [`BlockedFilter::may_contain`], key by key. *Cost:* a cache line per key, fetched
-//! [`AHEAD`] keys before it is looked at; 4 to 9 ns a key with AVX-512, whatever the number of
-//! bits: a block is one register, its words are permuted to the bits that are wanted, and no
-//! branch depends on the answer.
+//! [`AHEAD`] keys before it is looked at; with AVX-512 3 ns a key in cache and 13 in 512 MiB (bench
+//! `filters`), whatever the number of bits: a block is one register, its words are permuted to the
+//! bits that are wanted, and no branch depends on the answer.
 //!
 //! *Source of the idea:* Polychroniou, Ross, "Vectorized Bloom filters for advanced SIMD
 //! processors", DaMoN 2014; with a permutation of the one block instead of a gather.

@@ -13,7 +13,7 @@ use crate::options::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
-use crate::plan::filters::{SievePlan, expected_survivors, sieve_plan};
+use crate::plan::filters::{SievePlan, expected_survivors};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
@@ -128,9 +128,9 @@ fn set_filters(
         && job.inputs[build].is_cached
         && (sizes.build_set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
     let bits_per_key = job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
-    let first = FilterPlan::new(sizes.build.1, u64::MAX / 8, bits_per_key);
+    let first = FilterPlan::new(sizes.build.1, job.memory_bytes, bits_per_key);
     let survivors = expected_survivors(sizes, &first);
-    let second = FilterPlan::new(survivors, u64::MAX / 8, bits_per_key);
+    let second = FilterPlan::new(survivors, job.memory_bytes, bits_per_key);
     let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
     // Next to inputs that are much larger, what passes by mistake would be most of the set.
     let by_mistake = sizes.last.1 as f64 * first.predicted_fpr;
@@ -186,12 +186,12 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         wanted_filters,
         least_pool,
     )?;
-    let SievePlan { first, fed, moved } = sieve_plan(&sizes, layout.rest_bytes(), cap);
-    give_rest_to_pool(&mut layout, &first, fed.as_ref().unwrap_or(&NO_FILTER), job);
+    let plan = SievePlan::new(&sizes, layout.rest_bytes(), cap);
+    let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
+    give_rest_to_pool(&mut layout, filters, job);
 
-    let spilled = spilled_bytes(&layout, buckets, moved.survivors, job);
-    let read_back = if spilled == 0 { 0 } else { moved.read_back };
-    let filters = (first.bits + fed.map_or(0, |fed| fed.bits)) / 8;
+    let spilled = spilled_bytes(&layout, buckets, plan.survivors, job);
+    let read_back = if spilled == 0 { 0 } else { plan.read_back };
     let costs = Costs {
         strategy: Strategy::Sieve,
         exact: true,
@@ -205,10 +205,10 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         bytes_written: spilled,
         temp_peak_bytes: spilled,
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
-        filter: Some(first),
+        filter: Some(plan.first),
         expected_false_lines: 0.0,
     };
-    Ok(Design::new(costs, fed, layout))
+    Ok(Design::new(costs, plan.fed, layout))
 }
 
 /// One filter, no second look.
@@ -230,12 +230,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     };
     let mut first = FilterPlan::new(sizes.build.1, room, cap);
     let second = (chain > 1).then(|| FilterPlan::new(sizes.build.1, second_room, cap));
-    give_rest_to_pool(
-        &mut layout,
-        &first,
-        second.as_ref().unwrap_or(&NO_FILTER),
-        job,
-    );
+    let filters = (first.bits + second.map_or(0, |second| second.bits)) / 8;
+    give_rest_to_pool(&mut layout, filters, job);
     // A line that is not common can pass by mistake at any filter of the chain: the bound adds up.
     let refused_later = second.map_or(1.0, |second| {
         (1.0 - second.predicted_fpr).powi(chain as i32 - 1)
@@ -246,7 +242,6 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let survivors =
         sizes.last.0 as f64 * first.predicted_fpr + sizes.build.0 as f64 * ASSUMED_COMMON;
     let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
-    let filters = (first.bits + second.map_or(0, |second| second.bits)) / 8;
     let costs = Costs {
         strategy: Strategy::Bloom,
         exact: false,
@@ -262,22 +257,12 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     Ok(Design::new(costs, second, layout))
 }
 
-const NO_FILTER: FilterPlan = FilterPlan {
-    kind: "blocked",
-    bits: 0,
-    hashes: 1,
-    keys: 0,
-    bits_per_key: 0.0,
-    predicted_fpr: 0.0,
-};
-
 /// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory
-/// is kept for the join.
-fn give_rest_to_pool(layout: &mut Layout, first: &FilterPlan, second: &FilterPlan, job: &Job) {
+/// is kept for the join. `filters` is their size in bytes.
+fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     if job.always_spill {
         return;
     }
-    let filters = (first.bits + second.bits) / 8;
     let rest = layout
         .rest_bytes()
         .saturating_sub(filters + (4 << 20).min(layout.usable_bytes / 8));

@@ -41,8 +41,7 @@ pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Re
                 return plainly(run, first, others, out);
             }
             run.record().filter = Some(describe(&keep));
-            let mut common =
-                BlockedFilter::new(&run.budget, second_shape.bits / 8, second_shape.hashes)?;
+            let mut common = second_shape.filter(&run.budget)?;
             let sieve = Some((&keep, &mut common));
             let lines = second_shape.keys.min(plan.build_lines);
             let held = Held::build(run, second, sieve, lines)?;

@@ -16,9 +16,8 @@ use crate::output::Collector;
 use crate::pass::filter::{filter, filter_store, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::spill::{Spilled, spill};
-use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY};
+use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
-use crate::spill::bucket::Bucket;
 use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition};
 
 pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
@@ -29,34 +28,19 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     let mut keep = Some(filter(run, first, None, &shape)?);
     run.record().filter = keep.as_ref().map(describe);
     let mut stores = Vec::with_capacity(inputs.len());
-    // Each further input, and what its survivors will be held against.
+    // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
         let mut fed = match run.plan.second_filter {
-            Some(shape) => Some(BlockedFilter::new(
-                &run.budget,
-                shape.bits / 8,
-                shape.hashes,
-            )?),
+            Some(shape) => Some(shape.filter(&run.budget)?),
             None => None,
         };
         let useful = keep.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
-        let passed_by_mistake = useful.map_or(1.0, |filter| filter.fill().fpr);
+        let fpr = useful.map_or(1.0, |filter| filter.fill().fpr);
         drop(keep);
         keep = match fed {
             Some(fed) => Some(fed),
-            None => {
-                let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-                let store = &survivors.buckets;
-                let pays = |shape: &FilterPlan| {
-                    let fprs = (passed_by_mistake, shape.predicted_fpr);
-                    pays(&survivors, input, next, fprs)
-                };
-                match shape_for_store(run, store, most_bits).filter(pays) {
-                    Some(shape) => Some(filter_store(run, store, &shape)?),
-                    None => None,
-                }
-            }
+            None => filter_if_it_pays(run, &survivors, fpr, input, next)?,
         };
         stores.push(survivors.buckets);
     }
@@ -67,27 +51,42 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     join(run, stores, out)
 }
 
-/// Whether a filter of what survived of `input` saves more than reading that once more costs.
-///
-/// Of n lines the share s survived the first filter, whose rate is f: s = c + (1 - c) f, which gives
-/// the share c that is common. As many lines of the next input are common; what the new filter
-/// refuses of the rest need not be written and read again.
-fn pays(
+/// A filter of what survived of `input` a filter of rate `fpr`, if it saves more than reading that
+/// once more costs.
+fn filter_if_it_pays(
+    run: &Run<'_>,
     survivors: &Spilled,
+    fpr: f64,
     input: &Input,
     next: &Input,
-    (first_fpr, new_fpr): (f64, f64),
-) -> bool {
-    let written = |bucket: &Bucket| bucket.file.written_bytes;
-    let on_disk: u64 = survivors.buckets.iter().map(written).sum();
-    let survived = survivors.passed as f64 / input.lines().max(1) as f64;
-    // A filter that refused nothing tells nothing.
-    let common = match first_fpr {
-        ..0.99 => ((survived - first_fpr) / (1.0 - first_fpr)).max(0.0),
-        _ => 0.0,
+) -> Result<Option<BlockedFilter>> {
+    let store = &survivors.buckets;
+    let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+    let Some(shape) = shape_for_store(run, store, most_bits) else {
+        return Ok(None);
     };
-    let next_bytes = next.bytes().unwrap_or(u64::MAX) as f64;
-    let common_bytes = common * input.bytes().map_or(next_bytes, |bytes| bytes as f64);
-    let saved = 2.0 * (next_bytes - common_bytes).max(0.0) * (1.0 - new_fpr);
-    new_fpr <= USELESS_FPR && saved > on_disk as f64
+    let read_back: u64 = store.iter().map(|bucket| bucket.file.written_bytes).sum();
+    let refused = 1.0 - shape.predicted_fpr;
+    let common = common_bytes(survivors.passed, fpr, input);
+    let saved = next.bytes().map_or(f64::INFINITY, |bytes| {
+        // What is not spilled is neither written nor read.
+        2.0 * (bytes as f64 - common).max(0.0) * refused
+    });
+    if shape.predicted_fpr > USELESS_FPR || saved <= read_back as f64 {
+        return Ok(None);
+    }
+    filter_store(run, store, &shape).map(Some)
+}
+
+/// How much of `input` is common, in bytes, if `passed` of its lines passed a filter of rate f. The
+/// share that passed is s = c + (1 - c) f, which gives the share c that is common.
+fn common_bytes(passed: u64, fpr: f64, input: &Input) -> f64 {
+    let share = passed as f64 / input.lines().max(1) as f64;
+    // A filter that refused nothing tells nothing.
+    let common = if fpr < 0.99 {
+        ((share - fpr) / (1.0 - fpr)).max(0.0)
+    } else {
+        0.0
+    };
+    common * input.bytes().unwrap_or(0) as f64
 }
