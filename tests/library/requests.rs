@@ -272,3 +272,28 @@ fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
         );
     }
 }
+
+#[test]
+fn a_sieve_with_few_bits_filters_its_survivors_and_only_where_that_saves_something() {
+    let _alone = alone();
+    let place = Place::new();
+    let options = Options {
+        strategy: Some(Strategy::Sieve),
+        bits_per_key: Some(4.0),
+        always_spill: true,
+        ..place.options()
+    };
+    let filtered = |second: std::ops::Range<u32>| {
+        let paths = place.files(&[numbered(0..200_000, 40), numbered(second, 40)]);
+        let (_, stats) = run(&paths, &options).unwrap();
+        let names = stats.phases.iter().map(|phase| phase.name.clone());
+        let survivors = names.filter(|name| name.starts_with("filter survivors"));
+        (survivors.count(), stats.temp.written_bytes)
+    };
+    let (filters, few_common) = filtered(190_000..390_000);
+    assert_eq!(filters, 1);
+    // Of the second reading nearly only what is common passes its filter: far from both inputs.
+    let (filters, all_common) = filtered(0..200_000);
+    assert_eq!(filters, 0, "everything passes: a filter would drop nothing");
+    assert!(few_common * 3 < all_common, "{few_common}, {all_common}");
+}
