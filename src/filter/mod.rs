@@ -13,6 +13,8 @@
 
 pub mod blocked;
 mod probe;
+pub mod shape;
 pub mod sizing;
 
 pub use blocked::BlockedFilter;
+pub use shape::{Kind, Shape};
