@@ -170,7 +170,7 @@ impl Engine<'_> {
                 ..job.clone()
             };
             let probe = plan_of(&partition, self.options)?;
-            let run = Run::new(self.options, probe, self.hasher, self.space)?;
+            let run = Run::new(self.options, probe.layout, self.hasher, self.space)?;
             spool_first(&run, &mut inputs)?;
             spool_phases = std::mem::take(&mut run.record().phases);
             job = try_set(survey(&inputs, self.options)?);
@@ -181,19 +181,14 @@ impl Engine<'_> {
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
-            let run = Run::new(self.options, plan, self.hasher, self.space)?;
+            let run = Run::new(self.options, plan.layout, self.hasher, self.space)?;
             run.record().phases.append(&mut spool_phases);
-            inputs = in_order(inputs, &run.plan.order);
-            job.inputs = run
-                .plan
-                .order
-                .iter()
-                .map(|&index| job.inputs[index])
-                .collect();
-            match self.run_plan(&run, &mut inputs) {
-                Ok(()) => return Ok(self.report(&run, inputs, start)),
+            inputs = in_order(inputs, &plan.order);
+            job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
+            match self.run_plan(&run, &plan, &mut inputs) {
+                Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {
-                    job = self.second_plan(&run, &inputs, job, error)?;
+                    job = self.second_plan(&plan, &inputs, job, error)?;
                     self.space.remove_buckets();
                     let phases = std::mem::take(&mut run.record().phases);
                     spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
@@ -202,33 +197,33 @@ impl Engine<'_> {
         }
     }
 
-    fn run_plan(&self, run: &Run<'_>, inputs: &mut Vec<Input>) -> Result<()> {
+    fn run_plan(&self, run: &Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         // The sieve reads its first input twice.
-        if run.plan.strategy() == Strategy::Sieve
+        if plan.strategy() == Strategy::Sieve
             && inputs.first().is_some_and(|first| !first.is_file())
         {
             spool_first(run, inputs)?;
         }
-        strategy::execute(run, inputs, self.out)
+        strategy::execute(run, plan, inputs, self.out)
     }
 
-    /// A job that heeds what the failed run found out, if it can be started over; else the error.
-    fn second_plan(&self, run: &Run<'_>, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
+    /// A job that heeds what the failed run of `plan` found out, if it can be started over; else the error.
+    fn second_plan(&self, plan: &Plan, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
         let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
         match error {
             // The set of the smallest input was estimated too small.
             Error::Memory { .. }
                 if can_start_over
                     && job.strategy.is_none()
-                    && run.plan.strategy() == Strategy::Memory =>
+                    && plan.strategy() == Strategy::Memory =>
             {
                 Ok(Job {
                     set_estimate: SetEstimate::Overflowed,
                     ..job
                 })
             }
-            Error::Memory { .. } if run.plan.strategy() == Strategy::Memory => {
-                Err(refused_set(&job, run.plan.layout.memory_bytes))
+            Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
+                Err(refused_set(&job, plan.layout.memory_bytes))
             }
             // A longer line than any sampled: plan with more room for lines, while that is
             // possible.
@@ -238,7 +233,7 @@ impl Engine<'_> {
                     ..job
                 };
                 match plan::plan(&longer) {
-                    Ok(plan) if plan.layout.long_line_bytes > run.plan.layout.long_line_bytes => {
+                    Ok(next) if next.layout.long_line_bytes > plan.layout.long_line_bytes => {
                         Ok(longer)
                     }
                     _ => Err(error),
@@ -288,11 +283,11 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn report(&self, run: &Run<'_>, mut inputs: Vec<Input>, start: Instant) -> Stats {
+    fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
         inputs.sort_by_key(Input::number);
         let record = run.record().clone();
         let space = self.space.space_use();
-        let costs = &run.plan.costs;
+        let costs = &plan.costs;
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
             bytes: input.read_bytes(),
@@ -304,11 +299,11 @@ impl Engine<'_> {
             strategy: costs.strategy.name().to_owned(),
             exact: costs.exact,
             seconds: start.elapsed().as_secs_f64(),
-            threads: run.plan.layout.workers,
+            threads: plan.layout.workers,
             inputs: inputs.into_iter().map(describe).collect(),
             output: self.out.written(),
             memory: MemoryStats {
-                limit_bytes: run.plan.layout.memory_bytes,
+                limit_bytes: plan.layout.memory_bytes,
                 peak_rss_bytes: machine::peak_resident_bytes(),
             },
             temp: TempStats {

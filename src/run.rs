@@ -1,6 +1,6 @@
 //! One run: what all its passes share.
 //!
-//! *Owns:* the plan in force, the budget, the hash, the worker threads, the temporary space, and
+//! *Owns:* the layout of memory in force, the budget, the hash, the worker threads, the temporary space, and
 //! the counting of phases and inputs.
 //!
 //! *Invariants:* everything here is dropped at the end of a run, whatever its end; nothing is
@@ -18,7 +18,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::options::{LineKey, Options};
-use crate::plan::Plan;
+use crate::plan::Layout;
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
@@ -30,7 +30,7 @@ use crate::threads::{STACK_BYTES, no_thread};
 #[derive(Debug)]
 pub(crate) struct Run<'o> {
     pub(crate) options: &'o Options,
-    pub(crate) plan: Plan,
+    pub(crate) layout: Layout,
     pub(crate) budget: MemoryBudget,
     pub(crate) hasher: LineHasher,
     pub(crate) workers: ThreadPool,
@@ -50,14 +50,13 @@ pub(crate) struct Record {
 }
 
 impl<'o> Run<'o> {
-    /// Sets a run up for `plan`.
+    /// Sets a run up in a plan's `layout`.
     pub(crate) fn new(
         options: &'o Options,
-        plan: Plan,
+        layout: Layout,
         hasher: LineHasher,
         space: &'o TempSpace,
     ) -> Result<Self> {
-        let layout = &plan.layout;
         let workers = ThreadPoolBuilder::new()
             .num_threads(layout.workers)
             .stack_size(STACK_BYTES)
@@ -76,7 +75,7 @@ impl<'o> Run<'o> {
             next_store: AtomicU64::new(0),
             space,
             record: Mutex::default(),
-            plan,
+            layout,
         })
     }
 
@@ -85,7 +84,7 @@ impl<'o> Run<'o> {
         ReadRules {
             space: self.space,
             hasher: self.hasher,
-            buffer_bytes: self.plan.layout.read_bytes(),
+            buffer_bytes: self.layout.read_bytes(),
             longest_line,
         }
     }
@@ -109,7 +108,7 @@ impl<'o> Run<'o> {
 
     /// The memory of this run's buckets.
     pub(crate) fn block_pool(&self) -> BlockPool {
-        let layout = &self.plan.layout;
+        let layout = &self.layout;
         BlockPool::new(&self.budget, layout.block_bytes, layout.pool_blocks)
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     let mut stream = StoppableStream::new(input.take_stream()?, &stop);
     let space = run.space;
     let copy = space.new_path("spool")?;
-    let mut buffer = Buffer::new(&run.budget, "spool", run.plan.layout.chunk_bytes)?;
+    let mut buffer = Buffer::new(&run.budget, "spool", run.layout.chunk_bytes)?;
     let phase = run.phase("spool", None);
     let mut offset = 0;
     loop {

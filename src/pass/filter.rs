@@ -49,7 +49,7 @@ pub(crate) fn shape_for_store(
     store: &[Bucket],
     most_bits: f64,
 ) -> Option<FilterPlan> {
-    let layout = &run.plan.layout;
+    let layout = &run.layout;
     let (rules, readers) = reading(run, store);
     let beside = layout.scan_bytes().max(readers * rules.memory_bytes());
     // The pool may still take what it has not drawn.
@@ -64,7 +64,7 @@ pub(crate) fn shape_for_store(
 fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
     let longest = store.iter().map(|bucket| bucket.longest_line).max();
     let rules = run.read_rules(longest.unwrap_or(0));
-    let layout = &run.plan.layout;
+    let layout = &run.layout;
     let fitting = layout.usable_bytes / 4 / rules.memory_bytes();
     (rules, fitting.clamp(1, layout.join_workers as u64))
 }

@@ -88,9 +88,9 @@ fn spawn_sweeper<'scope>(
 
 /// How many workers can each hold the longest line twice, in the set and while it is put together.
 fn workers(run: &Run<'_>, longest: u64) -> usize {
-    let least = 4 * longest + 8 * run.plan.layout.read_bytes() + (256 << 10);
+    let least = 4 * longest + 8 * run.layout.read_bytes() + (256 << 10);
     let fitting = run.budget.available_bytes() / least;
-    (fitting as usize).clamp(1, run.plan.layout.join_workers)
+    (fitting as usize).clamp(1, run.layout.join_workers)
 }
 
 /// The buckets of all inputs by bucket number, largest groups last (they are taken from the end).
@@ -110,7 +110,7 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
 
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     let mut record = run.record();
-    record.buckets.count = run.plan.costs.buckets;
+    record.buckets.count = run.layout.buckets;
     record.buckets.levels = 1;
     record.buckets.largest_lines = stores
         .iter()
@@ -278,7 +278,7 @@ impl<'a, 's> Joiner<'a, 's> {
             asked_bytes: longest,
             used_bytes: 0,
             limit_bytes: self.budget.limit_bytes(),
-            least_bytes: self.run.plan.layout.base_bytes + 8 * longest,
+            least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn pipeline<W: Worker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let (run, failure) = (tally.run, tally.failure);
-    let layout = &run.plan.layout;
+    let layout = &run.layout;
     let (full_sender, full) = bounded(layout.chunk_buffers);
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
     for _ in 0..layout.chunk_buffers {

@@ -53,9 +53,7 @@ pub(crate) fn scan<W: Worker>(
     input: &Input,
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
-    let room = run
-        .budget
-        .share("long lines", run.plan.layout.long_line_bytes)?;
+    let room = run.budget.share("long lines", run.layout.long_line_bytes)?;
     scan_in(run, phase, input, room, new_worker)
 }
 
@@ -69,7 +67,7 @@ pub(crate) fn scan_with_room<W: Worker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let left = spare.available_bytes();
-    if left <= run.plan.layout.long_line_bytes {
+    if left <= run.layout.long_line_bytes {
         return scan(run, phase, input, new_worker);
     }
     scan_in(
@@ -88,7 +86,7 @@ fn scan_in<W: Worker>(
     long_budget: MemoryBudget,
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
-    let layout = &run.plan.layout;
+    let layout = &run.layout;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
     let long_lines = LongLines::new(long_budget, layout.memory_bytes, &failure);
@@ -170,7 +168,7 @@ impl<'a> Tally<'a> {
 
     /// A worker thread that reads its chunks itself.
     fn read_and_work(&self, chunks: &FileChunks<'_>, mut worker: impl Worker) -> Result<()> {
-        let layout = &self.run.plan.layout;
+        let layout = &self.run.layout;
         let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes.min(WARM_CHUNK));
         let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", bytes)?;
         let mut hashes = Vec::new();

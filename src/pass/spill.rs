@@ -47,8 +47,8 @@ pub(crate) fn spill(
         space: run.space,
         pool,
         address: run.new_store(0),
-        buckets: run.plan.costs.buckets,
-        writers: run.plan.layout.writers,
+        buckets: run.layout.buckets,
+        writers: run.layout.writers,
     };
     let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {

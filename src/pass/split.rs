@@ -45,7 +45,7 @@ pub(crate) fn plan(
     let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
     let room = free / 2;
     let smallest = LEAST_BLOCK.max(room / 64);
-    let block_bytes = joiner.run.plan.layout.block_bytes.min(smallest);
+    let block_bytes = joiner.run.layout.block_bytes.min(smallest);
     let most = (room / (block_bytes + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(IN_FLIGHT + 1)
         .clamp(2, 1024);

@@ -35,6 +35,8 @@ pub(crate) struct Layout {
     pub(crate) chunk_buffers: usize,
     /// Room for lines that are longer than a chunk, all together.
     pub(crate) long_line_bytes: u64,
+    /// Buckets of the first level; 0 without a pool.
+    pub(crate) buckets: u32,
     pub(crate) block_bytes: u64,
     pub(crate) pool_blocks: u64,
     pub(crate) join_workers: usize,
@@ -70,6 +72,7 @@ impl Layout {
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,
+            buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
             join_workers: workers,
@@ -132,6 +135,7 @@ impl Layout {
             return false;
         }
         self.set_bookkeeping(buckets, job.inputs.len());
+        self.buckets = buckets;
         self.block_bytes = block;
         self.pool_blocks = if job.always_spill {
             u64::from(buckets) + 2

@@ -12,22 +12,28 @@ use crate::output::Collector;
 use crate::pass::filter::filter;
 use crate::pass::join::join;
 use crate::pass::spill::spill;
+use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
 use crate::strategy::{describe, partition::partition};
 
-pub(crate) fn bloom(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+pub(crate) fn bloom(
+    run: &Run<'_>,
+    plan: &Plan,
+    inputs: &[Input],
+    out: &Collector<'_>,
+) -> Result<()> {
     let [first, middle @ .., last] = inputs else {
         return partition(run, inputs, out);
     };
-    let Some(shape) = run.plan.costs.filter else {
+    let Some(shape) = plan.costs.filter else {
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
     let mut keep = filter(run, first, None, &shape)?;
     let mut stats = describe(&keep);
     for input in middle {
-        let next_shape = run.plan.second_filter.unwrap_or(shape);
+        let next_shape = plan.second_filter.unwrap_or(shape);
         keep = filter(run, input, Some(&keep), &next_shape)?;
         add_link(&mut stats, &keep);
     }

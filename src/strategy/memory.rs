@@ -19,41 +19,51 @@ use crate::input::Input;
 use crate::output::{Collector, Outbox};
 use crate::pass::filter::filter;
 use crate::pass::scan::{Worker, scan, scan_with_room};
+use crate::plan::Plan;
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
 use crate::strategy::addresses::addresses;
 use crate::strategy::{describe, if_useful};
 
-pub(crate) fn memory(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+pub(crate) fn memory(
+    run: &Run<'_>,
+    plan: &Plan,
+    inputs: &[Input],
+    out: &Collector<'_>,
+) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
         return Ok(());
     };
-    let plan = &run.plan;
     match (plan.costs.filter, plan.second_filter, others) {
         _ if plan.uses_bitmap => addresses(run, first, others, out),
-        (_, _, []) => Held::build(run, first, None, plan.build_lines)?.write(out),
+        (_, _, []) => Held::build(run, plan, first, None)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let keep = filter(run, first, None, &shape)?;
             if !keeps_set_small(&keep, first, second) {
                 // Nothing is lost but the reading: the plan was made from a sample.
                 drop(keep);
-                return plainly(run, first, others, out);
+                return plainly(run, plan, first, others, out);
             }
             run.record().filter = Some(describe(&keep));
             let mut common = second_shape.filter(&run.budget)?;
             let sieve = Some((&keep, &mut common));
-            let lines = second_shape.keys.min(plan.build_lines);
-            let held = Held::build(run, second, sieve, lines)?;
+            let held = Held::build(run, plan, second, sieve)?;
             held.mark(run, rest.iter().chain([first]), if_useful(&common), out)
         }
-        (_, _, others) => plainly(run, first, others, out),
+        (_, _, others) => plainly(run, plan, first, others, out),
     }
 }
 
 /// The first input as the set.
-fn plainly(run: &Run<'_>, first: &Input, others: &[Input], out: &Collector<'_>) -> Result<()> {
-    let held = Held::build(run, first, None, run.plan.build_lines)?;
+fn plainly(
+    run: &Run<'_>,
+    plan: &Plan,
+    first: &Input,
+    others: &[Input],
+    out: &Collector<'_>,
+) -> Result<()> {
+    let held = Held::build(run, plan, first, None)?;
     held.mark(run, others, None, out)
 }
 
@@ -75,20 +85,24 @@ struct Held {
 }
 
 impl Held {
-    /// The distinct lines of `input`, about `lines`. With a sieve, those that its first filter lets
+    /// The distinct lines of `input`. With a sieve, those that its first filter lets
     /// through; its second is fed with them.
     fn build(
         run: &Run<'_>,
+        plan: &Plan,
         input: &Input,
         sieve: Option<(&BlockedFilter, &mut BlockedFilter)>,
-        lines: u64,
     ) -> Result<Self> {
         // What reading needs is kept free of the set, and what the set leaves serves long lines.
         let left = run.budget.available_bytes();
         let budget = run
             .budget
-            .share("set", left.saturating_sub(run.plan.layout.scan_bytes()))?;
-        let set = ShardedSet::new(&budget, run.hasher, lines, run.plan.build_line_bytes)?;
+            .share("set", left.saturating_sub(run.layout.scan_bytes()))?;
+        let lines = match (&sieve, plan.second_filter) {
+            (Some(_), Some(shape)) => shape.keys.min(plan.build_lines),
+            _ => plan.build_lines,
+        };
+        let set = ShardedSet::new(&budget, run.hasher, lines, plan.build_line_bytes)?;
         let sieve = sieve.map(|(keep, feed)| (keep, feed.builder()));
         let phase = run.input_phase("build", input);
         scan(run, &phase, input, || Build {

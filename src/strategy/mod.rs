@@ -21,16 +21,22 @@ use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::options::Strategy;
 use crate::output::Collector;
+use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
 
 /// Runs the plan's strategy over `inputs`.
-pub(crate) fn execute(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    match run.plan.strategy() {
-        Strategy::Memory => memory::memory(run, inputs, out),
+pub(crate) fn execute(
+    run: &Run<'_>,
+    plan: &Plan,
+    inputs: &[Input],
+    out: &Collector<'_>,
+) -> Result<()> {
+    match plan.strategy() {
+        Strategy::Memory => memory::memory(run, plan, inputs, out),
         Strategy::Partition => partition::partition(run, inputs, out),
-        Strategy::Sieve => sieve::sieve(run, inputs, out),
-        Strategy::Bloom => bloom::bloom(run, inputs, out),
+        Strategy::Sieve => sieve::sieve(run, plan, inputs, out),
+        Strategy::Bloom => bloom::bloom(run, plan, inputs, out),
     }
 }
 

@@ -16,12 +16,17 @@ use crate::output::Collector;
 use crate::pass::filter::{filter, filter_store, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::spill::{Spilled, spill};
-use crate::plan::SIEVE_BITS_PER_KEY;
+use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition};
 
-pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    let (Some((first, others)), Some(shape)) = (inputs.split_first(), run.plan.costs.filter) else {
+pub(crate) fn sieve(
+    run: &Run<'_>,
+    plan: &Plan,
+    inputs: &[Input],
+    out: &Collector<'_>,
+) -> Result<()> {
+    let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
@@ -30,7 +35,7 @@ pub(crate) fn sieve(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Res
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
-        let mut fed = match run.plan.second_filter {
+        let mut fed = match plan.second_filter {
             Some(shape) => Some(shape.filter(&run.budget)?),
             None => None,
         };
