@@ -175,6 +175,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Where it came from.
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
     /// What is held, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes

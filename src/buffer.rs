@@ -105,6 +105,11 @@ impl Buffer {
         moved.map_err(|error| refused(bytes, &error))
     }
 
+    /// The budget that granted it.
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        self.reservation.budget()
+    }
+
     /// The buffer as 64-bit words.
     pub fn words(&self) -> &[u64] {
         bytemuck::cast_slice(&self.map)

@@ -132,7 +132,7 @@ fn open(inputs: &[Source]) -> Result<Vec<Input>> {
 }
 
 /// Looks at the inputs: sizes, and a sample of each.
-fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
+pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
     let mut shapes = Vec::with_capacity(inputs.len());
     let mut longest = 0;
     for input in inputs {

@@ -169,6 +169,16 @@ pub enum Error {
         /// What does not agree.
         what: String,
     },
+    /// A filter file cannot be used: damaged, shortened, of another program or a newer version.
+    #[error("{}: {what}: {advice}", path.display())]
+    BadFilter {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// Interrupted from outside ([`Interrupt`](crate::interrupt::Interrupt)).
     #[error("interrupted: the run was stopped from outside: run it again")]
     Interrupted,
@@ -196,7 +206,7 @@ impl Error {
             | Self::Memory { .. }
             | Self::MemoryPlan { .. }
             | Self::RateTooHigh { .. } => ErrorKind::Memory,
-            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::BadFilter { .. } => ErrorKind::Damaged,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Machine { .. } => ErrorKind::Machine,
         }

@@ -106,6 +106,7 @@ mod input;
 #[doc(hidden)]
 pub mod internals;
 pub mod interrupt;
+pub mod kept;
 pub mod machine;
 mod observer;
 mod options;

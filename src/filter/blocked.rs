@@ -23,6 +23,7 @@ use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::cpu;
 use crate::error::Result;
+use crate::filter::cells::{Ask, Change, Put};
 use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};
 use crate::hash::{Purpose, derive, reduce};
 use crate::scatter::Scatter;
@@ -74,19 +75,8 @@ impl BlockedFilter {
 
     /// Begins to insert. The filter can be asked again when the builder is gone.
     pub fn builder(&mut self) -> FilterBuilder<'_> {
-        let blocks_per_region = self.blocks.div_ceil(REGIONS).next_power_of_two();
         let words = &mut self.bits.words_mut()[..self.blocks as usize * BLOCK_WORDS];
-        let regions = words
-            .chunks_mut(blocks_per_region as usize * BLOCK_WORDS)
-            .map(Mutex::new)
-            .collect();
-        FilterBuilder {
-            regions,
-            blocks: self.blocks,
-            region_shift: blocks_per_region.trailing_zeros(),
-            hashes: self.hashes,
-            keys: &self.keys,
-        }
+        FilterBuilder::new(words, self.hashes, &self.keys)
     }
 
     /// The filter's size in bits.
@@ -106,26 +96,28 @@ impl BlockedFilter {
 
     /// Whether a line with this hash may have been inserted. False is certain.
     pub fn may_contain(&self, hash: u64) -> bool {
-        let words = &self.words()[self.block_of(hash) * BLOCK_WORDS..][..BLOCK_WORDS];
-        fields(hash, self.hashes).all(|field| words[field / 64] & (1 << (field % 64)) != 0)
+        self.blocks().contains(hash)
     }
 
-    /// The words of all blocks.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.bits.words()[..self.blocks as usize * BLOCK_WORDS]
+    /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
+    pub fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
+        self.blocks().keep(hashes, kept);
     }
 
-    /// The block of a hash.
-    #[inline]
-    pub(super) fn block_of(&self, hash: u64) -> usize {
-        reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize
+    /// The blocks, to be asked.
+    pub(super) fn blocks(&self) -> Blocks<&[u64]> {
+        Blocks::new(
+            &self.bits.words()[..self.blocks as usize * BLOCK_WORDS],
+            self.hashes,
+        )
     }
 
     /// Measures the fill, on evenly spread blocks where there are many.
     pub fn fill(&self) -> Fill {
         let step = self.blocks.div_ceil(MEASURED_BLOCKS) as usize;
         let (mut ones, mut rates, mut measured) = (0u64, 0.0, 0u64);
-        for block in self.words().chunks_exact(BLOCK_WORDS).step_by(step) {
+        let blocks = self.blocks();
+        for block in blocks.words.chunks_exact(BLOCK_WORDS).step_by(step) {
             let count: u32 = block.iter().map(|word| word.count_ones()).sum();
             ones += u64::from(count);
             rates += (f64::from(count) / BLOCK_BITS as f64).powi(self.hashes as i32);
@@ -148,6 +140,71 @@ impl BlockedFilter {
     }
 }
 
+/// The blocks of a filter, wherever their words are.
+#[derive(Debug)]
+pub(super) struct Blocks<W> {
+    pub(super) words: W,
+    blocks: u64,
+    pub(super) hashes: u32,
+}
+
+impl<W: AsRef<[u64]>> Blocks<W> {
+    /// The blocks in `words`, all of them whole, with 1 to [`MAX_BLOCKED_HASHES`] bits a key.
+    pub(super) fn new(words: W, hashes: u32) -> Self {
+        let blocks = (words.as_ref().len() / BLOCK_WORDS) as u64;
+        Self {
+            words,
+            blocks,
+            hashes,
+        }
+    }
+
+    /// The block of a hash.
+    #[inline]
+    pub(super) fn block_of(&self, hash: u64) -> usize {
+        reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize
+    }
+}
+
+impl<W: AsRef<[u64]>> Ask for Blocks<W> {
+    type Key = u64;
+
+    #[inline]
+    fn fetch(&self, key: u64) {
+        cpu::prefetch(self.words.as_ref(), self.block_of(key) * BLOCK_WORDS);
+    }
+
+    #[inline]
+    fn contains(&self, key: u64) -> bool {
+        let block = &self.words.as_ref()[self.block_of(key) * BLOCK_WORDS..][..BLOCK_WORDS];
+        fields(key, self.hashes).all(|field| block[field / 64] & (1 << (field % 64)) != 0)
+    }
+}
+
+impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Blocks<W> {
+    fn put(&mut self, key: u64) -> Put {
+        let start = self.block_of(key) * BLOCK_WORDS;
+        let block = &mut self.words.as_mut()[start..start + BLOCK_WORDS];
+        if set_bits(block, key, self.hashes) {
+            Put::New
+        } else {
+            Put::Present
+        }
+    }
+}
+
+/// Sets the bits of a key in its block; whether one of them was not set before.
+#[inline]
+fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
+    let mut missing = 0;
+    for field in fields(hash, hashes) {
+        let bit = 1 << (field % 64);
+        missing |= !block[field / 64] & bit;
+        block[field / 64] |= bit;
+    }
+    missing != 0
+}
+
 /// Inserts into a filter, from any number of threads.
 #[derive(Debug)]
 pub struct FilterBuilder<'a> {
@@ -158,7 +215,24 @@ pub struct FilterBuilder<'a> {
     keys: &'a AtomicU64,
 }
 
-impl FilterBuilder<'_> {
+impl<'a> FilterBuilder<'a> {
+    /// Inserts into the blocks in `words`, counting in `keys`.
+    pub(super) fn new(words: &'a mut [u64], hashes: u32, keys: &'a AtomicU64) -> Self {
+        let blocks = (words.len() / BLOCK_WORDS) as u64;
+        let blocks_per_region = blocks.div_ceil(REGIONS).next_power_of_two();
+        let regions = words
+            .chunks_mut(blocks_per_region as usize * BLOCK_WORDS)
+            .map(Mutex::new)
+            .collect();
+        Self {
+            regions,
+            blocks,
+            region_shift: blocks_per_region.trailing_zeros(),
+            hashes,
+            keys,
+        }
+    }
+
     /// Inserts `hashes[i]` for every index in `indexes`.
     pub(crate) fn insert(
         &self,
@@ -167,6 +241,35 @@ impl FilterBuilder<'_> {
         scatter: &mut Scatter,
     ) {
         self.keys.fetch_add(indexes.len() as u64, Ordering::Relaxed);
+        self.for_each_block(hashes, indexes, scatter, |block, index| {
+            set_bits(block, hashes[index as usize], self.hashes);
+        });
+    }
+
+    /// Inserts all of `hashes`. `new` becomes the indexes, in order, of those that were certainly not
+    /// in before; of several equal hashes, from whatever threads, one is.
+    pub(crate) fn insert_new(&self, hashes: &[u64], scatter: &mut Scatter, new: &mut Vec<u32>) {
+        new.clear();
+        let all = 0..hashes.len() as u32;
+        self.for_each_block(hashes, all, scatter, |block, index| {
+            if set_bits(block, hashes[index as usize], self.hashes) {
+                new.push(index);
+            }
+        });
+        self.keys.fetch_add(new.len() as u64, Ordering::Relaxed);
+        new.sort_unstable();
+    }
+
+    /// Hands the block of each index to `each`, under the lock of its region; equal hashes in the
+    /// order of their indexes.
+    #[inline]
+    fn for_each_block(
+        &self,
+        hashes: &[u64],
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+        mut each: impl FnMut(&mut [u64], u32),
+    ) {
         let block_of = |index: u32| {
             reduce(
                 derive(hashes[index as usize], Purpose::FilterBlock),
@@ -186,10 +289,7 @@ impl FilterBuilder<'_> {
             }
             for &index in group {
                 let start = (block_of(index) & mask) as usize * BLOCK_WORDS;
-                let block = &mut words[start..start + BLOCK_WORDS];
-                for field in fields(hashes[index as usize], self.hashes) {
-                    block[field / 64] |= 1 << (field % 64);
-                }
+                each(&mut words[start..start + BLOCK_WORDS], index);
             }
         }
     }

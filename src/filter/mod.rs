@@ -12,9 +12,23 @@
 //! *Cost:* the bits, on huge pages; one cache line per insertion and per question.
 
 pub mod blocked;
+mod cells;
+mod counters;
+mod digests;
+pub mod file;
+mod flat;
+mod kept;
+mod mapped;
+mod occupancy;
 mod probe;
 pub mod shape;
 pub mod sizing;
+mod updater;
 
 pub use blocked::BlockedFilter;
+pub use file::StoredFilter;
+pub use kept::{Filter, Rules, Words};
+pub use mapped::Mapped;
+pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
+pub use updater::Updater;

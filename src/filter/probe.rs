@@ -1,7 +1,7 @@
 //! Asking a filter for many keys at once.
 //!
 //! *Owns:* the loop that probes, in a portable form and one for AVX-512. *Invariants:* both give
-//! the answer of [`BlockedFilter::may_contain`], key by key. *Cost:* a cache line per key, fetched
+//! the answer of [`Ask::contains`], key by key. *Cost:* a cache line per key, fetched
 //! [`AHEAD`] keys before it is looked at; with AVX-512 3 ns a key in cache and 13 in 512 MiB (bench
 //! `filters`), whatever the number of bits: a block is one register, its words are permuted to the
 //! bits that are wanted, and no branch depends on the answer.
@@ -10,14 +10,15 @@
 //! processors", DaMoN 2014; with a permutation of the one block instead of a gather.
 
 use crate::cpu;
-use crate::filter::blocked::{BLOCK_WORDS, BlockedFilter};
+use crate::filter::blocked::{BLOCK_WORDS, Blocks};
+use crate::filter::cells::Ask;
 
 /// Keys whose blocks are fetched ahead of their use.
 const AHEAD: usize = 32;
 
-impl BlockedFilter {
+impl Blocks<&[u64]> {
     /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
-    pub fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
+    pub(super) fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
         kept.clear();
         kept.resize(hashes.len(), 0);
         #[cfg(target_arch = "x86_64")]
@@ -28,7 +29,7 @@ impl BlockedFilter {
             kept.truncate(count);
             return;
         }
-        let count = self.keep_all(hashes, kept, |index| self.may_contain(hashes[index]));
+        let count = self.keep_all(hashes, kept, |index| self.contains(hashes[index]));
         kept.truncate(count);
     }
 
@@ -40,8 +41,7 @@ impl BlockedFilter {
         reason = "is to be compiled for its caller's processor"
     )]
     fn keep_all(&self, hashes: &[u64], kept: &mut [u32], is_kept: impl Fn(usize) -> bool) -> usize {
-        let words = self.words();
-        let fetch = |hash: &u64| cpu::prefetch(words, self.block_of(*hash) * BLOCK_WORDS);
+        let fetch = |&hash: &u64| self.fetch(hash);
         hashes.iter().take(AHEAD).for_each(fetch);
         let mut count = 0;
         for index in 0..hashes.len() {
@@ -61,15 +61,15 @@ mod avx512 {
         _mm512_srli_epi64, _mm512_srlv_epi64,
     };
 
-    use super::{BLOCK_WORDS, BlockedFilter};
+    use super::{BLOCK_WORDS, Blocks};
     use crate::filter::blocked::FIELDS_PER_WORD;
     use crate::hash::{Purpose, derive};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) fn keep(filter: &BlockedFilter, hashes: &[u64], kept: &mut [u32]) -> usize {
-        let first = lowest_bits(filter.hashes().min(FIELDS_PER_WORD));
-        let more = lowest_bits(filter.hashes().saturating_sub(FIELDS_PER_WORD));
-        let (blocks, _) = filter.words().as_chunks::<BLOCK_WORDS>();
+    pub(super) fn keep(filter: &Blocks<&[u64]>, hashes: &[u64], kept: &mut [u32]) -> usize {
+        let first = lowest_bits(filter.hashes.min(FIELDS_PER_WORD));
+        let more = lowest_bits(filter.hashes.saturating_sub(FIELDS_PER_WORD));
+        let (blocks, _) = filter.words.as_chunks::<BLOCK_WORDS>();
         filter.keep_all(hashes, kept, |index| {
             let hash = hashes[index];
             let block = &blocks[filter.block_of(hash)];

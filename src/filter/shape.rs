@@ -83,3 +83,48 @@ pub struct Shape {
     /// Cells that a key sets.
     pub hashes: u32,
 }
+
+// TEMP
+impl Shape {
+    pub fn for_fpr(kind: Kind, keys: u64, fpr: f64, hashes: Option<u32>) -> Shape {
+        Self::for_bits_per_key(
+            kind,
+            keys,
+            -fpr.ln() / 0.48 * kind.cell_bits() as f64,
+            hashes,
+        )
+    }
+    pub fn for_bytes(kind: Kind, keys: u64, bytes: u64, hashes: Option<u32>) -> Shape {
+        Self::for_bits_per_key(kind, keys, bytes as f64 * 8.0 / keys as f64, hashes)
+    }
+    pub fn for_bits_per_key(kind: Kind, keys: u64, bits: f64, hashes: Option<u32>) -> Shape {
+        let cells = (keys as f64 * bits / kind.cell_bits() as f64).ceil() as u64;
+        let cells = if kind == Kind::Blocked {
+            cells.div_ceil(512) * 512
+        } else {
+            cells.max(4)
+        };
+        Shape {
+            kind,
+            cells,
+            hashes: hashes.unwrap_or(
+                ((bits / kind.cell_bits() as f64 * 0.69) as u32).clamp(1, kind.most_hashes()),
+            ),
+        }
+    }
+    pub fn predicted_fpr(&self, keys: u64) -> f64 {
+        sizing::flat_fpr(self.cells as f64 / keys as f64, self.hashes)
+    }
+}
+
+impl Shape {
+    /// Bits of all cells.
+    pub fn bits(&self) -> u64 {
+        self.cells.saturating_mul(self.kind.cell_bits())
+    }
+
+    /// Bytes of all cells, in whole 64-bit words.
+    pub fn bytes(&self) -> u64 {
+        self.bits().div_ceil(64) * 8
+    }
+}

@@ -61,6 +61,10 @@ pub(crate) enum Purpose {
     FilterBits,
     /// Which bits of that block; the eighth and up.
     MoreFilterBits,
+    /// The first cell of a flat filter.
+    FlatStart,
+    /// The distance to its next one.
+    FlatStep,
     /// Which slot of a set's table.
     Slot,
     /// The tag kept in that slot.
@@ -71,12 +75,15 @@ pub(crate) enum Purpose {
 
 impl Purpose {
     // Odd 64-bit constants with about half their bits set: fractional parts of square roots of
-    // primes (the initial values of SHA-512), low bit set.
+    // primes (the initial values of SHA-512 and SHA-384), low bit set. Stored filters depend on
+    // those of filters: they never change.
     const fn multiplier(self) -> u64 {
         match self {
             Self::FilterBlock => 0x6a09_e667_f3bc_c909,
             Self::FilterBits => 0xbb67_ae85_84ca_a73b,
             Self::MoreFilterBits => 0x3c6e_f372_fe94_f82b,
+            Self::FlatStart => 0xdb0c_2e0d_64f9_8fa7,
+            Self::FlatStep => 0x47b5_481d_befa_4fa5,
             Self::Slot => 0xa54f_f53a_5f1d_36f1,
             Self::Tag => 0x510e_527f_ade6_82d1,
             Self::Shard => 0x9b05_688c_2b3e_6c1f,
@@ -148,6 +155,16 @@ impl LineHasher {
             return 0;
         }
         HighwayHasher::new(Key(self.key)).hash64(line)
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> [u64; 4] {
+        self.key
+    }
+
+    /// A digest of 128 bits of one line: `HighwayHash` with its longer end, low word first.
+    pub(crate) fn digest(&self, line: &[u8]) -> [u64; 2] {
+        HighwayHasher::new(Key(self.key)).hash128(line)
     }
 
     /// Hashes `lines[i]` into `hashes[i]`; the fast form for a batch.
@@ -261,6 +278,8 @@ mod tests {
             Purpose::FilterBlock,
             Purpose::FilterBits,
             Purpose::MoreFilterBits,
+            Purpose::FlatStart,
+            Purpose::FlatStep,
             Purpose::Slot,
             Purpose::Tag,
             Purpose::Shard,

@@ -103,11 +103,12 @@ impl<'a> FileChunks<'a> {
         }
     }
 
-    /// Claims the next range: the offset where it starts. `None` at the end of the file.
-    pub(crate) fn claim(&self) -> Option<u64> {
+    /// Claims the next range: its number, and the offset where it starts. `None` at the end of the
+    /// file.
+    pub(crate) fn claim(&self) -> Option<(u64, u64)> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let start = number.saturating_mul(self.rules.chunk_bytes);
-        (start < self.file.size()).then_some(start)
+        (start < self.file.size()).then_some((number, start))
     }
 
     /// Checks at the end of a reading that the file did not change meanwhile.

@@ -24,7 +24,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     let phase = run.phase("spool", None);
     let mut offset = 0;
     loop {
-        let filled = stream.fill(&mut buffer, &input)?;
+        let filled = stream.fill(&mut buffer, &input)?.bytes;
         let length = padded(filled as u64) as usize;
         // An empty copy is a file, too.
         if filled > 0 || offset == 0 {

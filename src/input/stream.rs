@@ -24,9 +24,26 @@ const LOOK_UP: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
+/// Looks without waiting.
+const NOW: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// What came of reading a stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filled {
+    /// Bytes that were read.
+    pub(crate) bytes: usize,
+    /// Whether there are no more.
+    pub(crate) is_ended: bool,
+}
+
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
+    /// The terminator, where lines are wanted as soon as they are there.
+    prompt: Option<u8>,
     /// An error when the run is to stop.
     stop: &'a (dyn Fn() -> Result<()> + Sync),
 }
@@ -34,27 +51,58 @@ pub(crate) struct StoppableStream<'a> {
 impl<'a> StoppableStream<'a> {
     /// Reads `file` for as long as `stop` gives no error.
     pub(crate) fn new(file: File, stop: &'a (dyn Fn() -> Result<()> + Sync)) -> Self {
-        Self { file, stop }
+        Self {
+            file,
+            prompt: None,
+            stop,
+        }
     }
 
-    /// Reads until `buffer` is full or the stream has ended; returns how much was read.
-    pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<usize> {
-        let mut filled = 0;
+    /// The same stream, to be read in pieces as they come, once they hold the end of a line.
+    pub(crate) fn promptly(self, terminator: u8) -> Self {
+        Self {
+            prompt: Some(terminator),
+            ..self
+        }
+    }
+
+    /// Reads until `buffer` is full or the stream has ended; a prompt one also where it has a line
+    /// and would have to wait for more.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<Filled> {
+        let (mut filled, mut has_line) = (0, false);
         while filled < buffer.len() {
             (self.stop)()?;
             let mut waiting = [PollFd::new(&self.file, PollFlags::IN)];
-            if poll(&mut waiting, Some(&LOOK_UP)) == Ok(0) {
+            let patience = if has_line { &NOW } else { &LOOK_UP };
+            if poll(&mut waiting, Some(patience)) == Ok(0) {
+                if has_line {
+                    break;
+                }
                 continue;
             }
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
+                Ok(0) => {
+                    return Ok(Filled {
+                        bytes: filled,
+                        is_ended: true,
+                    });
+                }
+                Ok(read) => {
+                    let new = &buffer[filled..filled + read];
+                    has_line |= self
+                        .prompt
+                        .is_some_and(|end| memchr::memchr(end, new).is_some());
+                    filled += read;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(unreadable(input.name(), error)),
             }
         }
-        Ok(filled)
+        Ok(Filled {
+            bytes: filled,
+            is_ended: false,
+        })
     }
 }
 
@@ -140,8 +188,8 @@ impl<'a> StreamChunks<'a> {
             return Ok(filled);
         }
         let read = self.stream.fill(&mut buffer[filled..], self.input)?;
-        self.is_ended = filled + read < buffer.len();
-        Ok(filled + read)
+        self.is_ended = read.is_ended;
+        Ok(filled + read.bytes)
     }
 
     /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them.

@@ -41,6 +41,18 @@ impl OutputFile {
     /// # Errors
     /// [`crate::Error::Output`] where the target cannot be written.
     pub fn create(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        Self::create_as(path, interrupt, 0o666)
+    }
+
+    /// As [`OutputFile::create`]; a new file is readable by its owner alone.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`].
+    pub fn create_private(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        Self::create_as(path, interrupt, 0o600)
+    }
+
+    fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let fail = |error| {
             output_error(
                 &path.display().to_string(),
@@ -65,7 +77,7 @@ impl OutputFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mode = replaced_mode(&path).map_err(fail)?;
+        let mode = replaced_mode(&path, new_mode).map_err(fail)?;
         let make = || {
             tempfile::Builder::new()
                 .prefix(".outset-")
@@ -145,15 +157,16 @@ fn followed(path: &Path) -> PathBuf {
     }
 }
 
-/// The mode of the file that will be replaced, or that of a new file under the process's umask.
-fn replaced_mode(path: &Path) -> io::Result<u32> {
+/// The mode of the file that will be replaced, or `new_mode`, to which the process's umask is
+/// applied.
+fn replaced_mode(path: &Path, new_mode: u32) -> io::Result<u32> {
     match std::fs::metadata(path) {
         Ok(metadata) => {
             // A file that may not be written must not be replaced either.
             OpenOptions::new().write(true).open(path)?;
             Ok(metadata.permissions().mode() & 0o7777)
         }
-        Err(_) => Ok(0o666),
+        Err(_) => Ok(new_mode),
     }
 }
 

@@ -7,10 +7,11 @@
 //! | [`join`] | per bucket: the set of distinct lines, marked by each further input, full marks are common | lines |
 //!
 //! All of them read inputs through [`scan`], which overlaps reading and computing; spilling
-//! overlaps writing, too.
+//! overlaps writing, too. What is to be answered line by line goes through [`ordered`] instead.
 
 pub(crate) mod filter;
 pub(crate) mod join;
+pub(crate) mod ordered;
 mod pipeline;
 mod recent;
 pub(crate) mod scan;

@@ -119,7 +119,7 @@ impl ReaderView<'_> {
     fn read_all(&self, source: ChunkSource<'_>) -> Result<()> {
         match source {
             ChunkSource::File(chunks) => {
-                while let Some(start) = chunks.claim() {
+                while let Some((_, start)) = chunks.claim() {
                     self.pass_on(chunks.read_range(start, self.take_buffer()?)?)?;
                 }
                 chunks.finish()

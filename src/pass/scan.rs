@@ -121,21 +121,30 @@ fn scan_in<W: Worker>(
             pipeline(&tally, ChunkSource::Stream(stream), new_worker)?;
         }
     }
-    let (lines, bytes) = (tally.lines.into_inner(), tally.bytes.into_inner());
+    let counts = tally.finish();
     drop(long_lines);
     failure.into_result()?;
-    check_size(input, bytes)?;
-    input.note_reading(lines, bytes);
-    Ok(())
+    counts.check_and_note(input)
 }
 
-fn check_size(input: &Input, read: u64) -> Result<()> {
-    match input.bytes() {
-        Some(size) if size != read => Err(Error::InputChanged {
-            path: input.name().to_owned(),
-            what: format!("{read} of {size} bytes were read"),
-        }),
-        _ => Ok(()),
+/// What a scan has read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    lines: u64,
+    bytes: u64,
+}
+
+impl Counts {
+    /// Compares what was read with the size of the file, and lets the input note it.
+    pub(super) fn check_and_note(self, input: &Input) -> Result<()> {
+        if let Some(size) = input.bytes().filter(|&size| size != self.bytes) {
+            return Err(Error::InputChanged {
+                path: input.name().to_owned(),
+                what: format!("{} of {size} bytes were read", self.bytes),
+            });
+        }
+        input.note_reading(self.lines, self.bytes);
+        Ok(())
     }
 }
 
@@ -150,7 +159,7 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn new(
+    pub(super) fn new(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         input: &'a Input,
@@ -166,13 +175,21 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// What was counted.
+    pub(super) fn finish(self) -> Counts {
+        Counts {
+            lines: self.lines.into_inner(),
+            bytes: self.bytes.into_inner(),
+        }
+    }
+
     /// A worker thread that reads its chunks itself.
     fn read_and_work(&self, chunks: &FileChunks<'_>, mut worker: impl Worker) -> Result<()> {
         let layout = &self.run.layout;
         let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes.min(WARM_CHUNK));
         let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", bytes)?;
         let mut hashes = Vec::new();
-        while let Some(start) = chunks.claim() {
+        while let Some((_, start)) = chunks.claim() {
             self.failure.check()?;
             let cut = chunks.read_range(start, buffer)?;
             buffer = match cut.pooled {

@@ -143,6 +143,17 @@ fn with_advice(job: &Job, error: Error) -> Error {
         };
         design_of(&larger, strategy).is_ok()
     };
+    let least_bytes = least_memory(job, fits);
+    let advice = format!("give at least {}", display_at_least(least_bytes));
+    Error::MemoryPlan {
+        what,
+        advice,
+        least_bytes,
+    }
+}
+
+/// The least limit under which a job `fits`, which is told the limit in MiB, found by trying.
+fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
     let mut low = job.memory_bytes >> 20;
     let mut high = low.max(1) * 2;
     while !fits(high) && high < 1 << 40 {
@@ -157,13 +168,36 @@ fn with_advice(job: &Job, error: Error) -> Error {
         }
     }
     // What the process itself needs varies a little from run to run.
-    let least_bytes = (high + 1 + high / 64) << 20;
-    let advice = format!("give at least {}", display_at_least(least_bytes));
-    Error::MemoryPlan {
-        what,
-        advice,
-        least_bytes,
+    (high + 1 + high / 64) << 20
+}
+
+/// The layout for reading the inputs of `job` with `beside_bytes` of memory for `consumer`.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than that.
+pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
+    check_floor(job)?;
+    let layout_in = |memory_bytes: u64| {
+        Layout::for_scan(&Job {
+            memory_bytes,
+            ..job.clone()
+        })
+    };
+    let layout = layout_in(job.memory_bytes);
+    if layout.rest_bytes() >= beside_bytes {
+        return Ok(layout);
     }
+    let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
+    let least_bytes = least_memory(job, fits);
+    Err(Error::MemoryPlan {
+        what: format!(
+            "{consumer} of {} does not fit {}",
+            display_bytes(beside_bytes),
+            display_bytes(job.memory_bytes)
+        ),
+        advice: format!("give at least {}", display_at_least(least_bytes)),
+        least_bytes,
+    })
 }
 
 fn check_floor(job: &Job) -> Result<()> {

@@ -1,0 +1,83 @@
+//! What every kind of filter does with its cells, and the loops that do it for many keys.
+//!
+//! *Owns:* the two traits that a kind implements over its words, and the fetching of memory ahead
+//! of its use. *Invariants:* what was put in is found; an answer "no" is certain. *Cost:* the
+//! kind's own; a key's memory is asked for [`AHEAD`] keys before it is used.
+
+/// Keys whose cells are fetched ahead of their use. Flat kinds fetch several lines for each.
+const AHEAD: usize = 16;
+
+/// What a table was found to be when a key was to be put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    /// The key was certainly not in before.
+    New,
+    /// It may have been in before.
+    Present,
+    /// There is no room for it.
+    Full,
+}
+
+/// Cells that can be asked.
+pub(super) trait Ask {
+    /// What a line is to this kind: its hash, or its digest.
+    type Key: Copy;
+
+    /// Asks for the memory that belongs to a key.
+    fn fetch(&self, key: Self::Key);
+
+    /// Whether the key may have been put in. False is certain.
+    fn contains(&self, key: Self::Key) -> bool;
+
+    /// How often the key may have been put in, at most (counters), or whether it was.
+    fn count(&self, key: Self::Key) -> u64 {
+        u64::from(self.contains(key))
+    }
+}
+
+/// Cells that can be changed.
+pub(super) trait Change: Ask {
+    /// Puts a key in.
+    fn put(&mut self, key: Self::Key) -> Put;
+
+    /// Takes a key out again; false, and nothing changed, if it is certainly not in. Kinds that
+    /// cannot forget always say false.
+    fn take(&mut self, key: Self::Key) -> bool {
+        let _ = key;
+        false
+    }
+}
+
+/// Goes through `keys` with their memory on its way, and hands `each` the index.
+pub(super) fn for_each_ahead<C: Ask>(
+    cells: &C,
+    keys: &[C::Key],
+    mut each: impl FnMut(&C, usize, C::Key),
+) {
+    keys.iter().take(AHEAD).for_each(|&key| cells.fetch(key));
+    for (index, &key) in keys.iter().enumerate() {
+        if let Some(&later) = keys.get(index + AHEAD) {
+            cells.fetch(later);
+        }
+        each(cells, index, key);
+    }
+}
+
+/// As [`for_each_ahead`], to change cells; goes on for as long as `each` says true, and returns how
+/// many keys it went through.
+pub(super) fn change_each_ahead<C: Change>(
+    cells: &mut C,
+    keys: &[C::Key],
+    mut each: impl FnMut(&mut C, usize, C::Key) -> bool,
+) -> usize {
+    keys.iter().take(AHEAD).for_each(|&key| cells.fetch(key));
+    for (index, &key) in keys.iter().enumerate() {
+        if let Some(&later) = keys.get(index + AHEAD) {
+            cells.fetch(later);
+        }
+        if !each(cells, index, key) {
+            return index;
+        }
+    }
+    keys.len()
+}

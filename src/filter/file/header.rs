@@ -1,0 +1,201 @@
+//! The first page of a filter file, as numbers and as bytes.
+//!
+//! *Owns:* encoding, decoding, and whether a header makes sense. *Invariants:* what is decoded
+//! encodes to the same bytes; a header that passes has a shape that the code can work with, a body
+//! of exactly that shape's size, and describes a file of [`Header::file_bytes`]. *Cost:* a page.
+
+use bytemuck::bytes_of;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::buffer::{PAGE, round_up};
+use crate::filter::file::SECTION_BYTES;
+use crate::filter::shape::{Kind, Shape};
+use crate::filter::sizing::BLOCK_BITS;
+use crate::hash::LineHasher;
+use crate::input::lines::LineFormat;
+
+/// The first bytes of every filter file.
+const MAGIC: [u8; 8] = *b"\x93OSF\r\n\x1a\n";
+/// The version that is written.
+const VERSION: u32 = 1;
+/// What is hashed to show that the hash is the same.
+const TOUCHSTONE: &[u8] = b"outset";
+/// Where the table begins: behind the header.
+pub(super) const HEADER_BYTES: u64 = PAGE;
+/// Where the header's own checksum is.
+const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
+/// Where the zeros begin.
+const ZEROS_AT: usize = 112;
+/// More cells than any file can have; sums of two are safe.
+const MOST_CELLS: u64 = 1 << 60;
+
+/// What the first page says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) shape: Shape,
+    pub(super) hasher: LineHasher,
+    pub(super) format: LineFormat,
+    pub(super) keys: u64,
+    pub(super) planned_keys: u64,
+    pub(super) table_checksum: u64,
+}
+
+/// Why a file is refused: what is wrong, and what to do about it.
+pub(super) type Refusal = (String, &'static str);
+
+const NOT_OURS: &str = "name a file that `outset filter build` has made";
+const NEWER: &str = "use the version of outset that made it, or build it again";
+/// What to do about a file that is not what was written.
+pub(super) const BUILD_AGAIN: &str = "restore it from a copy, or build it again";
+
+impl Header {
+    /// The header of the filter in a file that begins with `page`.
+    pub(super) fn decode(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
+        let damaged = |what: String| (what, BUILD_AGAIN);
+        if page[..8] != MAGIC {
+            return Err(("is no filter file".into(), NOT_OURS));
+        }
+        let number = |at: usize| u64_at(page, at);
+        let version = u32_at(page, 8);
+        if version != VERSION {
+            let what =
+                format!("is a filter file of version {version}; this program reads {VERSION}");
+            return Err((what, NEWER));
+        }
+        if number(CHECKSUM_AT) != xxh3_64(&page[..CHECKSUM_AT]) {
+            return Err(damaged("its header is damaged".into()));
+        }
+        let kind = kind_of(page[16])
+            .ok_or_else(|| (format!("has an unknown kind {}", page[16]), NEWER))?;
+        let is_known = page[18] <= 1 && [0, b'\n'].contains(&page[17]) && page[19] == 0;
+        if !is_known || page[ZEROS_AT..CHECKSUM_AT].iter().any(|&byte| byte != 0) {
+            return Err(("has rules that this program does not know".into(), NEWER));
+        }
+        let key = [64, 72, 80, 88].map(number);
+        let header = Self {
+            shape: Shape {
+                kind,
+                cells: number(24),
+                hashes: u32_at(page, 20),
+            },
+            hasher: LineHasher::with_key(key),
+            format: LineFormat {
+                terminator: page[17],
+                strip_cr: page[18] == 1,
+            },
+            keys: number(32),
+            planned_keys: number(40),
+            table_checksum: number(104),
+        };
+        header.check_shape().map_err(damaged)?;
+        let layout = (u64::from(u32_at(page, 12)), number(48), number(56));
+        if layout != (HEADER_BYTES, header.body_at(), header.body_bytes()) {
+            return Err(damaged("its parts are not where they belong".into()));
+        }
+        if number(96) != header.hasher.hash(TOUCHSTONE) {
+            return Err(("was made with another hash".into(), NEWER));
+        }
+        Ok(header)
+    }
+
+    /// Whether the code can work with the shape.
+    fn check_shape(&self) -> Result<(), String> {
+        let Shape {
+            kind,
+            cells,
+            hashes,
+        } = self.shape;
+        let least = match kind {
+            Kind::Blocked => BLOCK_BITS,
+            Kind::Fingerprint => 2,
+            _ => 1,
+        };
+        let most = MOST_CELLS / kind.cell_bits();
+        let is_whole = kind != Kind::Blocked || cells.is_multiple_of(BLOCK_BITS);
+        if !(least..=most).contains(&cells) || !is_whole {
+            return Err(format!("has an impossible number of cells, {cells}"));
+        }
+        if !(1..=kind.most_hashes()).contains(&hashes) {
+            return Err(format!("has an impossible number of hashes, {hashes}"));
+        }
+        if kind == Kind::Fingerprint && self.keys >= cells {
+            return Err(format!("claims {} digests in {cells} slots", self.keys));
+        }
+        Ok(())
+    }
+
+    /// The header as bytes.
+    pub(super) fn encode(&self) -> [u8; HEADER_BYTES as usize] {
+        let mut page = [0; HEADER_BYTES as usize];
+        let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, &MAGIC);
+        put(8, &VERSION.to_le_bytes());
+        put(12, &(HEADER_BYTES as u32).to_le_bytes());
+        let kind = kind_number(self.shape.kind);
+        let strips = u8::from(self.format.strip_cr);
+        put(16, &[kind, self.format.terminator, strips]);
+        put(20, &self.shape.hashes.to_le_bytes());
+        let numbers = [
+            self.shape.cells,
+            self.keys,
+            self.planned_keys,
+            self.body_at(),
+            self.body_bytes(),
+        ];
+        put(24, bytes_of(&numbers.map(u64::to_le)));
+        put(64, bytes_of(&self.hasher.key().map(u64::to_le)));
+        put(96, &self.hasher.hash(TOUCHSTONE).to_le_bytes());
+        put(104, &self.table_checksum.to_le_bytes());
+        let checksum = xxh3_64(&page[..CHECKSUM_AT]);
+        page[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        page
+    }
+
+    /// How many sections the body has.
+    pub(super) fn sections(&self) -> u64 {
+        self.body_bytes().div_ceil(SECTION_BYTES)
+    }
+
+    /// Where the body begins.
+    pub(super) fn body_at(&self) -> u64 {
+        HEADER_BYTES + round_up(self.sections() * 8, PAGE)
+    }
+
+    /// The size of the body.
+    pub(super) fn body_bytes(&self) -> u64 {
+        self.shape.bytes()
+    }
+
+    /// The size of the file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.body_at() + self.body_bytes()
+    }
+}
+
+fn kind_number(kind: Kind) -> u8 {
+    match kind {
+        Kind::Blocked => 1,
+        Kind::Classic => 2,
+        Kind::Counting => 3,
+        Kind::Spectral => 4,
+        Kind::Fingerprint => 5,
+    }
+}
+
+fn kind_of(number: u8) -> Option<Kind> {
+    Kind::ALL
+        .into_iter()
+        .find(|&kind| kind_number(kind) == number)
+}
+
+fn u64_at(page: &[u8; HEADER_BYTES as usize], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&page[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+fn u32_at(page: &[u8; HEADER_BYTES as usize], at: usize) -> u32 {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&page[at..at + 4]);
+    u32::from_le_bytes(bytes)
+}

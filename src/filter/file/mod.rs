@@ -1,0 +1,68 @@
+//! The file of a filter, byte by byte.
+//!
+//! *Owns:* the format, its writing ([`save`](crate::filter::Filter::save)) and its reading
+//! ([`StoredFilter`]).
+//!
+//! *Invariants.*
+//! - A file is in place complete and synced, or not at all.
+//! - A file that is damaged, shortened, lengthened, of another program or of a newer version is
+//!   refused, with the reason. It is never repaired, and never answers anything.
+//! - Nothing is allocated for what a header claims before the file was found to be that long.
+//!
+//! *Cost:* one pass over the file to check it, whether it is then loaded or mapped; a buffer of
+//! 1 MiB.
+//!
+//! # Version 1
+//!
+//! Numbers are little-endian. Offsets and sizes are in bytes.
+//!
+//! | offset | size | what |
+//! |---|---|---|
+//! | 0 | 8 | magic: `93 4F 53 46 0D 0A 1A 0A` (0x93, `OSF`, CR, LF, 0x1A, LF: what changes line ends or strips the eighth bit spoils it) |
+//! | 8 | 4 | version: 1 |
+//! | 12 | 4 | offset of the table: 4096 |
+//! | 16 | 1 | kind: 1 blocked, 2 classic, 3 counting, 4 spectral, 5 fingerprint |
+//! | 17 | 1 | the byte that ends a line: 10 or 0 |
+//! | 18 | 1 | 1 if a CR before the line end is not part of the line, else 0 |
+//! | 19 | 1 | 0 |
+//! | 20 | 4 | cells that a key sets (k) |
+//! | 24 | 8 | cells: bits, counters of 4 or 16 bits, slots of 128 bits |
+//! | 32 | 8 | lines inserted less lines removed; of digests, how many there are |
+//! | 40 | 8 | lines that the filter was laid out for |
+//! | 48 | 8 | offset of the body: that of the table, plus its size rounded up to a multiple of 4096 |
+//! | 56 | 8 | size of the body: that of the cells, rounded up to a multiple of 8 |
+//! | 64 | 32 | key of the hash: four numbers of 8 bytes |
+//! | 96 | 8 | the hash of the six bytes `outset` under that key: a program with another hash notices |
+//! | 104 | 8 | XXH3-64 of everything between header and body |
+//! | 112 | 3976 | zeros |
+//! | 4088 | 8 | XXH3-64 of bytes 0 to 4087 |
+//! | 4096 | 8 s | the table: for each of the s sections of the body its XXH3-64, seeded with its number, from 0 |
+//! | … | | zeros up to the body |
+//! | … | | the body: cells in order, low bits of a number first; the bits behind the last cell are 0 |
+//!
+//! A section has 1 MiB; the last one what is left. The file ends with the body.
+//!
+//! Which cells are a line's: see [`crate::filter::blocked`] and the modules of the other kinds; they
+//! are taken from its `HighwayHash` of 64 bits (digests: of 128) under the key.
+//!
+//! Whoever can read a filter file can make lines that the filter wrongly claims to have, for it has
+//! the key: files are readable by their owner alone.
+
+#[cfg(target_endian = "big")]
+compile_error!(
+    "filter files are read and written as they are in memory, which must be little-endian"
+);
+
+mod header;
+mod save;
+mod stored;
+
+pub use stored::StoredFilter;
+
+/// Bytes of a section of the body.
+const SECTION_BYTES: u64 = 1 << 20;
+
+/// The checksum of a section: it depends on where the section belongs.
+fn section_checksum(number: u64, bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, number)
+}

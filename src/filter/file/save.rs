@@ -1,0 +1,55 @@
+//! Writing a filter file.
+//!
+//! *Owns:* the order of its parts. *Invariants:* written beside its name, synced, and put in place
+//! at the end: a reader sees the old file or the new one. *Cost:* two passes over the cells: their
+//! checksums come before them in the file.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::filter::file::header::{HEADER_BYTES, Header};
+use crate::filter::file::{SECTION_BYTES, section_checksum};
+use crate::filter::kept::Filter;
+use crate::interrupt::Interrupt;
+use crate::output::{OutputFile, output_error};
+use xxhash_rust::xxh3::xxh3_64;
+
+impl Filter<Buffer> {
+    /// Writes the filter to `path`, complete or not at all, readable by its owner alone (a file that
+    /// is replaced keeps its mode).
+    ///
+    /// # Errors
+    /// [`crate::Error::Output`]; what was there before is still there then.
+    pub fn save(&self, path: &Path, interrupt: &Interrupt) -> Result<()> {
+        self.save_into(OutputFile::create_private(path, interrupt)?, path)
+    }
+
+    /// As [`Filter::save`], into a file that was opened beforehand.
+    pub(crate) fn save_into(&self, file: OutputFile, path: &Path) -> Result<()> {
+        let fail = |error| output_error(&path.display().to_string(), "cannot write", error);
+        let mut writer = file.writer()?;
+        let body: &[u8] = bytemuck::cast_slice(self.cells());
+        let mut table = Vec::new();
+        for (number, section) in (0..).zip(body.chunks(SECTION_BYTES as usize)) {
+            table.extend(section_checksum(number, section).to_le_bytes());
+        }
+        let mut header = Header {
+            shape: self.shape,
+            hasher: self.rules.hasher,
+            format: self.rules.format,
+            keys: self.keys(),
+            planned_keys: self.rules.planned_keys,
+            table_checksum: 0,
+        };
+        table.resize((header.body_at() - HEADER_BYTES) as usize, 0);
+        header.table_checksum = xxh3_64(&table);
+        writer.write_all(&header.encode()).map_err(fail)?;
+        writer.write_all(&table).map_err(fail)?;
+        writer.write_all(body).map_err(fail)?;
+        writer.flush().map_err(fail)?;
+        drop(writer);
+        file.finish()
+    }
+}

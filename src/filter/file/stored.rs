@@ -1,0 +1,257 @@
+//! Reading a filter file.
+//!
+//! *Owns:* checking a file, and loading or mapping it. *Invariants:* every byte of the file is
+//! checked before the first answer; what was checked is the file that is loaded or mapped, even if
+//! another takes its name meanwhile. *Cost:* one pass over the file through a buffer of 1 MiB;
+//! loading reads straight into the cells.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
+use crate::filter::file::{SECTION_BYTES, section_checksum};
+use crate::filter::kept::{Filter, Rules};
+use crate::filter::mapped::Mapped;
+use crate::filter::occupancy::{Census, Occupancy};
+use crate::filter::shape::{Kind, Shape};
+use crate::filter::updater::check_alike;
+use crate::input::unreadable;
+
+/// A filter file whose header was checked.
+#[derive(Debug)]
+pub struct StoredFilter {
+    path: PathBuf,
+    file: File,
+    header: Header,
+    /// The checksums of the sections.
+    table: Vec<u64>,
+}
+
+impl StoredFilter {
+    /// Opens `path` and checks its header, its size and its table.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when it cannot be read, [`Error::BadFilter`] when it is no filter file, or
+    /// damaged, or of a newer version.
+    pub fn open(path: &Path) -> Result<Self> {
+        let fail = |error| unreadable(path, error);
+        let file = File::open(path).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        if metadata.is_dir() {
+            let error = io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error());
+            return Err(fail(error));
+        }
+        let refuse = |(what, advice): Refusal| Error::BadFilter {
+            path: path.to_owned(),
+            what,
+            advice,
+        };
+        if !metadata.is_file() {
+            let what = "is no regular file".to_owned();
+            return Err(refuse((
+                what,
+                "a filter is read by position: copy it to a file",
+            )));
+        }
+        let mut page = [0; HEADER_BYTES as usize];
+        let held = metadata.len().min(HEADER_BYTES) as usize;
+        file.read_exact_at(&mut page[..held], 0).map_err(fail)?;
+        // A shorter file fails at its magic, or at the checksum behind its end.
+        let header = Header::decode(&page).map_err(refuse)?;
+        let (wanted, found) = (header.file_bytes(), metadata.len());
+        if wanted != found {
+            let what = format!("has {found} bytes instead of {wanted}");
+            return Err(refuse((what, BUILD_AGAIN)));
+        }
+        let table = read_table(&file, &header).map_err(fail)?;
+        let checksum = xxh3_64(bytemuck::cast_slice(&table));
+        if checksum != header.table_checksum {
+            return Err(refuse(("its table is damaged".into(), BUILD_AGAIN)));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            header,
+            table: table.into_iter().map(u64::from_le).collect(),
+        })
+    }
+
+    /// What the filter looks like.
+    pub fn shape(&self) -> Shape {
+        self.header.shape
+    }
+
+    /// How lines become its keys.
+    pub fn rules(&self) -> Rules {
+        Rules {
+            hasher: self.header.hasher,
+            format: self.header.format,
+            planned_keys: self.header.planned_keys,
+        }
+    }
+
+    /// Lines inserted less lines removed; of digests, how many there are.
+    pub fn keys(&self) -> u64 {
+        self.header.keys
+    }
+
+    /// The size of the file, in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.header.file_bytes()
+    }
+
+    /// Reads the filter into memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget has no room for it, [`Error::BadFilter`] when it is
+    /// damaged, [`Error::Input`] when it cannot be read.
+    pub fn load(&self, budget: &MemoryBudget) -> Result<Filter> {
+        let bytes = self.header.body_bytes();
+        let mut words = Buffer::with_huge_pages(budget, "filter", bytes)?;
+        let mut census = Census::new(self.header.shape);
+        let body = &mut words[..bytes as usize];
+        for (number, section) in (0..).zip(body.chunks_mut(SECTION_BYTES as usize)) {
+            self.read_section(number, section)?;
+            census.add(bytemuck::cast_slice(section));
+        }
+        self.check_census(census)?;
+        Ok(self.filter(words))
+    }
+
+    /// Checks the file and maps it. Of the mapping no more than `resident_bytes` will be resident, or
+    /// what a few keys touch.
+    ///
+    /// # Errors
+    /// As [`StoredFilter::load`].
+    pub fn map(&self, budget: &MemoryBudget, resident_bytes: u64) -> Result<Filter<Mapped>> {
+        self.occupancy(budget)?;
+        let reservation = budget.reserve("mapped filter", resident_bytes)?;
+        let (offset, bytes) = (self.header.body_at(), self.header.body_bytes());
+        let words = Mapped::new(&self.file, offset, bytes, reservation)
+            .map_err(|error| unreadable(&self.path, error))?;
+        Ok(self.filter(words))
+    }
+
+    /// Refuses a filter that cannot be added to this one.
+    pub(crate) fn check_alike(&self, other: &Self) -> Result<()> {
+        let name = |error| match error {
+            Error::Usage { what, advice } => Error::Usage {
+                what: format!("{}: {what}", other.path.display()),
+                advice,
+            },
+            error => error,
+        };
+        check_alike((self.shape(), self.rules()), (other.shape(), other.rules())).map_err(name)
+    }
+
+    /// Checks the file and adds what it has to `filter`, which is alike. After an error the filter is
+    /// of no use.
+    pub(crate) fn add_to(&self, filter: &mut Filter, budget: &MemoryBudget) -> Result<()> {
+        filter.expect_more(self.keys())?;
+        let mut census = Census::new(self.header.shape);
+        self.for_each_section(budget, |number, words| {
+            census.add(words);
+            filter.add_words((number * SECTION_BYTES / 8) as usize, words)
+        })?;
+        self.check_census(census)?;
+        filter.note_added(self.keys());
+        Ok(())
+    }
+
+    /// Checks the file and counts its cells.
+    ///
+    /// # Errors
+    /// As [`StoredFilter::load`].
+    pub fn occupancy(&self, budget: &MemoryBudget) -> Result<Occupancy> {
+        let mut census = Census::new(self.header.shape);
+        self.for_each_section(budget, |_, words| {
+            census.add(words);
+            Ok(())
+        })?;
+        self.check_census(census)
+    }
+
+    /// Hands the words of each section to `each`, with its number, once they are checked.
+    fn for_each_section(
+        &self,
+        budget: &MemoryBudget,
+        mut each: impl FnMut(u64, &[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let bytes = self.header.body_bytes();
+        let mut buffer = Buffer::new(budget, "reading a filter", bytes.min(SECTION_BYTES))?;
+        for number in 0..self.header.sections() {
+            let left = (bytes - number * SECTION_BYTES).min(SECTION_BYTES) as usize;
+            self.read_section(number, &mut buffer[..left])?;
+            each(number, &buffer.words()[..left / 8])?;
+        }
+        Ok(())
+    }
+
+    fn filter<W>(&self, words: W) -> Filter<W> {
+        Filter {
+            shape: self.header.shape,
+            rules: self.rules(),
+            words,
+            keys: AtomicU64::new(self.header.keys),
+        }
+    }
+
+    /// Reads one section of the body into `section` and checks it.
+    fn read_section(&self, number: u64, section: &mut [u8]) -> Result<()> {
+        let offset = self.header.body_at() + number * SECTION_BYTES;
+        self.file
+            .read_exact_at(section, offset)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => self.damaged("became shorter while it was read"),
+                _ => unreadable(&self.path, error),
+            })?;
+        if self.table.get(number as usize) != Some(&section_checksum(number, section)) {
+            return Err(self.damaged(&format!("section {number} of its body is damaged")));
+        }
+        if number + 1 == self.header.sections() && has_bits_behind(self.header.shape, section) {
+            return Err(self.damaged("has bits behind its last cell"));
+        }
+        Ok(())
+    }
+
+    /// What was counted, if it is what the header says.
+    fn check_census(&self, census: Census) -> Result<Occupancy> {
+        let occupancy = census.finish();
+        let is_table = self.header.shape.kind == Kind::Fingerprint;
+        if is_table && occupancy.used != self.header.keys {
+            return Err(self.damaged("does not have as many digests as its header says"));
+        }
+        Ok(occupancy)
+    }
+
+    fn damaged(&self, what: &str) -> Error {
+        Error::BadFilter {
+            path: self.path.clone(),
+            what: what.to_owned(),
+            advice: BUILD_AGAIN,
+        }
+    }
+}
+
+/// What is between header and body.
+fn read_table(file: &File, header: &Header) -> io::Result<Vec<u64>> {
+    let words = (header.body_at() - HEADER_BYTES) / 8;
+    let mut table = vec![0u64; words as usize];
+    file.read_exact_at(bytemuck::cast_slice_mut(&mut table), HEADER_BYTES)?;
+    Ok(table)
+}
+
+/// Whether the last word of the body has bits that belong to no cell.
+fn has_bits_behind(shape: Shape, section: &[u8]) -> bool {
+    let behind = (shape.bytes() * 8 - shape.bits()) as u32;
+    let last: Option<&[u8; 8]> = section.last_chunk();
+    last.is_some_and(|&bytes| behind > 0 && u64::from_le_bytes(bytes).leading_zeros() < behind)
+}

@@ -1,0 +1,119 @@
+//! What the cells of a filter say of it: how full it is, and how often it will be wrong.
+//!
+//! *Owns:* counting cells, in memory or as they are read from a file, and what follows from the
+//! counts. *Invariants:* every cell is counted once. *Cost:* one pass over the words.
+//!
+//! *Source:* Swamidass, Baldi, "Mathematical Correction for Fingerprint Similarity Measures to
+//! Improve Chemical Retrieval", J. Chem. Inf. Model. 47(3), 2007 (keys from the bits set).
+
+use crate::filter::counters::{Counting, Spectral};
+use crate::filter::shape::{Kind, Shape};
+use crate::filter::sizing::BLOCK_BITS;
+
+/// Words of a block.
+const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
+
+/// What is in a filter's cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Occupancy {
+    /// Cells that are not zero.
+    pub used: u64,
+    /// Their share, 0..1.
+    pub fill: f64,
+    /// The false-positive rate that follows from the cells, 0..1, whatever was inserted.
+    pub fpr: f64,
+    /// Different lines, as estimated from the cells; infinite in a filter without a free one.
+    /// Exact for digests.
+    pub distinct: f64,
+    /// Counters at the top: they no longer count.
+    pub saturated: u64,
+}
+
+/// Counts the cells of a filter.
+#[derive(Debug)]
+pub(super) struct Census {
+    shape: Shape,
+    used: u64,
+    saturated: u64,
+    /// Of blocks: the sums of their rates and of the keys that they tell of.
+    rates: f64,
+    keys: f64,
+}
+
+impl Census {
+    pub(super) fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            used: 0,
+            saturated: 0,
+            rates: 0.0,
+            keys: 0.0,
+        }
+    }
+
+    /// Counts the cells in `words`: a part of the filter, of whole blocks and slots.
+    pub(super) fn add(&mut self, words: &[u64]) {
+        match self.shape.kind {
+            Kind::Blocked => words
+                .chunks(BLOCK_WORDS)
+                .for_each(|block| self.add_block(block)),
+            Kind::Classic => self.used += ones(words),
+            Kind::Counting => self.add_counters(words, 4, Counting::<&[u64]>::TOP),
+            Kind::Spectral => self.add_counters(words, 16, Spectral::<&[u64]>::TOP),
+            Kind::Fingerprint => {
+                self.used += words.chunks(2).filter(|slot| **slot != [0, 0]).count() as u64;
+            }
+        }
+    }
+
+    fn add_block(&mut self, block: &[u64]) {
+        let ones = ones(block);
+        let fill = ones as f64 / BLOCK_BITS as f64;
+        self.used += ones;
+        self.rates += fill.powi(self.shape.hashes as i32);
+        self.keys += keys_of(fill, BLOCK_BITS, self.shape.hashes);
+    }
+
+    fn add_counters(&mut self, words: &[u64], bits: usize, top: u64) {
+        for &word in words.iter().filter(|&&word| word != 0) {
+            for shift in (0..64).step_by(bits) {
+                let value = (word >> shift) & top;
+                self.used += u64::from(value != 0);
+                self.saturated += u64::from(value == top);
+            }
+        }
+    }
+
+    /// What was counted, of the whole filter.
+    pub(super) fn finish(self) -> Occupancy {
+        let Shape {
+            kind,
+            cells,
+            hashes,
+        } = self.shape;
+        let fill = self.used as f64 / cells as f64;
+        let (fpr, distinct) = match kind {
+            Kind::Blocked => (self.rates * BLOCK_BITS as f64 / cells as f64, self.keys),
+            Kind::Classic | Kind::Counting | Kind::Spectral => {
+                (fill.powi(hashes as i32), keys_of(fill, cells, hashes))
+            }
+            Kind::Fingerprint => (self.used as f64 / 2f64.powi(128), self.used as f64),
+        };
+        Occupancy {
+            used: self.used,
+            fill,
+            fpr,
+            distinct,
+            saturated: self.saturated,
+        }
+    }
+}
+
+fn ones(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+/// How many keys set the share `fill` of `cells` cells: `-(m/k) ln(1 - fill)`.
+fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
+    -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
+}

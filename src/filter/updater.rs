@@ -1,0 +1,403 @@
+//! Changing a filter, from any number of threads.
+//!
+//! *Owns:* making an empty filter, putting lines in, taking them out, and adding another filter to
+//! one.
+//!
+//! *Invariants.*
+//! - No insertion is lost to a race. Blocks have a lock for each region; the cells of a key of the
+//!   other kinds are all over the filter, so that one lock guards them all: hashing goes on in
+//!   parallel, changing does not.
+//! - Of equal lines that are inserted at the same time, exactly one is new.
+//! - A filter is not asked while it is changed: the updater borrows it.
+//! - A refused change changes nothing.
+//!
+//! *Cost:* that of the kind; a lock per batch. A table of digests that is four fifths full moves
+//! into one of twice the size, for which the budget must have room beside it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::batch::Batch;
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::filter::blocked::FilterBuilder;
+use crate::filter::cells::{Change, Put, change_each_ahead};
+use crate::filter::counters::{self, Counting, Spectral};
+use crate::filter::digests::{Digest, Digests, EMPTY};
+use crate::filter::flat::Bits;
+use crate::filter::kept::{Filter, Rules};
+use crate::filter::shape::{Kind, Shape};
+use crate::hash::LineHasher;
+use crate::scatter::Scatter;
+
+impl Filter<Buffer> {
+    /// An empty filter.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget refuses the cells.
+    pub fn new(budget: &MemoryBudget, shape: Shape, rules: Rules) -> Result<Self> {
+        Ok(Self {
+            shape,
+            rules,
+            words: Buffer::with_huge_pages(budget, "filter", shape.bytes())?,
+            keys: AtomicU64::new(0),
+        })
+    }
+
+    /// Begins to change the filter. It can be asked again when the updater is gone.
+    pub fn updater(&mut self) -> Updater<'_> {
+        let (shape, hasher) = (self.shape, self.rules.hasher);
+        let (cells, hashes) = (shape.cells, shape.hashes);
+        let keys = self.keys.load(Ordering::Relaxed);
+        let changing = if shape.kind == Kind::Fingerprint {
+            let (buffer, slots) = (&mut self.words, &mut self.shape.cells);
+            Changing::Digests(Mutex::new(Growing {
+                buffer,
+                slots,
+                used: keys,
+            }))
+        } else {
+            let words = &mut self.words.words_mut()[..(shape.bytes() / 8) as usize];
+            match shape.kind {
+                Kind::Classic => Changing::Bits(Mutex::new(Bits::new(words, cells, hashes))),
+                Kind::Counting => {
+                    Changing::Counting(Mutex::new(Counting::new(words, cells, hashes)))
+                }
+                Kind::Spectral => {
+                    Changing::Spectral(Mutex::new(Spectral::new(words, cells, hashes)))
+                }
+                Kind::Blocked | Kind::Fingerprint => {
+                    Changing::Blocks(FilterBuilder::new(words, hashes, &self.keys))
+                }
+            }
+        };
+        Updater {
+            hasher,
+            kind: shape.kind,
+            keys: &self.keys,
+            changing,
+        }
+    }
+
+    /// Inserts a line. Whether it was certainly not in before.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when a table of digests must grow and cannot.
+    pub fn insert(&mut self, line: &[u8]) -> Result<bool> {
+        let (lines, hashes) = ([line], [self.hash(line)]);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        let mut is_new = false;
+        let updater = self.updater();
+        updater.put(batch, |_, put| is_new = put == Put::New)?;
+        updater.count_up(1, u64::from(is_new));
+        Ok(is_new)
+    }
+
+    /// Removes a line that was inserted. False, and nothing changed, if it is certainly not in.
+    ///
+    /// To remove a line that was never inserted but seems to be in takes others with it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a kind that cannot forget.
+    pub fn remove(&mut self, line: &[u8]) -> Result<bool> {
+        let (lines, hashes) = ([line], [self.hash(line)]);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        let mut absent = Vec::new();
+        self.updater().remove(batch, &mut absent)?;
+        Ok(absent.is_empty())
+    }
+
+    /// Adds everything that `other` has: bits are united, counters added up to their top, digests
+    /// inserted.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when shape, key or line rules differ; nothing is changed then.
+    /// [`Error::Memory`] when a table of digests must grow and cannot.
+    pub fn merge<W: super::Words>(&mut self, other: &Filter<W>) -> Result<()> {
+        check_alike((self.shape, self.rules), (other.shape, other.rules))?;
+        self.expect_more(other.keys())?;
+        self.add_words(0, other.cells())?;
+        self.note_added(other.keys());
+        Ok(())
+    }
+
+    /// Makes room for what another filter with `keys` keys has. Digests come in the order of their
+    /// slots: without room for all of them from the start they would pile up at the front.
+    pub(super) fn expect_more(&mut self, keys: u64) -> Result<()> {
+        if self.shape.kind == Kind::Fingerprint {
+            self.growing().reserve(keys)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the words of another filter, of which they are those from `first` on.
+    pub(super) fn add_words(&mut self, first: usize, from: &[u64]) -> Result<()> {
+        if self.shape.kind == Kind::Fingerprint {
+            let mut growing = self.growing();
+            let (slots, _) = from.as_chunks::<2>();
+            for slots in slots.chunks(1 << 12) {
+                let digests = slots.iter().copied().filter(|&slot| slot != EMPTY);
+                growing.put(&digests.collect::<Vec<Digest>>(), |_, _| {})?;
+            }
+            let used = growing.used;
+            *self.keys.get_mut() = used;
+            return Ok(());
+        }
+        let to = &mut self.words.words_mut()[first..first + from.len()];
+        match self.shape.kind {
+            Kind::Counting => counters::add::<4>(to, from),
+            Kind::Spectral => counters::add::<16>(to, from),
+            _ => to.iter_mut().zip(from).for_each(|(to, from)| *to |= from),
+        }
+        Ok(())
+    }
+
+    /// Counts the keys of a filter whose words were added; digests have counted themselves.
+    pub(super) fn note_added(&mut self, keys: u64) {
+        if self.shape.kind != Kind::Fingerprint {
+            let sum = self.keys().saturating_add(keys);
+            *self.keys.get_mut() = sum;
+        }
+    }
+
+    fn growing(&mut self) -> Growing<'_> {
+        Growing {
+            used: self.keys.load(Ordering::Relaxed),
+            buffer: &mut self.words,
+            slots: &mut self.shape.cells,
+        }
+    }
+}
+
+/// Refuses two filters that cannot be added.
+pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<()> {
+    let ((shape, rules), (other_shape, other_rules)) = (one, other);
+    // Digests can move into any table.
+    let is_table = shape.kind == Kind::Fingerprint;
+    let difference = if shape.kind != other_shape.kind {
+        "kind"
+    } else if !is_table && shape.cells != other_shape.cells {
+        "size"
+    } else if shape.hashes != other_shape.hashes {
+        "the number of hashes"
+    } else if rules.hasher.key() != other_rules.hasher.key() {
+        "the key of the hash"
+    } else if rules.format != other_rules.format {
+        "what a line is (-z, --strip-cr)"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage {
+        what: format!("filters differ in {difference}"),
+        advice: "merge filters that were built alike (filter build --like)".into(),
+    })
+}
+
+/// Changes a filter.
+#[derive(Debug)]
+pub struct Updater<'a> {
+    hasher: LineHasher,
+    kind: Kind,
+    keys: &'a AtomicU64,
+    changing: Changing<'a>,
+}
+
+#[derive(Debug)]
+enum Changing<'a> {
+    Blocks(FilterBuilder<'a>),
+    Bits(Mutex<Bits<&'a mut [u64]>>),
+    Counting(Mutex<Counting<&'a mut [u64]>>),
+    Spectral(Mutex<Spectral<&'a mut [u64]>>),
+    Digests(Mutex<Growing<'a>>),
+}
+
+impl Updater<'_> {
+    /// Inserts all lines of a batch.
+    pub(crate) fn insert(&self, batch: Batch<'_>, scatter: &mut Scatter) -> Result<()> {
+        if let Changing::Blocks(builder) = &self.changing {
+            builder.insert(batch.hashes, 0..batch.lines.len() as u32, scatter);
+            return Ok(());
+        }
+        let mut new = 0;
+        self.put(batch, |_, put| new += u64::from(put == Put::New))?;
+        self.count_up(batch.lines.len() as u64, new);
+        Ok(())
+    }
+
+    /// Inserts all lines of a batch; `new` becomes the indexes, in order, of those that were
+    /// certainly not in before.
+    pub(crate) fn insert_new(
+        &self,
+        batch: Batch<'_>,
+        scatter: &mut Scatter,
+        new: &mut Vec<u32>,
+    ) -> Result<()> {
+        if let Changing::Blocks(builder) = &self.changing {
+            builder.insert_new(batch.hashes, scatter, new);
+            return Ok(());
+        }
+        new.clear();
+        self.put(batch, |index, put| {
+            if put == Put::New {
+                new.push(index);
+            }
+        })?;
+        self.count_up(new.len() as u64, new.len() as u64);
+        Ok(())
+    }
+
+    /// Takes all lines of a batch out; `absent` becomes the indexes of those that are certainly not
+    /// in, which are left alone.
+    pub(crate) fn remove(&self, batch: Batch<'_>, absent: &mut Vec<u32>) -> Result<()> {
+        absent.clear();
+        let mut note = |index: usize, taken: bool| {
+            if !taken {
+                absent.push(index as u32);
+            }
+            true
+        };
+        match &self.changing {
+            Changing::Counting(cells) => {
+                change_each_ahead(&mut *lock(cells), batch.hashes, |cells, index, key| {
+                    note(index, cells.take(key))
+                });
+            }
+            Changing::Digests(growing) => {
+                let digests = self.digests(batch);
+                lock(growing).with(|cells| {
+                    change_each_ahead(cells, &digests, |cells, index, key| {
+                        note(index, cells.take(key))
+                    })
+                });
+            }
+            _ => {
+                return Err(Error::Usage {
+                    what: format!("a {} filter cannot forget a line", self.kind),
+                    advice: "build a counting or a fingerprint filter".into(),
+                });
+            }
+        }
+        let taken = (batch.lines.len() - absent.len()) as u64;
+        // Never below zero: a line may seem to be in that was never inserted.
+        let less = |keys: u64| Some(keys.saturating_sub(taken));
+        let _always = self
+            .keys
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        Ok(())
+    }
+
+    /// Puts the lines of a batch in and hands `each` what came of it.
+    fn put(&self, batch: Batch<'_>, mut each: impl FnMut(u32, Put)) -> Result<()> {
+        match &self.changing {
+            Changing::Blocks(builder) => {
+                let mut new = Vec::new();
+                builder.insert_new(batch.hashes, &mut Scatter::default(), &mut new);
+                new.into_iter().for_each(|index| each(index, Put::New));
+            }
+            Changing::Bits(cells) => put_all(&mut *lock(cells), batch.hashes, each),
+            Changing::Counting(cells) => put_all(&mut *lock(cells), batch.hashes, each),
+            Changing::Spectral(cells) => put_all(&mut *lock(cells), batch.hashes, each),
+            Changing::Digests(growing) => lock(growing).put(&self.digests(batch), each)?,
+        }
+        Ok(())
+    }
+
+    /// Counts lines that were put in, of which some were new.
+    fn count_up(&self, lines: u64, new: u64) {
+        let more = match self.changing {
+            // The builder has counted.
+            Changing::Blocks(_) => 0,
+            Changing::Digests(_) => new,
+            _ => lines,
+        };
+        self.keys.fetch_add(more, Ordering::Relaxed);
+    }
+
+    fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
+        let lines = batch.lines.iter();
+        lines.map(|line| self.hasher.digest(line)).collect()
+    }
+}
+
+fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl FnMut(u32, Put)) {
+    change_each_ahead(cells, hashes, |cells, index, key| {
+        each(index as u32, cells.put(key));
+        true
+    });
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A table of digests that moves into a larger one when it is nearly full.
+#[derive(Debug)]
+struct Growing<'a> {
+    buffer: &'a mut Buffer,
+    slots: &'a mut u64,
+    used: u64,
+}
+
+impl Growing<'_> {
+    /// Works on the table as it is.
+    fn with<R>(&mut self, work: impl FnOnce(&mut Digests<&mut [u64]>) -> R) -> R {
+        let words = &mut self.buffer.words_mut()[..*self.slots as usize * 2];
+        let mut digests = Digests::new(words, *self.slots, self.used);
+        let result = work(&mut digests);
+        self.used = digests.used();
+        result
+    }
+
+    fn put(&mut self, digests: &[Digest], mut each: impl FnMut(u32, Put)) -> Result<()> {
+        let mut done = 0;
+        loop {
+            let slots = *self.slots;
+            done += self.with(|cells| {
+                change_each_ahead(cells, &digests[done..], |cells, index, key| {
+                    let has_room = cells.used() < slots - slots / 5;
+                    let put = if has_room { cells.put(key) } else { Put::Full };
+                    if put != Put::Full {
+                        each((done + index) as u32, put);
+                    }
+                    put != Put::Full
+                })
+            });
+            if done == digests.len() {
+                return Ok(());
+            }
+            self.move_into((*self.slots).max(4).saturating_mul(2))?;
+        }
+    }
+
+    /// Makes room for so many more digests.
+    fn reserve(&mut self, more: u64) -> Result<()> {
+        let needed = self.used.saturating_add(more).saturating_add(1);
+        let slots = needed.saturating_add(needed / 4);
+        if slots <= *self.slots {
+            return Ok(());
+        }
+        self.move_into(slots)
+    }
+
+    /// Moves everything into a larger table.
+    fn move_into(&mut self, slots: u64) -> Result<()> {
+        let bytes = slots.saturating_mul(16);
+        let mut larger = Buffer::with_huge_pages(self.buffer.budget(), "filter", bytes)?;
+        let words = &self.buffer.words()[..*self.slots as usize * 2];
+        let mut table = Digests::new(&mut larger.words_mut()[..slots as usize * 2], slots, 0);
+        let (digests, _) = words.as_chunks::<2>();
+        for &digest in digests.iter().filter(|&&digest| digest != EMPTY) {
+            table.put(digest);
+        }
+        *self.buffer = larger;
+        *self.slots = slots;
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! Scanning an input so that what is written about its lines comes in their order.
+//!
+//! *Owns:* who may write when. Workers read chunks by turns, work on them at the same time, and
+//! write by turns again, in the order in which the chunks were read.
+//!
+//! *Invariants.*
+//! - What is written about a line comes behind what is written about the lines before it.
+//! - The worker of the first chunk that is not done never waits for another, so none waits for
+//!   ever; after a failure all leave.
+//! - From a pipe lines are taken as they come, and answered before the next ones are waited for.
+//!
+//! *Cost:* a chunk buffer and up to [`HELD_BYTES`] of text for each worker. Reading is not ahead of
+//! the work, as it is in [`scan`](crate::pass::scan::scan).
+
+use std::io::Write;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::failure::{FirstFailure, PanicAlarm};
+use crate::input::Input;
+use crate::input::chunk::{ChunkRules, Cut, FileChunks, Pooled};
+use crate::input::file::PositionedFile;
+use crate::input::long_lines::LongLines;
+use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::output::output_error;
+use crate::pass::scan::{Tally, Worker};
+use crate::run::{Phase, Run};
+
+/// Text that a worker holds before it waits for its turn to write.
+pub(crate) const HELD_BYTES: u64 = 256 << 10;
+/// How often a waiting thread looks whether another has failed.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+/// What each worker of an ordered scan does.
+pub(crate) trait OrderedWorker {
+    /// Works on a batch of lines, and writes to `slip` what there is to say of them, in order.
+    fn work(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()>;
+}
+
+/// Where an ordered scan writes.
+pub(crate) struct OrderedOutput<'w> {
+    state: Mutex<State<'w>>,
+    turned: Condvar,
+    target: String,
+}
+
+struct State<'w> {
+    writer: &'w mut (dyn Write + Send),
+    /// The chunk whose turn it is.
+    turn: u64,
+}
+
+impl<'w> OrderedOutput<'w> {
+    /// Writes to `writer`, which messages call `target`.
+    pub(crate) fn new(writer: &'w mut (dyn Write + Send), target: &str) -> Self {
+        Self {
+            state: Mutex::new(State { writer, turn: 0 }),
+            turned: Condvar::new(),
+            target: target.to_owned(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'w>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, once it is the turn of chunk `number`.
+    fn at_turn(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
+        let mut state = self.lock();
+        while state.turn != number {
+            failure.check()?;
+            let (again, _) = self
+                .turned
+                .wait_timeout(state, LOOK_UP)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = again;
+        }
+        Ok(state)
+    }
+}
+
+/// What is to be written about one chunk.
+pub(crate) struct Slip<'a, 'w> {
+    output: &'a OrderedOutput<'w>,
+    failure: &'a FirstFailure,
+    number: u64,
+    text: &'a mut Vec<u8>,
+}
+
+impl Slip<'_, '_> {
+    /// Adds to what is written about the chunk.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        if (self.text.len() + bytes.len()) as u64 > HELD_BYTES {
+            self.write()?;
+        }
+        // What does not fit goes on as it is, without a copy.
+        if bytes.len() as u64 > HELD_BYTES {
+            let mut state = self.output.at_turn(self.number, self.failure)?;
+            let written = state.writer.write_all(bytes);
+            return written.map_err(|error| self.unwritable(error));
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let mut state = self.output.at_turn(self.number, self.failure)?;
+        let written = state.writer.write_all(self.text);
+        drop(state);
+        self.text.clear();
+        written.map_err(|error| self.unwritable(error))
+    }
+
+    /// Writes the rest, lets the next chunk have its turn; `now` hands everything to the system.
+    fn finish(mut self, now: bool) -> Result<()> {
+        self.write()?;
+        let mut state = self.output.lock();
+        state.turn += 1;
+        let flushed = if now { state.writer.flush() } else { Ok(()) };
+        drop(state);
+        self.output.turned.notify_all();
+        flushed.map_err(|error| self.unwritable(error))
+    }
+
+    fn unwritable(&self, error: std::io::Error) -> Error {
+        output_error(&self.output.target, "cannot write", error)
+    }
+}
+
+/// Where the chunks come from, with their numbers.
+enum Source<'a> {
+    File(FileChunks<'a>),
+    Stream(Mutex<(StreamChunks<'a>, u64)>),
+}
+
+impl Source<'_> {
+    /// The next chunk; `None` at the end.
+    fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
+        match self {
+            Self::File(chunks) => match chunks.claim() {
+                Some((number, start)) => Ok(Some((number, chunks.read_range(start, buffer)?))),
+                None => chunks.finish().map(|()| None),
+            },
+            Self::Stream(shared) => {
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let (chunks, number) = &mut *shared;
+                let cut = chunks.next(buffer)?;
+                *number += 1;
+                Ok(cut.map(|cut| (*number - 1, cut)))
+            }
+        }
+    }
+}
+
+/// Reads all lines of `input` in order, handing them in batches to workers that `new_worker` makes,
+/// one per thread, which write to `writer`.
+///
+/// # Errors
+/// The first failure of reading, working or writing.
+pub(crate) fn scan_in_order<W: OrderedWorker>(
+    run: &Run<'_>,
+    phase: &Phase<'_>,
+    input: &Input,
+    output: &OrderedOutput<'_>,
+    new_worker: impl Fn() -> W + Sync,
+) -> Result<()> {
+    let layout = &run.layout;
+    let room = run.budget.share("long lines", layout.long_line_bytes)?;
+    output.lock().turn = 0;
+    let failure = FirstFailure::default();
+    let tally = Tally::new(run, phase, input, &failure);
+    let long_lines = LongLines::new(room, layout.memory_bytes, &failure);
+    let rules = ChunkRules {
+        format: run.options.format,
+        chunk_bytes: layout.chunk_bytes,
+        long_lines: &long_lines,
+    };
+    let stop = || failure.check().and_then(|()| run.interrupt().check());
+    let source = match input.open_file()? {
+        Some((file, size)) => {
+            let file = PositionedFile::new(file, size, input.is_warm());
+            Source::File(FileChunks::new(input, file, rules))
+        }
+        None => {
+            let stream = StoppableStream::new(input.take_stream()?, &stop);
+            let stream = stream.promptly(rules.format.terminator);
+            let chunks = StreamChunks::new(input, stream, rules, &run.budget)?;
+            Source::Stream(Mutex::new((chunks, 0)))
+        }
+    };
+    run.workers.broadcast(|_| {
+        let _alarm = PanicAlarm(&failure);
+        failure.keep(work(&tally, &source, output, new_worker()));
+    });
+    drop(source);
+    let counts = tally.finish();
+    drop(long_lines);
+    failure.into_result()?;
+    counts.check_and_note(input)
+}
+
+/// A worker thread.
+fn work(
+    tally: &Tally<'_>,
+    source: &Source<'_>,
+    output: &OrderedOutput<'_>,
+    mut worker: impl OrderedWorker,
+) -> Result<()> {
+    let run = tally.run;
+    let bytes = ChunkRules::buffer_bytes(run.layout.chunk_bytes);
+    let mut buffer = Buffer::new(&run.budget, "chunk buffers", bytes)?;
+    let (mut text, mut hashes) = (Vec::new(), Vec::new());
+    let is_stream = matches!(source, Source::Stream(_));
+    loop {
+        tally.failure.check()?;
+        let Some((number, cut)) = source.next(buffer)? else {
+            return Ok(());
+        };
+        let slip = Slip {
+            output,
+            failure: tally.failure,
+            number,
+            text: &mut text,
+        };
+        let mut writing = Writing {
+            worker: &mut worker,
+            slip,
+        };
+        buffer = match cut.pooled {
+            Pooled::Lines(chunk) => {
+                tally.work(&chunk, &mut hashes, &mut writing)?;
+                chunk.into_buffer()
+            }
+            Pooled::Spare(buffer) => buffer,
+        };
+        if let Some(long_line) = cut.long_line {
+            tally.work(&long_line, &mut hashes, &mut writing)?;
+        }
+        writing.slip.finish(is_stream)?;
+    }
+}
+
+/// A worker with the slip of its chunk.
+struct Writing<'a, 'w, 'k, W> {
+    worker: &'k mut W,
+    slip: Slip<'a, 'w>,
+}
+
+impl<W: OrderedWorker> Worker for Writing<'_, '_, '_, W> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        self.worker.work(batch, &mut self.slip)
+    }
+}
