@@ -4,8 +4,9 @@
 //! [`outset::Options`]. *Invariants:* a flag exists only if it works; every default is named in the
 //! help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::filter::FilterCommand;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::hash::HashKey;
 use outset::size::{ParseSizeError, Size, parse_bytes, parse_count, parse_rate};
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     Intersect(IntersectArguments),
     /// Show what intersect would do, and what it would cost, without doing it
     Plan(PlanArguments),
+    /// Build, ask and change filters that are kept in files
+    #[command(subcommand)]
+    Filter(FilterCommand),
 }
 
 /// Write the lines that are in every FILE, each once, in no particular order.
@@ -119,19 +123,8 @@ pub(crate) struct PlanArguments {
 /// What a run may use, and what a line is.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Ceiling for the memory of the whole process, such as 64M, 4G or 50%
-    ///
-    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB...
-    /// too), KB MB GB powers of 1000; a percentage is of what the default is half of. Default: half
-    /// of the smallest of available RAM, cgroup limit and address-space limit.
-    #[arg(
-        short,
-        long,
-        value_name = "SIZE",
-        visible_short_alias = 'S',
-        visible_aliases = ["memory-limit", "buffer-size"],
-    )]
-    memory: Option<Size>,
+    #[command(flatten)]
+    machine: MachineArguments,
 
     /// How to do it: auto chooses by the memory limit
     ///
@@ -167,10 +160,53 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_temp: Option<u64>,
 
+    #[command(flatten)]
+    lines: LineArguments,
+
+    /// Lines are IPv4 addresses: use an exact bitmap of them where memory has room for it (512M)
+    #[arg(long, value_name = "KIND")]
+    key: Option<KeyName>,
+}
+
+/// What a command may use of the machine.
+#[derive(Debug, Args)]
+pub(crate) struct MachineArguments {
+    /// Ceiling for the memory of the whole process, such as 64M, 4G or 50%
+    ///
+    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB...
+    /// too), KB MB GB powers of 1000; a percentage is of what the default is half of. Default: half
+    /// of the smallest of available RAM, cgroup limit and address-space limit.
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        visible_short_alias = 'S',
+        visible_aliases = ["memory-limit", "buffer-size"],
+    )]
+    memory: Option<Size>,
+
     /// Threads for the work on lines [default: the cores available]
     #[arg(short = 'j', long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
+}
 
+impl MachineArguments {
+    /// Options with these limits.
+    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
+        Options {
+            memory_bytes: self
+                .memory
+                .map(|size| size.of(machine::memory_base_bytes())),
+            threads: self.threads,
+            interrupt: interrupt.clone(),
+            ..Options::default()
+        }
+    }
+}
+
+/// What a line is, and how lines are hashed.
+#[derive(Debug, Args)]
+pub(crate) struct LineArguments {
     /// Lines end in NUL, not newline
     #[arg(short, long)]
     zero_terminated: bool,
@@ -179,16 +215,27 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     strip_cr: bool,
 
-    /// Lines are IPv4 addresses: use an exact bitmap of them where memory has room for it (512M)
-    #[arg(long, value_name = "KIND")]
-    key: Option<KeyName>,
-
     /// Use this key (64 hexadecimal digits) for the hash instead of a random one
     ///
     /// Equal runs then place lines alike, for reproducing one. Unsafe for data that strangers
     /// wrote: whoever knows the key can prepare lines that slow the run down.
     #[arg(long, value_name = "HEX", value_parser = parse_hash_key)]
     hash_key: Option<[u64; 4]>,
+}
+
+impl LineArguments {
+    /// What a line is.
+    pub(crate) fn format(&self) -> LineFormat {
+        LineFormat {
+            terminator: if self.zero_terminated { 0 } else { b'\n' },
+            strip_cr: self.strip_cr,
+        }
+    }
+
+    /// Where the key of the hash comes from.
+    pub(crate) fn hash_key(&self) -> HashKey {
+        self.hash_key.map_or(HashKey::Random, HashKey::Fixed)
+    }
 }
 
 impl IntersectArguments {
@@ -213,36 +260,28 @@ impl PlanArguments {
 impl RunArguments {
     /// The options that these arguments ask for; `output` decides where temporary files go by
     /// default.
-    pub(crate) fn options(&self, output: Option<&PathBuf>, interrupt: &Interrupt) -> Options {
+    pub(crate) fn options(&self, output: Option<&Path>, interrupt: &Interrupt) -> Options {
         Options {
-            memory_bytes: self
-                .memory
-                .map(|size| size.of(machine::memory_base_bytes())),
             strategy: self.strategy.into(),
             max_fpr: self.max_fpr.unwrap_or(0.0),
             buckets: self.buckets,
             bits_per_key: self.bits_per_key,
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
-            threads: self.threads,
-            format: LineFormat {
-                terminator: if self.zero_terminated { 0 } else { b'\n' },
-                strip_cr: self.strip_cr,
-            },
+            format: self.lines.format(),
             key: if self.key.is_some() {
                 LineKey::Ipv4
             } else {
                 LineKey::Bytes
             },
-            hash_key: self.hash_key.map_or(HashKey::Random, HashKey::Fixed),
-            interrupt: interrupt.clone(),
-            ..Options::default()
+            hash_key: self.lines.hash_key(),
+            ..self.machine.options(interrupt)
         }
     }
 
-    fn temp_dirs(&self, output: Option<&PathBuf>) -> Vec<PathBuf> {
+    fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {
         let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
-        match output.and_then(|output| output.parent()) {
+        match output.and_then(Path::parent) {
             Some(parent)
                 if self.temp_dir.is_empty() && !has_tmpdir && !parent.as_os_str().is_empty() =>
             {
@@ -287,7 +326,7 @@ pub(crate) enum When {
     Never,
 }
 
-fn parse_bits(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_bits(text: &str) -> Result<f64, String> {
     let bits: f64 = text
         .parse()
         .map_err(|_| "give a number such as 6.87".to_owned())?;

@@ -1,23 +1,23 @@
 //! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use outset::size::{display_bytes, display_count};
-use outset::{
-    CountSink, Error, Interrupt, OutputFile, OutputWriter, Result, Stats, WriteSink, intersect,
-};
+use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
+use super::place::ResultPlace;
 use super::progress::Reporter;
 use super::say;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
-    let mut options = arguments.run.options(arguments.output.as_ref(), interrupt);
+    let mut options = arguments
+        .run
+        .options(arguments.output.as_deref(), interrupt);
     let reporter = Arc::new(Reporter::new(
         arguments.progress,
         arguments.verbose,
@@ -31,28 +31,22 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         }
         _ => None,
     };
-    let place = ResultPlace::open(arguments, interrupt)?;
+    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let terminator = options.format.terminator;
     let sources = arguments.sources();
 
-    let (stats, mut writer) = if arguments.count_only {
+    let (stats, writer) = if arguments.count_only {
         let stats = intersect(&sources, &options, &mut CountSink)?;
         let mut writer = place.writer()?;
         writeln!(writer, "{}", stats.output.lines).map_err(|e| place.error("cannot write", e))?;
         (stats, writer)
     } else {
-        let mut sink = WriteSink::new(place.writer()?, terminator, place.name.clone());
+        let mut sink = WriteSink::new(place.writer()?, terminator, place.name());
         let stats = intersect(&sources, &options, &mut sink)?;
         (stats, sink.into_inner())
     };
     reporter.finish();
-    writer
-        .flush()
-        .map_err(|error| place.error("cannot write", error))?;
-    drop(writer);
-    if let Some(file) = place.file {
-        file.finish()?;
-    }
+    place.finish(writer)?;
     report(arguments, &stats, stats_file)
 }
 
@@ -87,46 +81,6 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
         });
     }
     Ok(())
-}
-
-/// Standard output or a file.
-struct ResultPlace {
-    name: String,
-    file: Option<OutputFile>,
-}
-
-impl ResultPlace {
-    fn open(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<Self> {
-        Ok(match &arguments.output {
-            Some(path) => Self {
-                name: path.display().to_string(),
-                file: Some(OutputFile::create(path, interrupt)?),
-            },
-            None => Self {
-                name: "standard output".to_owned(),
-                file: None,
-            },
-        })
-    }
-
-    fn writer(&self) -> Result<OutputWriter> {
-        match &self.file {
-            Some(file) => file.writer(),
-            None => rustix::io::dup(io::stdout())
-                .map_err(io::Error::from)
-                .and_then(|fd| OutputWriter::buffered(File::from(fd)))
-                .map_err(|error| self.error("cannot open", error)),
-        }
-    }
-
-    fn error(&self, what: &'static str, source: io::Error) -> Error {
-        Error::Output {
-            target: self.name.clone(),
-            what,
-            source,
-            advice: "check where the result goes",
-        }
-    }
 }
 
 /// The report of a run: the label of an approximate result always, the rest as asked for.

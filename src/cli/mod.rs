@@ -1,13 +1,15 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`]), exit status
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`]), exit status
 //! ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every error is one
 //! line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
 //! carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod exit;
+mod filter;
 mod intersect;
+mod place;
 mod plan;
 mod progress;
 mod signals;
@@ -36,6 +38,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
+        Command::Filter(command) => filter::run(command, &interrupt),
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),

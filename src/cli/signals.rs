@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use outset::{Error, Interrupt};
 use signal_hook::consts::{
-    SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
 };
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::ExitStatus;
+use super::say;
 
 /// Signals whose default action ends the process, and that can be survived long enough to clean up.
 const ENDING: [i32; 9] = [
@@ -27,11 +28,8 @@ const STACK_BYTES: usize = 256 << 10;
 /// Starts to wait for signals; the first one removes what the run has made and ends the process.
 pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
     let ignored = ignored_signals();
-    let mut signals = Signals::new(
-        ENDING
-            .iter()
-            .filter(|&&signal| ignored & (1 << (signal - 1)) == 0),
-    )?;
+    let wanted = ENDING.iter().chain([&SIGBUS]);
+    let mut signals = Signals::new(wanted.filter(|&&signal| ignored & (1 << (signal - 1)) == 0))?;
     let interrupt = interrupt.clone();
     std::thread::Builder::new()
         .name("signals".into())
@@ -39,6 +37,9 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 interrupt.stop_and_clean_up();
+                if signal == SIGBUS {
+                    end_as_shortened();
+                }
                 end_by(signal);
             }
         })?;
@@ -49,6 +50,15 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
 pub(crate) fn end_as_broken_pipe() -> ExitCode {
     end_by(SIGPIPE);
     ExitStatus::Output.into()
+}
+
+/// Ends the process when a mapped file is shorter than it was. Whoever touched it touches it again
+/// and again until then; it cannot go on.
+fn end_as_shortened() {
+    say(
+        "a filter file became shorter while it was asked: nothing more can be said: restore it from a copy, or build it again",
+    );
+    signal_hook::low_level::exit(ExitStatus::Damaged as i32);
 }
 
 /// The run saw that a signal came: the signal's thread ends the process in a moment.

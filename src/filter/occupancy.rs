@@ -7,6 +7,7 @@
 //! Improve Chemical Retrieval", J. Chem. Inf. Model. 47(3), 2007 (keys from the bits set).
 
 use crate::filter::counters::{Counting, Spectral};
+use crate::filter::kept::Rules;
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::sizing::BLOCK_BITS;
 
@@ -27,6 +28,18 @@ pub struct Occupancy {
     pub distinct: f64,
     /// Counters at the top: they no longer count.
     pub saturated: u64,
+}
+
+impl Occupancy {
+    /// Whether there are more lines in a filter than it was laid out for, and it is wrong more often
+    /// for it: by a tenth or more.
+    pub fn is_overfull(&self, shape: Shape, rules: Rules) -> bool {
+        let planned = rules.planned_keys.max(1);
+        // Digests make room for themselves.
+        shape.kind != Kind::Fingerprint
+            && self.distinct > planned as f64
+            && self.fpr > 1.1 * shape.predicted_fpr(planned)
+    }
 }
 
 /// Counts the cells of a filter.

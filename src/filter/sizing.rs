@@ -156,3 +156,9 @@ mod tests {
         assert!(blocked_fpr(0.001, 1) > 0.99 && best_blocked(1000.0).1 < 1e-9);
     }
 }
+
+/// TEMP
+pub fn collision_chance(keys: u64) -> f64 {
+    let n = keys as f64;
+    n * (n - 1.0).max(0.0) / 2.0 / 2f64.powi(128)
+}

@@ -55,6 +55,29 @@ pub struct BuildRequest<'a> {
     pub like: Option<&'a StoredFilter>,
 }
 
+impl BuildRequest<'_> {
+    /// Whether the kind can set as many cells as were asked for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it cannot.
+    pub fn check(&self) -> Result<()> {
+        let most = self.kind.most_hashes();
+        if self
+            .hashes
+            .is_none_or(|hashes| (1..=most).contains(&hashes))
+        {
+            return Ok(());
+        }
+        Err(Error::Usage {
+            what: format!(
+                "hashes: a {} filter sets 1 to {most} cells for a line",
+                self.kind
+            ),
+            advice: "ask for fewer, or build a classic filter".into(),
+        })
+    }
+}
+
 /// What was built.
 #[derive(Debug)]
 pub struct Built {
@@ -69,6 +92,7 @@ pub struct Built {
 /// # Errors
 /// Any [`Error`]; [`Error::MemoryPlan`] tells what limit the filter would fit.
 pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
+    request.check()?;
     let inputs = Input::open_all(inputs)?;
     let (shape, rules) = match request.like {
         Some(model) => (model.shape(), model.rules()),

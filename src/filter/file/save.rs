@@ -27,7 +27,10 @@ impl Filter<Buffer> {
     }
 
     /// As [`Filter::save`], into a file that was opened beforehand.
-    pub(crate) fn save_into(&self, file: OutputFile, path: &Path) -> Result<()> {
+    ///
+    /// # Errors
+    /// As [`Filter::save`].
+    pub fn save_into(&self, file: OutputFile, path: &Path) -> Result<()> {
         let fail = |error| output_error(&path.display().to_string(), "cannot write", error);
         let mut writer = file.writer()?;
         let body: &[u8] = bytemuck::cast_slice(self.cells());

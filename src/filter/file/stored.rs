@@ -7,10 +7,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
+use rustix::fs::FlockOperation;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::budget::MemoryBudget;
@@ -24,6 +25,10 @@ use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::updater::check_alike;
 use crate::input::unreadable;
+use crate::output::output_error;
+
+/// How often a file is opened again that was replaced meanwhile.
+const TRIES: u32 = 10;
 
 /// A filter file whose header was checked.
 #[derive(Debug)]
@@ -82,6 +87,34 @@ impl StoredFilter {
             header,
             table: table.into_iter().map(u64::from_le).collect(),
         })
+    }
+
+    /// As [`StoredFilter::open`], for one who will replace the file: keeps others from doing so at
+    /// the same time, for as long as the value lives.
+    ///
+    /// # Errors
+    /// As [`StoredFilter::open`]; [`Error::Output`] when another process is changing it.
+    pub fn open_to_change(path: &Path) -> Result<Self> {
+        let refuse =
+            |source| output_error(&path.display().to_string(), "cannot be changed", source);
+        for _ in 0..TRIES {
+            let stored = Self::open(path)?;
+            let lock = FlockOperation::NonBlockingLockExclusive;
+            if let Err(error) = rustix::fs::flock(&stored.file, lock) {
+                let source = match error {
+                    rustix::io::Errno::WOULDBLOCK => {
+                        io::Error::other("another process is changing it")
+                    }
+                    error => error.into(),
+                };
+                return Err(refuse(source));
+            }
+            // Between opening and locking another may have put a new file in its place.
+            if is_at(&stored.file, path).map_err(|error| unreadable(path, error))? {
+                return Ok(stored);
+            }
+        }
+        Err(refuse(io::Error::other("others change it again and again")))
     }
 
     /// What the filter looks like.
@@ -239,6 +272,12 @@ impl StoredFilter {
             advice: BUILD_AGAIN,
         }
     }
+}
+
+/// Whether `path` is the name of this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (held, named) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
 }
 
 /// What is between header and body.

@@ -1,0 +1,154 @@
+//! `outset filter info`: what a filter is, and how often it is wrong.
+//!
+//! *Owns:* the report, as text and as JSON (the names of `filter` in the statistics of a run, and
+//! some more). *Invariants:* the whole file is checked before anything is said of it. *Cost:* one
+//! reading of the file.
+
+use std::io::{self, Write};
+
+use outset::budget::MemoryBudget;
+use outset::filter::{Kind, Occupancy, StoredFilter};
+use outset::size::{display_bytes, display_rate};
+use outset::stats::FilterStats;
+use outset::{Error, Interrupt, Result};
+use serde::Serialize;
+
+use super::arguments::InfoArguments;
+use super::warn_if_overfull;
+
+/// Enough for reading a file in pieces.
+const MEMORY: u64 = 4 << 20;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    filter: FilterStats,
+    /// Lines that the filter was laid out for.
+    planned_keys: u64,
+    /// The rate that was predicted for them.
+    planned_fpr: f64,
+    /// Different lines, as the cells tell; null where none is free.
+    distinct_keys: Option<f64>,
+    /// Counters at the top.
+    saturated: u64,
+    /// The chance that any two of its lines have the same digest; of digests alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collision_chance: Option<f64>,
+    is_overfull: bool,
+    file_bytes: u64,
+    zero_terminated: bool,
+    strip_cr: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<()> {
+    let stored = StoredFilter::open(&arguments.filter)?;
+    let occupancy = stored.occupancy(&MemoryBudget::new(MEMORY, 0))?;
+    let report = report(&stored, &occupancy);
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&report).map_err(|error| unwritable(error.into()))?
+    } else {
+        describe(&report, &arguments.filter.display().to_string())
+    };
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .map_err(unwritable)?;
+    warn_if_overfull(
+        &arguments.filter,
+        stored.shape(),
+        stored.rules(),
+        &occupancy,
+    );
+    Ok(())
+}
+
+fn unwritable(source: io::Error) -> Error {
+    Error::Output {
+        target: "standard output".to_owned(),
+        what: "cannot write",
+        source,
+        advice: "check where it goes",
+    }
+}
+
+fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
+    let (shape, rules) = (stored.shape(), stored.rules());
+    Report {
+        filter: FilterStats::of(shape, stored.keys(), occupancy),
+        planned_keys: rules.planned_keys,
+        planned_fpr: shape.predicted_fpr(rules.planned_keys.max(1)),
+        distinct_keys: occupancy.distinct.is_finite().then_some(occupancy.distinct),
+        saturated: occupancy.saturated,
+        collision_chance: (shape.kind == Kind::Fingerprint)
+            .then(|| outset::filter::sizing::collision_chance(stored.keys())),
+        is_overfull: occupancy.is_overfull(shape, rules),
+        file_bytes: stored.file_bytes(),
+        zero_terminated: rules.format.terminator == 0,
+        strip_cr: rules.format.strip_cr,
+    }
+}
+
+fn describe(report: &Report, name: &str) -> String {
+    let filter = &report.filter;
+    let mut lines = vec![
+        format!(
+            "{name}: {} filter of {}, in a file of {}",
+            filter.kind,
+            display_bytes(filter.bits.div_ceil(8)),
+            display_bytes(report.file_bytes)
+        ),
+        format!(
+            "  {} bits, {} for each line inserted, k = {}",
+            filter.bits,
+            if filter.keys == 0 {
+                "none yet".to_owned()
+            } else {
+                format!("{:.2}", filter.bits_per_key)
+            },
+            filter.hashes
+        ),
+        format!(
+            "  {} lines inserted, repeats included; {} different; laid out for {}",
+            filter.keys,
+            report
+                .distinct_keys
+                .map_or("nobody knows how many".to_owned(), |keys| format!(
+                    "about {keys:.0}"
+                )),
+            report.planned_keys
+        ),
+        format!(
+            "  {:.2}% of the cells are in use: it is wrong for {} of the lines that are not in it ({} when it has what it was laid out for)",
+            filter.fill * 100.0,
+            display_rate(filter.fill_fpr),
+            display_rate(report.planned_fpr)
+        ),
+        format!(
+            "  lines end in {}{}",
+            if report.zero_terminated {
+                "NUL"
+            } else {
+                "a newline"
+            },
+            if report.strip_cr {
+                "; a CR before it is not part of the line"
+            } else {
+                ""
+            }
+        ),
+    ];
+    if report.saturated > 0 {
+        lines.push(format!(
+            "  {} counters are at their top, and stay there",
+            report.saturated
+        ));
+    }
+    if let Some(chance) = report.collision_chance {
+        lines.push(format!(
+            "  the chance that any two of its lines have the same digest is {chance:.1e}"
+        ));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,196 @@
+//! `outset filter`: filters that are kept in files.
+//!
+//! *Owns:* the sub-commands ([`arguments`]) and what they print. *Invariants:* standard output
+//! carries answers and nothing else; what a person should know of a filter goes to standard error.
+//! *Cost:* that of [`outset::kept`].
+
+mod arguments;
+mod info;
+
+use std::io::{Write, sink};
+use std::path::Path;
+use std::sync::Arc;
+
+use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
+use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
+use outset::size::display_rate;
+use outset::{Interrupt, Options, OutputFile, Result, Source};
+
+use super::place::ResultPlace;
+use super::progress::Reporter;
+use super::say;
+pub(crate) use arguments::FilterCommand;
+use arguments::{
+    AskArguments, BuildArguments, ChangeArguments, InsertArguments, MergeArguments, WorkArguments,
+};
+
+/// Runs a sub-command.
+pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> {
+    match command {
+        FilterCommand::Build(arguments) => run_build(arguments, interrupt),
+        FilterCommand::Query(arguments) => {
+            let question = if arguments.invert {
+                Question::Absent
+            } else {
+                Question::Present
+            };
+            run_query(&arguments.ask, question, arguments.count_only, interrupt)
+        }
+        FilterCommand::Count(arguments) => run_query(arguments, Question::Counts, false, interrupt),
+        FilterCommand::Insert(arguments) => run_insert(arguments, interrupt),
+        FilterCommand::Remove(arguments) => run_remove(arguments, interrupt),
+        FilterCommand::Merge(arguments) => run_merge(arguments, interrupt),
+        FilterCommand::Info(arguments) => info::run(arguments, interrupt),
+    }
+}
+
+/// The options of a command, with an observer that shows how it gets on.
+fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
+    let reporter = Arc::new(Reporter::new(
+        arguments.progress,
+        arguments.verbose,
+        arguments.quiet,
+    ));
+    let mut options = arguments.machine.options(interrupt);
+    options.observer = Some(reporter.clone());
+    (options, reporter)
+}
+
+fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
+    let (mut options, reporter) = options(&arguments.work, interrupt);
+    options.format = arguments.lines.format();
+    options.hash_key = arguments.lines.hash_key();
+    let like = arguments.like.as_deref().map(StoredFilter::open);
+    let like = like.transpose()?;
+    let file = OutputFile::create_private(&arguments.output, interrupt)?;
+    let request = BuildRequest {
+        kind: arguments.kind.into(),
+        keys: arguments.keys(),
+        size: arguments.size(),
+        hashes: arguments.hashes,
+        like: like.as_ref(),
+    };
+    let built = build(&arguments.sources(), &request, &options)?;
+    reporter.finish();
+    finish(&built.filter, file, &arguments.output)?;
+    Ok(())
+}
+
+/// Puts a filter in place, and warns of one that has too much in it.
+fn finish(filter: &Filter, file: OutputFile, path: &Path) -> Result<()> {
+    let occupancy = filter.occupancy();
+    filter.save_into(file, path)?;
+    warn_if_overfull(path, filter.shape(), filter.rules(), &occupancy);
+    Ok(())
+}
+
+/// Says so if a filter has more lines than it was laid out for, and is wrong more often for it.
+fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupancy) {
+    let planned = shape.predicted_fpr(rules.planned_keys.max(1));
+    if occupancy.is_overfull(shape, rules) {
+        say(&format!(
+            "{}: overfull: about {:.0} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
+            path.display(),
+            occupancy.distinct,
+            rules.planned_keys,
+            display_rate(occupancy.fpr),
+            display_rate(planned)
+        ));
+    }
+}
+
+fn run_query(
+    arguments: &AskArguments,
+    question: Question,
+    count_only: bool,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let (options, reporter) = options(&arguments.work, interrupt);
+    let stored = StoredFilter::open(&arguments.filter)?;
+    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
+    let mut writer = place.writer()?;
+    let sources = arguments.sources();
+    if count_only {
+        let answers = query(
+            &stored,
+            &sources,
+            question,
+            &options,
+            &mut sink(),
+            place.name(),
+        )?;
+        reporter.finish();
+        writeln!(writer, "{}", answers.written).map_err(|e| place.error("cannot write", e))?;
+    } else {
+        query(
+            &stored,
+            &sources,
+            question,
+            &options,
+            &mut writer,
+            place.name(),
+        )?;
+        reporter.finish();
+    }
+    place.finish(writer)
+}
+
+fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
+    let (options, reporter) = options(&arguments.change.work, interrupt);
+    let path = &arguments.change.filter;
+    let stored = StoredFilter::open_to_change(path)?;
+    let file = OutputFile::create_private(path, interrupt)?;
+    let sources = arguments.change.sources();
+    if !arguments.print_new {
+        let changed = change(&stored, &sources, Change::Insert, &options)?;
+        reporter.finish();
+        return finish(&changed.filter, file, path);
+    }
+    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
+    let mut writer = place.writer()?;
+    let changed = insert_new(&stored, &sources, &options, &mut writer, place.name())?;
+    reporter.finish();
+    // The lines first: if the filter cannot be written, they will be new again.
+    place.finish(writer)?;
+    finish(&changed.filter, file, path)
+}
+
+fn run_remove(arguments: &ChangeArguments, interrupt: &Interrupt) -> Result<()> {
+    let (options, reporter) = options(&arguments.work, interrupt);
+    let stored = StoredFilter::open_to_change(&arguments.filter)?;
+    let file = OutputFile::create_private(&arguments.filter, interrupt)?;
+    let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
+    reporter.finish();
+    finish(&changed.filter, file, &arguments.filter)?;
+    if changed.noted > 0 {
+        say(&format!(
+            "{}: {} of {} lines were certainly not in, and were left alone",
+            arguments.filter.display(),
+            changed.noted,
+            changed.lines
+        ));
+    }
+    Ok(())
+}
+
+fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
+    let (options, reporter) = options(&arguments.work, interrupt);
+    let stored = arguments
+        .filters
+        .iter()
+        .map(|path| StoredFilter::open(path));
+    let stored = stored.collect::<Result<Vec<StoredFilter>>>()?;
+    let file = OutputFile::create_private(&arguments.output, interrupt)?;
+    let filter = merge(&stored, &options)?;
+    reporter.finish();
+    finish(&filter, file, &arguments.output)
+}
+
+/// The inputs as named; standard input where none is.
+fn sources_or_stdin(files: &[std::path::PathBuf]) -> Vec<Source> {
+    if files.is_empty() {
+        vec![Source::Stdin]
+    } else {
+        files.iter().map(Source::from).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! Where a command's result goes: standard output, or a file that is put in place at the end.
+//!
+//! *Owns:* opening, naming and finishing it. *Invariants:* the writer is flushed before the file is
+//! put in place. *Cost:* a buffer of 512 KiB.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
+
+/// Standard output or a file.
+pub(crate) struct ResultPlace {
+    name: String,
+    file: Option<OutputFile>,
+}
+
+impl ResultPlace {
+    /// The file `output`, or standard output.
+    pub(crate) fn open(output: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
+        Ok(match output {
+            Some(path) => Self {
+                name: path.display().to_string(),
+                file: Some(OutputFile::create(path, interrupt)?),
+            },
+            None => Self {
+                name: "standard output".to_owned(),
+                file: None,
+            },
+        })
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A writer into it.
+    pub(crate) fn writer(&self) -> Result<OutputWriter> {
+        match &self.file {
+            Some(file) => file.writer(),
+            None => rustix::io::dup(io::stdout())
+                .map_err(io::Error::from)
+                .and_then(|fd| OutputWriter::buffered(File::from(fd)))
+                .map_err(|error| self.error("cannot open", error)),
+        }
+    }
+
+    /// Flushes the writer and puts the file in place.
+    pub(crate) fn finish(self, mut writer: OutputWriter) -> Result<()> {
+        writer
+            .flush()
+            .map_err(|error| self.error("cannot write", error))?;
+        drop(writer);
+        self.file.map_or(Ok(()), OutputFile::finish)
+    }
+
+    /// The error of a result that cannot be written.
+    pub(crate) fn error(&self, what: &'static str, source: io::Error) -> Error {
+        Error::Output {
+            target: self.name.clone(),
+            what,
+            source,
+            advice: "check where the result goes",
+        }
+    }
+}
