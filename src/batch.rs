@@ -5,7 +5,7 @@
 //! [`BATCH`] lines: it stays in the second-level cache between hashing, probing and copying.
 
 use crate::error::Result;
-use crate::filter::BlockedFilter;
+use crate::filter::Keep;
 use crate::hash::LineHasher;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
@@ -22,9 +22,9 @@ pub(crate) struct Batch<'a> {
 impl Batch<'_> {
     /// The indexes of the lines that `filter` lets through (all without it), in order. `kept` is
     /// overwritten.
-    pub(crate) fn keep(&self, filter: Option<&BlockedFilter>, kept: &mut Vec<u32>) {
+    pub(crate) fn keep(&self, filter: Option<&dyn Keep>, kept: &mut Vec<u32>) {
         match filter {
-            Some(filter) => filter.keep(self.hashes, kept),
+            Some(filter) => filter.keep(*self, kept),
             None => {
                 kept.clear();
                 kept.extend(0..self.lines.len() as u32);

@@ -12,14 +12,16 @@
 
 use std::time::Instant;
 
+use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
+use crate::filter::{CheckedFilter, StoredFilter};
 use crate::hash::LineHasher;
 use crate::input::sample::sample;
 use crate::input::spool::spool;
 use crate::input::{Input, Source};
 use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
-use crate::output::{Collector, Sink};
+use crate::output::{Collector, OutputFile, Sink};
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
@@ -28,6 +30,8 @@ use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy;
 use crate::threads::STACK_BYTES;
 
+/// Memory for checking a stored filter, before anything else has any.
+const CHECK_BYTES: u64 = 4 << 20;
 /// Memory of the process beside buffers: small allocations, channels, output.
 const SMALL_ALLOCATIONS: u64 = 3 << 19;
 /// Address space that buffers leave alone where it is limited.
@@ -44,8 +48,16 @@ const PER_THREAD: u64 = 320 << 10;
 /// Any [`Error`]; lines that the sink has received by then are not the whole result.
 pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
     let start = Instant::now();
-    let hasher = LineHasher::new(options.hash_key)?;
-    let opened = open(inputs)?;
+    let stored = open_stored(options)?;
+    let hasher = match &stored {
+        Some(filter) => filter.stored().rules().hasher,
+        None => LineHasher::new(options.hash_key)?,
+    };
+    let opened = open(inputs, options)?;
+    if let Some(path) = &options.save_filter {
+        // Whether it can be written at all is found out before the work.
+        drop(OutputFile::create_private(path, &options.interrupt)?);
+    }
     let space = TempSpace::new(
         &temp_parents(options),
         options.max_temp_bytes.unwrap_or(u64::MAX),
@@ -55,6 +67,7 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     let engine = Engine {
         options,
         hasher,
+        stored: stored.as_ref(),
         space: &space,
         out: &out,
     };
@@ -66,7 +79,9 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
 /// # Errors
 /// As [`intersect`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
-    plan_of(&survey(&open(inputs)?, options)?, options)
+    let stored = open_stored(options)?;
+    let job = survey(&open(inputs, options)?, options)?;
+    plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
 /// The job for inputs that need not exist: shapes instead of files.
@@ -95,6 +110,8 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         max_fpr: options.max_fpr,
         buckets: options.buckets,
         bits_per_key: options.bits_per_key,
+        stored_filter: None,
+        wants_filter: options.save_filter.is_some(),
         is_ipv4: options.key == LineKey::Ipv4,
         always_spill: options.always_spill,
         set_estimate: SetEstimate::Trust,
@@ -121,11 +138,32 @@ fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
     })
 }
 
-fn open(inputs: &[Source]) -> Result<Vec<Input>> {
-    if inputs.len() < 2 {
+/// Opens and checks the stored filter that is one more input, if there is one.
+fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
+    let Some(path) = &options.stored_filter else {
+        return Ok(None);
+    };
+    let filter = StoredFilter::open(path)?;
+    filter.check_format(options.format)?;
+    filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
+}
+
+fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
+    Job {
+        stored_filter: stored.map(CheckedFilter::plan),
+        ..job
+    }
+}
+
+fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
+    let (least, advice) = match options.stored_filter {
+        Some(_) => (1, "name a file to hold against the filter"),
+        None => (2, "name two files or more"),
+    };
+    if inputs.len() < least {
         return Err(Error::Usage {
             what: format!("inputs: {} given", inputs.len()),
-            advice: "name two files or more".into(),
+            advice: advice.into(),
         });
     }
     Input::open_all(inputs)
@@ -150,6 +188,7 @@ pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
 struct Engine<'a> {
     options: &'a Options,
     hasher: LineHasher,
+    stored: Option<&'a CheckedFilter>,
     space: &'a TempSpace,
     out: &'a Collector<'a>,
 }
@@ -158,11 +197,12 @@ impl Engine<'_> {
     fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
-            ..job
+            ..with_stored(job, self.stored)
         };
         let mut job = try_set(survey(&inputs, self.options)?);
         let mut spool_phases = Vec::new();
-        if inputs.iter().all(|input| !input.is_file()) && wants_sizes(job.strategy) {
+        let is_unknown = self.stored.is_none() && inputs.iter().all(|input| !input.is_file());
+        if is_unknown && wants_sizes(job.strategy) {
             // Nothing is known of any input: the first is copied, so that the plan has something to
             // go by.
             let partition = Job {
@@ -204,7 +244,7 @@ impl Engine<'_> {
         {
             spool_first(run, inputs)?;
         }
-        strategy::execute(run, plan, inputs, self.out)
+        strategy::execute(run, plan, inputs, self.stored, self.out)
     }
 
     /// A job that heeds what the failed run of `plan` found out, if it can be started over; else the error.

@@ -91,6 +91,13 @@ pub struct Options {
     /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where
     /// more would no longer help.
     pub bits_per_key: Option<f64>,
+    /// A filter that was stored ([`crate::filter::StoredFilter`]) as one more input, in place of the
+    /// lines it was built of: a request for an approximate result (`bloom`). One input is enough
+    /// then.
+    pub stored_filter: Option<PathBuf>,
+    /// Where the filter of the smallest input is to be saved, once it is built; `auto` then chooses
+    /// a strategy that builds one.
+    pub save_filter: Option<PathBuf>,
     /// Where spill goes, spread over all of them. Empty: `$TMPDIR`, else the current directory.
     pub temp_dirs: Vec<PathBuf>,
     /// Cap on temporary disk in bytes. `None`: what is free.
@@ -120,6 +127,8 @@ impl Default for Options {
             max_fpr: 0.0,
             buckets: None,
             bits_per_key: None,
+            stored_filter: None,
+            save_filter: None,
             temp_dirs: Vec::new(),
             max_temp_bytes: None,
             threads: None,

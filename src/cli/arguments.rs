@@ -60,7 +60,7 @@ pub(crate) struct IntersectArguments {
     #[command(flatten)]
     pub(crate) run: RunArguments,
 
-    /// Two files or more; `-` is standard input
+    /// Two files or more (with --filter one); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -149,6 +149,17 @@ pub(crate) struct RunArguments {
     /// of no use]; with `memory`, use filters whatever the size
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
+
+    /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
+    ///
+    /// Lines are hashed under the filter's key, and what a line is must be what it was when the
+    /// filter was built (-z, --strip-cr).
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<PathBuf>,
+
+    /// Save the filter of the smallest FILE, for later runs; auto then chooses a strategy with one
+    #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
+    save_filter: Option<PathBuf>,
 
     /// Directory for temporary files; repeat it to spread them over several
     ///
@@ -266,6 +277,8 @@ impl RunArguments {
             max_fpr: self.max_fpr.unwrap_or(0.0),
             buckets: self.buckets,
             bits_per_key: self.bits_per_key,
+            stored_filter: self.filter.clone(),
+            save_filter: self.save_filter.clone(),
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
             format: self.lines.format(),

@@ -25,10 +25,30 @@ pub mod shape;
 pub mod sizing;
 mod updater;
 
+use crate::batch::Batch;
+
 pub use blocked::BlockedFilter;
-pub use file::StoredFilter;
+pub use file::{CheckedFilter, StoredFilter};
 pub use kept::{Filter, Rules, Words};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
 pub use updater::Updater;
+
+/// A filter that lines go through, of whatever kind.
+pub(crate) trait Keep: Sync {
+    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>);
+}
+
+impl Keep for BlockedFilter {
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
+        self.keep(batch.hashes, kept);
+    }
+}
+
+impl<W: Words + Sync> Keep for Filter<W> {
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
+        self.keep(batch, kept);
+    }
+}

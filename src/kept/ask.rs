@@ -46,7 +46,7 @@ pub struct Answers {
 /// # Errors
 /// Any [`Error`]; what was written by then is right, but not all.
 pub fn query(
-    filter: &StoredFilter,
+    filter: StoredFilter,
     inputs: &[Source],
     question: Question,
     options: &Options,
@@ -70,8 +70,9 @@ pub fn query(
         wanted,
         |run| {
             let texts = run.layout.workers as u64 * HELD_BYTES;
-            let resident = left_bytes(&run.layout, texts).clamp(wanted, filter.shape().bytes());
-            let filter = filter.map(&run.budget, resident)?;
+            let bytes = filter.shape().bytes();
+            let resident = left_bytes(&run.layout, texts).clamp(wanted, bytes);
+            let filter = filter.check(&run.budget)?.map(&run.budget, resident)?;
             let output = OrderedOutput::new(out, target);
             let written = AtomicU64::new(0);
             for input in &inputs {

@@ -11,8 +11,8 @@ use crate::batch::{BATCH, Batch};
 use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::failure::{FirstFailure, PanicAlarm};
-use crate::filter::BlockedFilter;
 use crate::filter::blocked::FilterBuilder;
+use crate::filter::{BlockedFilter, Keep};
 use crate::input::Input;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::FilterPlan;
@@ -25,7 +25,7 @@ use crate::spill::reader::{BucketReader, ReadRules};
 pub(crate) fn filter(
     run: &Run<'_>,
     input: &Input,
-    keep: Option<&BlockedFilter>,
+    keep: Option<&dyn Keep>,
     shape: &FilterPlan,
 ) -> Result<BlockedFilter> {
     let phase = run.input_phase("filter", input);
@@ -111,7 +111,7 @@ pub(crate) fn filter_store(
 }
 
 struct FilterWorker<'a, 'f> {
-    keep: Option<&'a BlockedFilter>,
+    keep: Option<&'a dyn Keep>,
     builder: &'a FilterBuilder<'f>,
     kept: Vec<u32>,
     scatter: Scatter,

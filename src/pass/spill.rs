@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
-use crate::filter::BlockedFilter;
 use crate::filter::blocked::FilterBuilder;
+use crate::filter::{BlockedFilter, Keep};
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::recent::RecentLines;
@@ -37,7 +37,7 @@ pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
     input: &Input,
-    keep: Option<&BlockedFilter>,
+    keep: Option<&dyn Keep>,
     feed: Option<&mut BlockedFilter>,
 ) -> Result<Spilled> {
     let phase = run.input_phase("spill", input);
@@ -68,7 +68,7 @@ pub(crate) fn spill(
 }
 
 struct SpillWorker<'a, 'f> {
-    keep: Option<&'a BlockedFilter>,
+    keep: Option<&'a dyn Keep>,
     feed: Option<&'a FilterBuilder<'f>>,
     kept: Vec<u32>,
     recent: RecentLines,

@@ -220,7 +220,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let least_pool = (layout.usable_bytes / 128).max(least_pool(layout.usable_bytes));
     let result_set = estimate_set_bytes(sizes.last.1, sizes.last.0);
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
-    let chain = job.inputs.len().max(2) - 1;
+    // A stored filter is one more input.
+    let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
     // With three inputs or more two filters live at a time.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {
@@ -228,9 +229,11 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let mut first = FilterPlan::new(sizes.build.1, room, cap);
+    let planned = || FilterPlan::new(sizes.build.1, room, cap);
+    let mut first = job.stored_filter.unwrap_or_else(planned);
     let second = (chain > 1).then(|| FilterPlan::new(sizes.build.1, second_room, cap));
-    let filters = (first.bits + second.map_or(0, |second| second.bits)) / 8;
+    // A stored filter may be larger than the room for it: it is mapped.
+    let filters = (first.bits / 8).min(room) + second.map_or(0, |second| second.bits / 8);
     give_rest_to_pool(&mut layout, filters, job);
     // A line that is not common can pass by mistake at any filter of the chain: the bound adds up.
     let refused_later = second.map_or(1.0, |second| {
@@ -247,7 +250,10 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         exact: false,
         buckets,
         passes: 1,
-        bytes_read: sizes.total.saturating_add(spilled),
+        bytes_read: sizes
+            .total
+            .saturating_add(spilled)
+            .saturating_add(job.stored_filter.map_or(0, |stored| stored.bits / 8)),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),

@@ -5,6 +5,7 @@
 //! memory. *Cost:* none.
 
 use crate::options::Strategy;
+use crate::plan::FilterPlan;
 use crate::set::estimate_set_bytes;
 
 /// What the planner knows of an input.
@@ -51,6 +52,10 @@ pub struct Job {
     pub buckets: Option<u32>,
     /// A cap on the filter's bits per key.
     pub bits_per_key: Option<f64>,
+    /// A stored filter that is one more input.
+    pub stored_filter: Option<FilterPlan>,
+    /// Whether a filter of the smallest input is wanted for its own sake.
+    pub wants_filter: bool,
     /// Whether lines are IPv4 addresses.
     pub is_ipv4: bool,
     /// Whether every full block is to be spilled.

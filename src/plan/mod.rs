@@ -110,6 +110,8 @@ impl Plan {
 ///     max_fpr,
 ///     buckets: None,
 ///     bits_per_key: None,
+///     stored_filter: None,
+///     wants_filter: false,
 ///     is_ipv4: false,
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
@@ -122,6 +124,10 @@ pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
     let plan = match job.strategy {
+        // Whoever gives a filter in place of an input has chosen.
+        None | Some(Strategy::Bloom) if job.stored_filter.is_some() => {
+            asked_for(job, Strategy::Bloom)
+        }
         Some(strategy) => asked_for(job, strategy),
         None => chosen(job),
     };
@@ -243,6 +249,18 @@ fn check_request(job: &Job) -> Result<()> {
             "leave the option out for the default",
         );
     }
+    if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
+        return usage(
+            "filter: of what it was built of there are only bits, and no lines to compare",
+            "leave --strategy out, or name the file that it was built of",
+        );
+    }
+    if job.stored_filter.is_some() && job.wants_filter {
+        return usage(
+            "save-filter: with --filter none is built",
+            "leave one of them out",
+        );
+    }
     if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::MAX_MARKS) {
         return usage(
             "inputs: from 2 to 65534 can be intersected",
@@ -270,8 +288,20 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     if let Some(filter) = filter.filter(|filter| filter.predicted_fpr > job.max_fpr) {
         return Err(too_high(job, &filter));
     }
-    let rejected = Strategy::ALL
-        .into_iter()
+    if job.wants_filter && design.costs.filter.is_none() {
+        return Err(Error::Usage {
+            what: format!("save-filter: {strategy} builds no filter here"),
+            advice: "choose sieve or bloom, or use outset filter build".into(),
+        });
+    }
+    let others = if job.stored_filter.is_some() {
+        &[][..]
+    } else {
+        &Strategy::ALL
+    };
+    let rejected = others
+        .iter()
+        .copied()
         .filter(|&other| other != strategy)
         .map(|other| match design_of(job, other) {
             Ok(design) => reject(&design, format!("{strategy} was asked for")),
@@ -282,6 +312,13 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
 }
 
 fn too_high(job: &Job, filter: &FilterPlan) -> Error {
+    if job.stored_filter.is_some() {
+        return Error::RateTooHigh {
+            predicted: filter.predicted_fpr,
+            accepted: job.max_fpr,
+            advice: "accept a higher rate, or build a larger filter".into(),
+        };
+    }
     let is_enough = |memory_bytes: u64| {
         let larger = Job {
             memory_bytes,
@@ -326,6 +363,9 @@ fn chosen(job: &Job) -> Result<Plan> {
             }
         };
         let unwanted = match (&best, strategy) {
+            _ if job.wants_filter && design.costs.filter.is_none() => {
+                Some("it builds no filter that could be saved".to_owned())
+            }
             (None, Strategy::Bloom) => unwanted_bloom(job, &design),
             (None, _) => None,
             (Some(best), _) if best.costs.strategy == Strategy::Sieve => {

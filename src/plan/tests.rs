@@ -21,6 +21,8 @@ fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         max_fpr: 0.0,
         buckets: None,
         bits_per_key: None,
+        stored_filter: None,
+        wants_filter: false,
         is_ipv4: false,
         always_spill: false,
         set_estimate: SetEstimate::Trust,

@@ -3,10 +3,10 @@
 //! Approximate: every common line is in the result, and of the lines of the last input that are not
 //! common the filter lets the predicted share pass. Reads each input once; writes what passes, for
 //! the result has each line once. With more than two inputs the filters form a chain, and the rates
-//! add up.
+//! add up. The first filter of the chain may be one that was stored.
 
 use crate::error::Result;
-use crate::filter::BlockedFilter;
+use crate::filter::{BlockedFilter, CheckedFilter, Filter, Keep, Mapped};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
@@ -15,35 +15,53 @@ use crate::pass::spill::spill;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
-use crate::strategy::{describe, partition::partition};
+use crate::strategy::{describe, partition::partition, save_if_wanted};
 
 pub(crate) fn bloom(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
+    stored: Option<&CheckedFilter>,
     out: &Collector<'_>,
 ) -> Result<()> {
-    let [first, middle @ .., last] = inputs else {
-        return partition(run, inputs, out);
-    };
-    let Some(shape) = plan.costs.filter else {
+    let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
-    let mut keep = filter(run, first, None, &shape)?;
-    let mut stats = describe(&keep);
+    let (mut keep, mut stats, middle) = match (stored, before) {
+        (Some(stored), _) => {
+            let keep: Box<dyn Keep> = Box::new(mapped(run, stored, plan)?);
+            (keep, stored.stats(), before)
+        }
+        (None, [first, middle @ ..]) => {
+            let built = filter(run, first, None, &shape)?;
+            save_if_wanted(run, &built)?;
+            let stats = describe(&built);
+            (Box::new(built), stats, middle)
+        }
+        (None, []) => return partition(run, inputs, out),
+    };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
-        keep = filter(run, input, Some(&keep), &next_shape)?;
-        add_link(&mut stats, &keep);
+        let next = filter(run, input, Some(&*keep), &next_shape)?;
+        add_link(&mut stats, &next);
+        keep = Box::new(next);
     }
-    let survivors = spill(run, &pool, last, Some(&keep), None)?;
+    let survivors = spill(run, &pool, last, Some(&*keep), None)?;
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     stats.expected_false_lines =
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr);
     run.record().filter = Some(stats);
     join(run, vec![survivors.buckets], out)
+}
+
+/// The stored filter, as much of it resident as the plan's buffers and a further filter leave.
+fn mapped(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<Filter<Mapped>> {
+    let second = plan.second_filter.map_or(0, |shape| shape.bits / 8);
+    let left = run.layout.rest_bytes().saturating_sub(second);
+    let bytes = stored.stored().shape().bytes();
+    stored.map(&run.budget, bytes.min(left))
 }
 
 /// How many of the lines that passed did so by mistake. Those that were refused were certainly not

@@ -13,8 +13,8 @@
 use crate::batch::{BATCH, Batch};
 use crate::budget::MemoryBudget;
 use crate::error::Result;
-use crate::filter::BlockedFilter;
 use crate::filter::blocked::FilterBuilder;
+use crate::filter::{BlockedFilter, Keep};
 use crate::input::Input;
 use crate::output::{Collector, Outbox};
 use crate::pass::filter::filter;
@@ -24,7 +24,7 @@ use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
 use crate::strategy::addresses::addresses;
-use crate::strategy::{describe, if_useful};
+use crate::strategy::{describe, if_useful, save_if_wanted};
 
 pub(crate) fn memory(
     run: &Run<'_>,
@@ -40,6 +40,7 @@ pub(crate) fn memory(
         (_, _, []) => Held::build(run, plan, first, None)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let keep = filter(run, first, None, &shape)?;
+            save_if_wanted(run, &keep)?;
             if !keeps_set_small(&keep, first, second) {
                 // Nothing is lost but the reading: the plan was made from a sample.
                 drop(keep);
@@ -121,7 +122,7 @@ impl Held {
         &self,
         run: &Run<'_>,
         inputs: impl IntoIterator<Item = &'i Input>,
-        keep: Option<&BlockedFilter>,
+        keep: Option<&dyn Keep>,
         out: &Collector<'_>,
     ) -> Result<()> {
         let mut inputs = inputs.into_iter().zip(2..).peekable();
@@ -159,7 +160,8 @@ struct Build<'a, 'f> {
 
 impl Worker for Build<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.sieve.map(|(keep, _)| *keep), &mut self.kept);
+        let keep = self.sieve.map(|(keep, _)| *keep as &dyn Keep);
+        batch.keep(keep, &mut self.kept);
         let kept = self.kept.iter().copied();
         if let Some((_, feed)) = self.sieve {
             feed.insert(batch.hashes, kept.clone(), &mut self.to_filter);
@@ -170,7 +172,7 @@ impl Worker for Build<'_, '_> {
 
 struct Probe<'a, 's> {
     set: &'a ShardedSet,
-    keep: Option<&'a BlockedFilter>,
+    keep: Option<&'a dyn Keep>,
     kept: Vec<u32>,
     to_shards: Scatter,
     mark: u16,

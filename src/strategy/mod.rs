@@ -17,7 +17,7 @@ mod partition;
 mod sieve;
 
 use crate::error::Result;
-use crate::filter::BlockedFilter;
+use crate::filter::{BlockedFilter, CheckedFilter, Keep, Rules};
 use crate::input::Input;
 use crate::options::Strategy;
 use crate::output::Collector;
@@ -25,18 +25,19 @@ use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
 
-/// Runs the plan's strategy over `inputs`.
+/// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`).
 pub(crate) fn execute(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
+    stored: Option<&CheckedFilter>,
     out: &Collector<'_>,
 ) -> Result<()> {
     match plan.strategy() {
         Strategy::Memory => memory::memory(run, plan, inputs, out),
         Strategy::Partition => partition::partition(run, inputs, out),
         Strategy::Sieve => sieve::sieve(run, plan, inputs, out),
-        Strategy::Bloom => bloom::bloom(run, plan, inputs, out),
+        Strategy::Bloom => bloom::bloom(run, plan, inputs, stored, out),
     }
 }
 
@@ -49,8 +50,21 @@ const USELESS_FPR: f64 = 0.75;
 /// This is known at the end of a pass, and not decided earlier from a part of it: a file is often
 /// in some order, and what survives of its first per cent tells nothing of the rest. Deciding
 /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
-fn if_useful(filter: &BlockedFilter) -> Option<&BlockedFilter> {
+fn if_useful(filter: &BlockedFilter) -> Option<&dyn Keep> {
     (filter.fill().fpr <= USELESS_FPR).then_some(filter)
+}
+
+/// Saves the filter of the first input, where the caller wants to keep it.
+fn save_if_wanted(run: &Run<'_>, filter: &BlockedFilter) -> Result<()> {
+    let Some(path) = &run.options.save_filter else {
+        return Ok(());
+    };
+    let rules = Rules {
+        hasher: run.hasher,
+        format: run.options.format,
+        planned_keys: filter.keys(),
+    };
+    filter.save(path, rules, run.interrupt())
 }
 
 /// What a complete filter is, for the statistics.

@@ -18,7 +18,7 @@ use crate::pass::join::join;
 use crate::pass::spill::{Spilled, spill};
 use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
-use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition};
+use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted};
 
 pub(crate) fn sieve(
     run: &Run<'_>,
@@ -30,8 +30,10 @@ pub(crate) fn sieve(
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
-    let mut keep = Some(filter(run, first, None, &shape)?);
-    run.record().filter = keep.as_ref().map(describe);
+    let built = filter(run, first, None, &shape)?;
+    save_if_wanted(run, &built)?;
+    run.record().filter = Some(describe(&built));
+    let mut keep = Some(built);
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
@@ -41,7 +43,10 @@ pub(crate) fn sieve(
         };
         let useful = keep.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
-        let fpr = useful.map_or(1.0, |filter| filter.fill().fpr);
+        let fpr = match &keep {
+            Some(filter) if useful.is_some() => filter.fill().fpr,
+            _ => 1.0,
+        };
         drop(keep);
         keep = match fed {
             Some(fed) => Some(fed),

@@ -112,7 +112,7 @@ fn run_query(
     let sources = arguments.sources();
     if count_only {
         let answers = query(
-            &stored,
+            stored,
             &sources,
             question,
             &options,
@@ -123,7 +123,7 @@ fn run_query(
         writeln!(writer, "{}", answers.written).map_err(|e| place.error("cannot write", e))?;
     } else {
         query(
-            &stored,
+            stored,
             &sources,
             question,
             &options,

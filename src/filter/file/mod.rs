@@ -57,7 +57,7 @@ mod header;
 mod save;
 mod stored;
 
-pub use stored::StoredFilter;
+pub use stored::{CheckedFilter, StoredFilter};
 
 /// Bytes of a section of the body.
 const SECTION_BYTES: u64 = 1 << 20;

@@ -1,6 +1,6 @@
 //! Reading a filter file.
 //!
-//! *Owns:* checking a file, and loading or mapping it. *Invariants:* every byte of the file is
+//! *Owns:* checking a file ([`StoredFilter`]), loading it, and mapping it ([`CheckedFilter`]). *Invariants:* every byte of the file is
 //! checked before the first answer; what was checked is the file that is loaded or mapped, even if
 //! another takes its name meanwhile. *Cost:* one pass over the file through a buffer of 1 MiB;
 //! loading reads straight into the cells.
@@ -24,8 +24,11 @@ use crate::filter::mapped::Mapped;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::updater::check_alike;
+use crate::input::lines::LineFormat;
 use crate::input::unreadable;
 use crate::output::output_error;
+use crate::plan::FilterPlan;
+use crate::stats::FilterStats;
 
 /// How often a file is opened again that was replaced meanwhile.
 const TRIES: u32 = 10;
@@ -159,18 +162,38 @@ impl StoredFilter {
         Ok(self.filter(words))
     }
 
-    /// Checks the file and maps it. Of the mapping no more than `resident_bytes` will be resident, or
-    /// what a few keys touch.
+    /// Checks the whole file. Only what is checked can be mapped.
     ///
     /// # Errors
     /// As [`StoredFilter::load`].
-    pub fn map(&self, budget: &MemoryBudget, resident_bytes: u64) -> Result<Filter<Mapped>> {
-        self.occupancy(budget)?;
-        let reservation = budget.reserve("mapped filter", resident_bytes)?;
-        let (offset, bytes) = (self.header.body_at(), self.header.body_bytes());
-        let words = Mapped::new(&self.file, offset, bytes, reservation)
-            .map_err(|error| unreadable(&self.path, error))?;
-        Ok(self.filter(words))
+    pub fn check(self, budget: &MemoryBudget) -> Result<CheckedFilter> {
+        let occupancy = self.occupancy(budget)?;
+        Ok(CheckedFilter {
+            stored: self,
+            occupancy,
+        })
+    }
+
+    /// Refuses lines that are told apart otherwise than those that the filter was built of.
+    pub(crate) fn check_format(&self, format: LineFormat) -> Result<()> {
+        let stored = self.header.format;
+        let advice = if stored.terminator != format.terminator {
+            if stored.terminator == 0 {
+                "its lines end in NUL: add -z"
+            } else {
+                "its lines end in a newline: leave -z out"
+            }
+        } else if stored.strip_cr == format.strip_cr {
+            return Ok(());
+        } else if stored.strip_cr {
+            "a CR before its line ends is no part of a line: add --strip-cr"
+        } else {
+            "a CR is part of its lines: leave --strip-cr out"
+        };
+        Err(Error::Usage {
+            what: format!("{}: other lines were put in", self.path.display()),
+            advice: advice.into(),
+        })
     }
 
     /// Refuses a filter that cannot be added to this one.
@@ -271,6 +294,57 @@ impl StoredFilter {
             what: what.to_owned(),
             advice: BUILD_AGAIN,
         }
+    }
+}
+
+/// A filter file that was checked as a whole.
+#[derive(Debug)]
+pub struct CheckedFilter {
+    stored: StoredFilter,
+    occupancy: Occupancy,
+}
+
+impl CheckedFilter {
+    /// The file.
+    pub fn stored(&self) -> &StoredFilter {
+        &self.stored
+    }
+
+    /// What is in its cells.
+    pub fn occupancy(&self) -> Occupancy {
+        self.occupancy
+    }
+
+    /// Maps the filter. Of the mapping no more than `resident_bytes` will be resident, or what a few
+    /// keys touch.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget has less, [`Error::Input`] when the file cannot be mapped.
+    pub fn map(&self, budget: &MemoryBudget, resident_bytes: u64) -> Result<Filter<Mapped>> {
+        let stored = &self.stored;
+        let reservation = budget.reserve("mapped filter", resident_bytes)?;
+        let (offset, bytes) = (stored.header.body_at(), stored.header.body_bytes());
+        let words = Mapped::new(&stored.file, offset, bytes, reservation)
+            .map_err(|error| unreadable(&stored.path, error))?;
+        Ok(stored.filter(words))
+    }
+
+    /// The filter as the planner sees it.
+    pub(crate) fn plan(&self) -> FilterPlan {
+        let (shape, keys) = (self.stored.shape(), self.stored.keys());
+        FilterPlan {
+            kind: shape.kind.name(),
+            bits: shape.bits(),
+            hashes: shape.hashes,
+            keys,
+            bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
+            predicted_fpr: self.occupancy.fpr,
+        }
+    }
+
+    /// The filter as the statistics of a run have it.
+    pub(crate) fn stats(&self) -> FilterStats {
+        FilterStats::of(self.stored.shape(), self.stored.keys(), &self.occupancy)
     }
 }
 
