@@ -11,6 +11,8 @@ use outset::hash::HashKey;
 use outset::size::{ParseSizeError, Size, parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineFormat, LineKey, Options, Source, Strategy, machine};
 
+use super::size::SizeArguments;
+
 /// Find the lines that two or more huge files have in common, under a hard memory limit.
 ///
 /// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Intersect(IntersectArguments),
     /// Show what intersect would do, and what it would cost, without doing it
     Plan(PlanArguments),
+    /// Show how large a filter must be, and how often it is wrong
+    Size(SizeArguments),
 }
 
 /// Write the lines that are in every FILE, each once, in no particular order.

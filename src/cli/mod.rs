@@ -1,6 +1,6 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`]), exit status
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`size`]), exit status
 //! ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every error is one
 //! line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
 //! carries the result and nothing else. *Cost:* one thread that waits for signals.
@@ -11,6 +11,7 @@ mod intersect;
 mod plan;
 mod progress;
 mod signals;
+mod size;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
+        Command::Size(arguments) => size::run(arguments),
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),
