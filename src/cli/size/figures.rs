@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::numbers::{binary, decimal, grouped, percent, significant};
 use super::report::Row;
-use super::request::Request;
+use super::request::Request::{self, LinesAndBits, LinesAndMemory, LinesAndRate};
 
 const MILLION: u64 = 1_000_000;
 const BILLION: u64 = 1_000_000_000;
@@ -39,80 +39,82 @@ struct Case {
     tell: fn(&Row) -> String,
 }
 
-/// The cases in the order of the table.
-fn cases() -> Vec<Case> {
-    use Request::{LinesAndBits, LinesAndMemory, LinesAndRate};
-    let classic = |given, request, tell| Case {
-        given,
-        kind: Kind::Classic,
-        request,
-        hashes: None,
-        tell,
-    };
-    vec![
-        classic(
-            "n = 1 million, p = 0.01%",
-            LinesAndRate(MILLION, 1e-4),
-            tell_bits,
-        ),
-        classic(
-            "n = 10 million, p = 0.01%",
-            LinesAndRate(10 * MILLION, 1e-4),
-            tell_bits,
-        ),
-        classic(
-            "n = 100 million, p = 0.01%",
-            LinesAndRate(100 * MILLION, 1e-4),
-            tell_bits,
-        ),
-        classic("p = 1%", LinesAndRate(MILLION, 1e-2), tell_bits_per_key),
-        classic("p = 0.1%", LinesAndRate(MILLION, 1e-3), tell_tenfold),
-        classic(
-            "n = 50 billion, p = 1%",
-            LinesAndRate(50 * BILLION, 1e-2),
-            tell_bytes,
-        ),
-        classic(
-            "n = 50 billion, p = 0.1%",
-            LinesAndRate(50 * BILLION, 1e-3),
-            tell_bytes,
-        ),
-        classic(
-            "n = 5 billion, p = 1%",
-            LinesAndRate(5 * BILLION, 1e-2),
-            tell_gigabits,
-        ),
-        classic(
-            "n = 5 billion, m = 4 GiB",
-            LinesAndMemory(5 * BILLION, 4 << 30),
-            tell_fpr,
-        ),
-        classic("m = 8 n", LinesAndBits(MILLION, 8.0), tell_fpr),
-        Case {
-            hashes: Some(10),
-            ..classic(
-                "m = 20 n, k = 10",
-                LinesAndBits(MILLION, 20.0),
-                tell_fraction,
-            )
-        },
-        Case {
-            kind: Kind::Counting,
-            ..classic(
-                "4-bit counters, k = (m/n) ln 2",
-                LinesAndRate(MILLION, 1e-2),
-                tell_overflow,
-            )
-        },
-    ]
+impl Case {
+    const fn classic(given: &'static str, request: Request, tell: fn(&Row) -> String) -> Self {
+        Self {
+            given,
+            kind: Kind::Classic,
+            request,
+            hashes: None,
+            tell,
+        }
+    }
 }
+
+/// The cases in the order of the table.
+const CASES: [Case; 12] = [
+    Case::classic(
+        "n = 1 million, p = 0.01%",
+        LinesAndRate(MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic(
+        "n = 10 million, p = 0.01%",
+        LinesAndRate(10 * MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic(
+        "n = 100 million, p = 0.01%",
+        LinesAndRate(100 * MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic("p = 1%", LinesAndRate(MILLION, 1e-2), tell_bits_per_key),
+    Case::classic("p = 0.1%", LinesAndRate(MILLION, 1e-3), tell_tenfold),
+    Case::classic(
+        "n = 50 billion, p = 1%",
+        LinesAndRate(50 * BILLION, 1e-2),
+        tell_bytes,
+    ),
+    Case::classic(
+        "n = 50 billion, p = 0.1%",
+        LinesAndRate(50 * BILLION, 1e-3),
+        tell_bytes,
+    ),
+    Case::classic(
+        "n = 5 billion, p = 1%",
+        LinesAndRate(5 * BILLION, 1e-2),
+        tell_gigabits,
+    ),
+    Case::classic(
+        "n = 5 billion, m = 4 GiB",
+        LinesAndMemory(5 * BILLION, 4 << 30),
+        tell_fpr,
+    ),
+    Case::classic("m = 8 n", LinesAndBits(MILLION, 8.0), tell_fpr),
+    Case {
+        hashes: Some(10),
+        ..Case::classic(
+            "m = 20 n, k = 10",
+            LinesAndBits(MILLION, 20.0),
+            tell_fraction,
+        )
+    },
+    Case {
+        kind: Kind::Counting,
+        ..Case::classic(
+            "4-bit counters, k = (m/n) ln 2",
+            LinesAndRate(MILLION, 1e-2),
+            tell_overflow,
+        )
+    },
+];
 
 /// All figures.
 pub(super) fn all() -> Vec<Figure> {
-    let figure = |case: Case| {
+    let figure = |case: &Case| {
         let (lines, shape) = case.request.shape(case.kind, case.hashes);
         let row = Row::new(lines, shape);
-        let has_rate = matches!(case.request, Request::LinesAndRate(..));
+        let has_rate = matches!(case.request, LinesAndRate(..));
         Figure {
             given: case.given,
             result: (case.tell)(&row),
@@ -121,7 +123,7 @@ pub(super) fn all() -> Vec<Figure> {
             row,
         }
     };
-    cases().into_iter().map(figure).collect()
+    CASES.iter().map(figure).collect()
 }
 
 /// The figures for people.

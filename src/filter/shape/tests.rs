@@ -53,7 +53,7 @@ fn a_rate_is_reached_with_hashes_that_are_given_or_must_be_fewer_than_the_formul
 #[test]
 fn a_blocked_shape_is_whole_blocks_and_keeps_to_its_rate_with_no_block_to_spare() {
     for keys in [1000, 1_000_000, 5 * BILLION] {
-        for fpr in [0.3, 0.05, 0.01, 0.001, 1e-4] {
+        for fpr in [0.3, 0.05, 0.01, 0.001, 1e-4, 1.0001e-5, 0.9999e-5] {
             for hashes in [None, Some(1), Some(6)] {
                 let shape = Shape::for_fpr(Kind::Blocked, keys, fpr, hashes);
                 assert_eq!(shape.cells % 512, 0);

@@ -6,9 +6,8 @@
 //! about bits of one cache line, [`counter_overflow`] about 4-bit counters, [`collision_chance`]
 //! about digests in a table.
 //!
-//! *Invariants:* whatever comes in, a rate stays in 0..=1 and nothing panics. *Cost:* a flat
-//! formula is a few operations; a blocked rate takes about a microsecond, or some tens where it is
-//! below one in ten million; the bits for a blocked rate, up to some tens of milliseconds.
+//! *Invariants:* whatever comes in, a rate stays in 0..=1 and nothing panics. *Cost:* a few
+//! operations; a blocked rate up to a few microseconds, the bits for one up to a few milliseconds.
 //!
 //! *Sources:* the flat filter: Bloom 1970; Broder and Mitzenmacher, "Network Applications of Bloom
 //! Filters: A Survey", 2004. The blocked one: Putze, Sanders, Singler, "Cache-, Hash- and
