@@ -46,6 +46,11 @@ pub(crate) enum Command {
     /// Show what intersect would do, and what it would cost, without doing it
     Plan(PlanArguments),
     /// Show how large a filter must be, and how often it is wrong
+    ///
+    /// Two of three determine the third: lines; memory of the filter; and a false-positive rate or
+    /// bits per line. For each kind of filter: its cells m (bits, 4-bit counters, 16-bit counters,
+    /// 128-bit slots), hashes k, and predicted rate, also for one hash fewer and one more. Without
+    /// options, the figures of the textbooks are computed.
     Size(SizeArguments),
 }
 

@@ -450,4 +450,5 @@ fn the_help_has_an_example_that_works() {
         count += 1;
     }
     assert_eq!(count, 4, "{help}");
+    assert!(help.contains("Two of three determine the third"), "{help}");
 }

@@ -14,12 +14,8 @@ Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?
              outset size --lines 5e9 --memory 4G --hashes 1 --kind classic     the plain bitmap
              outset size                                the figures of the textbooks";
 
-/// Show how large a filter must be, and how often it is wrong.
-///
-/// Two of three determine the third: lines; memory of the filter; and a false-positive rate or
-/// bits per line. For each kind of filter: its cells m (bits, 4-bit counters, 16-bit counters,
-/// 128-bit slots), hashes k, and predicted rate, also for one hash fewer and one more. Without
-/// options, the figures of the textbooks are computed.
+/// What is given, of which two things determine the third; nothing at all asks for the textbooks'
+/// figures.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SizeArguments {

@@ -21,9 +21,12 @@ pub(super) fn significant(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
-    let magnitude = number.abs().log10().floor();
-    if (-5.0..15.0).contains(&magnitude) {
-        let decimals = (3.0 - magnitude).max(0.0) as usize;
+    // Rounded before its magnitude is taken: 0.00999999 is 0.01000.
+    let rounded = format!("{number:.3e}");
+    let exponent = rounded.split_once('e').map(|(_, exponent)| exponent);
+    let magnitude: i32 = exponent.and_then(|text| text.parse().ok()).unwrap_or(0);
+    if (-5..15).contains(&magnitude) {
+        let decimals = (3 - magnitude).max(0) as usize;
         format!("{number:.decimals$}")
     } else {
         format!("{number:.2e}")
@@ -76,6 +79,7 @@ mod tests {
         for (number, text) in [
             (9.585_058, "9.585"),
             (0.010_014, "0.01001"),
+            (0.009_999_99, "0.01000"),
             (1.469e-31, "1.47e-31"),
             (13.288, "13.29"),
             (0.0, "0"),
