@@ -12,6 +12,8 @@ use outset::hash::HashKey;
 use outset::size::{ParseSizeError, Size, parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineFormat, LineKey, Options, Source, Strategy, machine};
 
+use super::size::SizeArguments;
+
 /// Find the lines that two or more huge files have in common, under a hard memory limit.
 ///
 /// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no
@@ -40,18 +42,17 @@ Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt"
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write the lines that are in every FILE
+    // Each has its help text where its arguments are: a text here would replace the long one.
     Intersect(IntersectArguments),
-    /// Show what intersect would do, and what it would cost, without doing it
     Plan(PlanArguments),
-    /// Build, ask and change filters that are kept in files
     #[command(subcommand)]
     Filter(FilterCommand),
+    Size(SizeArguments),
 }
 
-/// Write the lines that are in every FILE, each once, in no particular order.
+/// Write the lines that are in every FILE.
 ///
-/// A line is the bytes before a newline; a last line without one counts, an empty line is a line.
+/// Each once, in no particular order. A line is the bytes before a newline; a last line without one counts, an empty line is a line.
 /// The same file given twice counts as one. `-` is standard input, and a FILE may be a FIFO: what
 /// must be read twice is copied to temporary space first.
 #[derive(Debug, Args)]
@@ -94,8 +95,10 @@ pub(crate) struct IntersectArguments {
     pub(crate) quiet: bool,
 }
 
-/// Show which strategy intersect would choose and why, and for each strategy its passes, bytes read
-/// and written, temporary disk, memory, predicted false-positive rate and expected false lines.
+/// Show what intersect would do, and what it would cost, without doing it.
+///
+/// Which strategy it would choose and why; for each strategy its passes, bytes read and written,
+/// temporary disk, memory, predicted false-positive rate and expected false lines.
 ///
 /// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
 #[derive(Debug, Args)]

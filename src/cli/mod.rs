@@ -1,8 +1,8 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`]), exit status
-//! ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every error is one
-//! line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`], [`size`]),
+//! exit status ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every
+//! error is one line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
 //! carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
@@ -13,6 +13,7 @@ mod place;
 mod plan;
 mod progress;
 mod signals;
+mod size;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
+        Command::Size(arguments) => size::run(arguments),
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),

@@ -144,17 +144,17 @@ impl BlockedFilter {
 #[derive(Debug)]
 pub(super) struct Blocks<W> {
     pub(super) words: W,
-    blocks: u64,
+    count: u64,
     pub(super) hashes: u32,
 }
 
 impl<W: AsRef<[u64]>> Blocks<W> {
     /// The blocks in `words`, all of them whole, with 1 to [`MAX_BLOCKED_HASHES`] bits a key.
     pub(super) fn new(words: W, hashes: u32) -> Self {
-        let blocks = (words.as_ref().len() / BLOCK_WORDS) as u64;
+        let count = (words.as_ref().len() / BLOCK_WORDS) as u64;
         Self {
             words,
-            blocks,
+            count,
             hashes,
         }
     }
@@ -162,7 +162,7 @@ impl<W: AsRef<[u64]>> Blocks<W> {
     /// The block of a hash.
     #[inline]
     pub(super) fn block_of(&self, hash: u64) -> usize {
-        reduce(derive(hash, Purpose::FilterBlock), self.blocks) as usize
+        reduce(derive(hash, Purpose::FilterBlock), self.count) as usize
     }
 }
 

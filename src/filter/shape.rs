@@ -3,7 +3,9 @@
 //!
 //! *Owns:* the kinds, and the way from what a user gives (lines and rate, lines and memory, bits
 //! per key) to a shape. *Invariants:* a shape has at least one cell and one hash, no more hashes
-//! than its kind can compute, and a size that fits `u64` bits. *Cost:* none.
+//! than its kind can compute, and a size that fits `u64` bits; a blocked one is whole blocks.
+//! Whatever comes in, the way out is a shape: to refuse a request is the caller's. *Cost:* none, but
+//! for a blocked filter's rate (see [`sizing`]). *Sources:* of every formula, in [`sizing`].
 
 use serde::Serialize;
 
@@ -84,47 +86,161 @@ pub struct Shape {
     pub hashes: u32,
 }
 
-// TEMP
 impl Shape {
-    pub fn for_fpr(kind: Kind, keys: u64, fpr: f64, hashes: Option<u32>) -> Shape {
-        Self::for_bits_per_key(
-            kind,
-            keys,
-            -fpr.ln() / 0.48 * kind.cell_bits() as f64,
-            hashes,
-        )
-    }
-    pub fn for_bytes(kind: Kind, keys: u64, bytes: u64, hashes: Option<u32>) -> Shape {
-        Self::for_bits_per_key(kind, keys, bytes as f64 * 8.0 / keys as f64, hashes)
-    }
-    pub fn for_bits_per_key(kind: Kind, keys: u64, bits: f64, hashes: Option<u32>) -> Shape {
-        let cells = (keys as f64 * bits / kind.cell_bits() as f64).ceil() as u64;
-        let cells = if kind == Kind::Blocked {
-            cells.div_ceil(512) * 512
-        } else {
-            cells.max(4)
-        };
-        Shape {
-            kind,
-            cells,
-            hashes: hashes.unwrap_or(
-                ((bits / kind.cell_bits() as f64 * 0.69) as u32).clamp(1, kind.most_hashes()),
-            ),
+    /// The shape for `keys` keys and a false-positive rate of `fpr` (0 to 1), with exactly `hashes`
+    /// hashes or with the best number of them.
+    ///
+    /// A blocked filter is predicted to stay at or under the rate. A flat one has exactly the
+    /// formula's `-n ln p / (ln 2)^2` cells, and the better of the two whole numbers beside its
+    /// `log2(1/p)` hashes: its predicted rate may be a little above the one asked for (0.05 % of
+    /// itself at 0.01 %, 3 % at 35 %). Where hashes are given, or would have to be fewer than one or
+    /// more than the kind's most, the cells are those that reach the rate with that many.
+    /// `fingerprint` has room for the keys, whatever the rate.
+    ///
+    /// ```
+    /// use outset::filter::{Kind, Shape};
+    /// let shape = Shape::for_fpr(Kind::Classic, 1_000_000, 0.0001, None);
+    /// assert_eq!((shape.cells, shape.hashes), (19_170_117, 13));
+    /// ```
+    pub fn for_fpr(kind: Kind, keys: u64, fpr: f64, hashes: Option<u32>) -> Self {
+        let keys = keys.max(1);
+        if kind == Kind::Fingerprint {
+            return Self::of(kind, keys, sizing::fingerprint_slots(keys), hashes);
         }
+        let cells = cells_per_key(kind, fpr, hashes) * keys as f64;
+        Self::of(kind, keys, cells.ceil() as u64, hashes)
     }
-    pub fn predicted_fpr(&self, keys: u64) -> f64 {
-        sizing::flat_fpr(self.cells as f64 / keys as f64, self.hashes)
-    }
-}
 
-impl Shape {
-    /// Bits of all cells.
+    /// The shape for `keys` keys in at most `bytes` bytes of memory, in whole 64-bit words: as many
+    /// cells as fit, and one (or one block) where none does.
+    ///
+    /// ```
+    /// use outset::filter::{Kind, Shape};
+    /// let shape = Shape::for_bytes(Kind::Classic, 5_000_000_000, 4 << 30, None);
+    /// assert_eq!((shape.cells, shape.hashes), (1 << 35, 5));
+    /// ```
+    pub fn for_bytes(kind: Kind, keys: u64, bytes: u64, hashes: Option<u32>) -> Self {
+        let bits = u128::from(bytes / 8) * 64;
+        let whole = bits / u128::from(unit_bits(kind)) * u128::from(unit_bits(kind));
+        let cells = whole / u128::from(kind.cell_bits());
+        let cells = u64::try_from(cells).unwrap_or(u64::MAX);
+        Self::of(kind, keys, cells, hashes)
+    }
+
+    /// The shape for `keys` keys with so many bits of storage each: 20 bits a key are 5 counters of
+    /// 4 bits.
+    pub fn for_bits_per_key(kind: Kind, keys: u64, bits: f64, hashes: Option<u32>) -> Self {
+        let cells = keys.max(1) as f64 * bits / kind.cell_bits() as f64;
+        Self::of(kind, keys, cells.round() as u64, hashes)
+    }
+
+    /// The most keys for which a filter of this kind in `bytes` bytes keeps to the rate `fpr`, with
+    /// exactly `hashes` hashes or with the best number of them; for `fingerprint`, the keys that it
+    /// has room for.
+    pub fn most_keys(kind: Kind, bytes: u64, fpr: f64, hashes: Option<u32>) -> u64 {
+        let room = Self::for_bytes(kind, 1, bytes, hashes);
+        if kind == Kind::Fingerprint {
+            return room.capacity();
+        }
+        (room.cells as f64 / cells_per_key(kind, fpr, hashes)) as u64
+    }
+
+    /// The filter's size in bits.
     pub fn bits(&self) -> u64 {
         self.cells.saturating_mul(self.kind.cell_bits())
     }
 
-    /// Bytes of all cells, in whole 64-bit words.
+    /// The filter's size in bytes, in whole 64-bit words.
     pub fn bytes(&self) -> u64 {
         self.bits().div_ceil(64) * 8
     }
+
+    /// The chance, 0 to 1, that a line that is not in a filter of this shape with `keys` distinct
+    /// keys may be contained by it.
+    pub fn predicted_fpr(&self, keys: u64) -> f64 {
+        if keys == 0 {
+            return 0.0;
+        }
+        match self.kind {
+            Kind::Blocked => sizing::blocked_fpr(self.cells_per_key(keys), self.hashes),
+            Kind::Classic | Kind::Counting | Kind::Spectral => {
+                sizing::flat_fpr(self.cells_per_key(keys), self.hashes)
+            }
+            Kind::Fingerprint => sizing::fingerprint_fpr(keys),
+        }
+    }
+
+    /// The best number of hashes for `keys` keys in so many cells, before rounding: `ln 2` times the
+    /// cells per key. That is the flat filter's best; a blocked filter's is lower, has no formula,
+    /// and is found by trying. A digest has one place, so `fingerprint` has 1.
+    pub fn hashes_exact(&self, keys: u64) -> f64 {
+        if self.kind == Kind::Fingerprint {
+            return 1.0;
+        }
+        sizing::flat_hashes_exact(self.cells_per_key(keys))
+    }
+
+    /// The most keys that may be inserted. Only `fingerprint` has a limit, 4 of 5 slots: the others
+    /// are never full, only more and more often wrong.
+    pub fn capacity(&self) -> u64 {
+        match self.kind {
+            Kind::Fingerprint => sizing::fingerprint_capacity(self.cells),
+            Kind::Blocked | Kind::Classic | Kind::Counting | Kind::Spectral => u64::MAX,
+        }
+    }
+
+    /// A shape of about so many cells that is one: whole blocks, not none, no more than `u64` bits.
+    fn of(kind: Kind, keys: u64, cells: u64, hashes: Option<u32>) -> Self {
+        let unit = unit_bits(kind) / kind.cell_bits();
+        let most = u64::MAX / unit_bits(kind);
+        let cells = cells.div_ceil(unit).clamp(1, most) * unit;
+        let mut shape = Self {
+            kind,
+            cells,
+            hashes: 1,
+        };
+        let best = || best_hashes(kind, shape.cells_per_key(keys));
+        shape.hashes = hashes.unwrap_or_else(best).clamp(1, kind.most_hashes());
+        shape
+    }
+
+    fn cells_per_key(&self, keys: u64) -> f64 {
+        self.cells as f64 / keys.max(1) as f64
+    }
 }
+
+/// What a filter is a multiple of, in bits.
+fn unit_bits(kind: Kind) -> u64 {
+    match kind {
+        Kind::Blocked => sizing::BLOCK_BITS,
+        _ => kind.cell_bits(),
+    }
+}
+
+/// The number of hashes with the lowest rate.
+fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
+    match kind {
+        Kind::Blocked => sizing::best_blocked(cells_per_key).0,
+        _ => sizing::best_flat_hashes(cells_per_key, kind.most_hashes()),
+    }
+}
+
+/// The cells per key that a filter of bits or counters needs for a rate.
+fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
+    // What is no rate is taken for the nearest one, and what is no number for the lowest.
+    let fpr = if fpr.is_nan() { 0.0 } else { fpr };
+    let fpr = fpr.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+    let most = kind.most_hashes();
+    if kind == Kind::Blocked {
+        return sizing::blocked_bits_per_key(fpr, hashes.map(|hashes| hashes.clamp(1, most)));
+    }
+    let exact = -fpr.log2();
+    match hashes {
+        None if (1.0..=f64::from(most)).contains(&exact) => sizing::flat_bits(1, fpr),
+        // As a conversion from f64 saturates, this is the nearest number that the kind has.
+        _ => sizing::flat_bits_per_key(fpr, hashes.unwrap_or(exact as u32).clamp(1, most)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::filter::blocked::FilterBuilder;
-use crate::filter::cells::{Change, Put, change_each_ahead};
+use crate::filter::cells::{Ask, Change, Put, change_each_ahead};
 use crate::filter::counters::{self, Counting, Spectral};
 use crate::filter::digests::{Digest, Digests, EMPTY};
 use crate::filter::flat::Bits;
@@ -231,8 +231,8 @@ impl Updater<'_> {
         Ok(())
     }
 
-    /// Inserts all lines of a batch; `new` becomes the indexes, in order, of those that were
-    /// certainly not in before.
+    /// Inserts the lines of a batch that are not in yet; `new` becomes their indexes, in order. A
+    /// spectral filter counts all lines.
     pub(crate) fn insert_new(
         &self,
         batch: Batch<'_>,
@@ -244,12 +244,30 @@ impl Updater<'_> {
             return Ok(());
         }
         new.clear();
-        self.put(batch, |index, put| {
+        let mut note = |index: u32, put: Put| {
             if put == Put::New {
                 new.push(index);
             }
-        })?;
-        self.count_up(new.len() as u64, new.len() as u64);
+        };
+        let mut inserted = None;
+        match &self.changing {
+            // A line is to be counted once, so that it is gone when it is removed once.
+            Changing::Counting(cells) => {
+                change_each_ahead(&mut *lock(cells), batch.hashes, |cells, index, key| {
+                    if !cells.contains(key) {
+                        note(index as u32, cells.put(key));
+                    }
+                    true
+                });
+            }
+            Changing::Spectral(cells) => {
+                inserted = Some(batch.lines.len() as u64);
+                put_all(&mut *lock(cells), batch.hashes, note);
+            }
+            _ => self.put(batch, note)?,
+        }
+        let found = new.len() as u64;
+        self.count_up(inserted.unwrap_or(found), found);
         Ok(())
     }
 
@@ -299,7 +317,9 @@ impl Updater<'_> {
             Changing::Blocks(builder) => {
                 let mut new = Vec::new();
                 builder.insert_new(batch.hashes, &mut Scatter::default(), &mut new);
-                new.into_iter().for_each(|index| each(index, Put::New));
+                for index in new {
+                    each(index, Put::New);
+                }
             }
             Changing::Bits(cells) => put_all(&mut *lock(cells), batch.hashes, each),
             Changing::Counting(cells) => put_all(&mut *lock(cells), batch.hashes, each),
@@ -312,8 +332,8 @@ impl Updater<'_> {
     /// Counts lines that were put in, of which some were new.
     fn count_up(&self, lines: u64, new: u64) {
         let more = match self.changing {
-            // The builder has counted.
-            Changing::Blocks(_) => 0,
+            // The builder has counted those that were new.
+            Changing::Blocks(_) => lines - new,
             Changing::Digests(_) => new,
             _ => lines,
         };

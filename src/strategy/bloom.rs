@@ -28,11 +28,8 @@ pub(crate) fn bloom(
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
-    let (mut keep, mut stats, middle) = match (stored, before) {
-        (Some(stored), _) => {
-            let keep: Box<dyn Keep> = Box::new(mapped(run, stored, plan)?);
-            (keep, stored.stats(), before)
-        }
+    let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (stored, before) {
+        (Some(stored), _) => (Box::new(mapped(run, stored, plan)?), stored.stats(), before),
         (None, [first, middle @ ..]) => {
             let built = filter(run, first, None, &shape)?;
             save_if_wanted(run, &built)?;

@@ -19,3 +19,5 @@ mod limits;
 mod sandbox;
 // Ends by signals at chosen and at random moments.
 mod signals;
+// Sizes of filters: the textbooks' figures, and the answers to requests.
+mod size;

@@ -25,19 +25,12 @@ Example:     outset filter build --lines 10M --max-fpr 0.1% -o seen.osf
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLE)]
 pub(crate) enum FilterCommand {
-    /// Build a filter of all lines of FILEs (of none: an empty one)
     Build(BuildArguments),
-    /// Write the lines that the filter may have
     Query(QueryArguments),
-    /// Insert lines
     Insert(InsertArguments),
-    /// Remove lines that were inserted (counting, fingerprint)
-    Remove(ChangeArguments),
-    /// Write each line, a tab, and how often it may have been inserted, at most (spectral, counting)
-    Count(AskArguments),
-    /// Show what a filter is, what is in it, and how often it is wrong
+    Remove(RemoveArguments),
+    Count(CountArguments),
     Info(InfoArguments),
-    /// Make one filter of several that were built alike (build --like)
     Merge(MergeArguments),
 }
 
@@ -60,7 +53,7 @@ pub(crate) struct WorkArguments {
     pub(crate) quiet: bool,
 }
 
-/// Build a filter of all lines of FILEs. Of none an empty one, which `filter insert` fills.
+/// Build a filter of all lines of FILEs (of none: an empty one).
 ///
 /// How large it is follows from how many lines it is for (--lines; for files they are estimated
 /// from a sample otherwise) and from one of --max-fpr, --size and --bits-per-key.
@@ -144,10 +137,7 @@ impl BuildArguments {
     }
 }
 
-/// What is asked, and of what.
-///
-/// Answers come in the order of the lines, repeats included. Lines from a pipe are answered as they
-/// come. The filter is not loaded but mapped: it may be larger than the memory limit.
+// What is asked, and of what. (Not a doc comment: it would become the help text of its commands.)
 #[derive(Debug, Args)]
 pub(crate) struct AskArguments {
     /// The filter
@@ -173,8 +163,11 @@ impl AskArguments {
     }
 }
 
-/// Write the lines that the filter may have, in their order. Of the others it is certain that they
-/// were not inserted.
+/// Write the lines that the filter may have.
+///
+/// In their order, repeats included. Of the others it is certain that they were not inserted. Lines
+/// from a pipe are answered as they come. The filter is not loaded but mapped: it may be larger than
+/// the memory limit.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
@@ -189,9 +182,27 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// What is changed, and by what.
+/// Write each line, a tab, and how often it may have been inserted, at most (spectral, counting).
 ///
-/// The filter is replaced as a whole when all lines are in. It must fit the memory limit.
+/// Counts go up to 65535 (spectral) or 15 (counting), which means so many or more; 0 is certain.
+#[derive(Debug, Args)]
+pub(crate) struct CountArguments {
+    #[command(flatten)]
+    pub(crate) ask: AskArguments,
+}
+
+/// Remove lines that were inserted (counting, fingerprint).
+///
+/// A line that is certainly not in is left alone; how many there were is said on standard error. To
+/// remove a line that was never inserted but seems to be in takes others with it. The filter is
+/// replaced as a whole at the end; it must fit the memory limit.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+}
+
+// What is changed, and by what.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
     /// The filter
@@ -214,6 +225,9 @@ impl ChangeArguments {
 }
 
 /// Insert lines.
+///
+/// The filter is replaced as a whole when all lines are in; it must fit the memory limit. If the
+/// command fails or is killed, the filter is what it was, and lines that were printed are new again.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     #[command(flatten)]
@@ -240,7 +254,10 @@ pub(crate) struct InfoArguments {
     pub(crate) json: bool,
 }
 
-/// Make one filter of several that were built alike: with the same kind, size, key and rules.
+/// Make one filter of several that were built alike (build --like).
+///
+/// Bits are united, counters added up to their top, digests collected. Kind, size, key and what a
+/// line is must be the same.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// The filters

@@ -19,10 +19,10 @@ use outset::{Interrupt, Options, OutputFile, Result, Source};
 use super::place::ResultPlace;
 use super::progress::Reporter;
 use super::say;
-pub(crate) use arguments::FilterCommand;
 use arguments::{
-    AskArguments, BuildArguments, ChangeArguments, InsertArguments, MergeArguments, WorkArguments,
+    AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
 };
+pub(crate) use arguments::{FilterCommand, KindName};
 
 /// Runs a sub-command.
 pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> {
@@ -36,7 +36,9 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
             };
             run_query(&arguments.ask, question, arguments.count_only, interrupt)
         }
-        FilterCommand::Count(arguments) => run_query(arguments, Question::Counts, false, interrupt),
+        FilterCommand::Count(arguments) => {
+            run_query(&arguments.ask, Question::Counts, false, interrupt)
+        }
         FilterCommand::Insert(arguments) => run_insert(arguments, interrupt),
         FilterCommand::Remove(arguments) => run_remove(arguments, interrupt),
         FilterCommand::Merge(arguments) => run_merge(arguments, interrupt),
@@ -155,7 +157,8 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
     finish(&changed.filter, file, path)
 }
 
-fn run_remove(arguments: &ChangeArguments, interrupt: &Interrupt) -> Result<()> {
+fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
+    let arguments = &arguments.change;
     let (options, reporter) = options(&arguments.work, interrupt);
     let stored = StoredFilter::open_to_change(&arguments.filter)?;
     let file = OutputFile::create_private(&arguments.filter, interrupt)?;

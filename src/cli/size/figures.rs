@@ -1,0 +1,208 @@
+//! The figures of the textbooks, computed.
+//!
+//! *Owns:* which cases are shown, and how. *Invariants:* a case says what is given; what comes out
+//! is computed, never written down here. *Cost:* none.
+
+use std::f64::consts::LN_2;
+
+use outset::filter::{Kind, sizing};
+use serde::Serialize;
+
+use super::numbers::{binary, decimal, grouped, percent, significant};
+use super::report::Row;
+use super::request::Request::{self, LinesAndBits, LinesAndMemory, LinesAndRate};
+
+const MILLION: u64 = 1_000_000;
+const BILLION: u64 = 1_000_000_000;
+
+/// A case and what comes out.
+#[derive(Debug, Serialize)]
+pub(super) struct Figure {
+    given: &'static str,
+    result: String,
+    #[serde(flatten)]
+    row: Row,
+    /// What a tenth of the rate costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits_per_tenfold: Option<f64>,
+    /// That a counter passes 15, with the best k before rounding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overflow_per_counter: Option<f64>,
+}
+
+/// What is given, and what of the row is told.
+struct Case {
+    given: &'static str,
+    kind: Kind,
+    request: Request,
+    hashes: Option<u32>,
+    tell: fn(&Row) -> String,
+}
+
+impl Case {
+    const fn classic(given: &'static str, request: Request, tell: fn(&Row) -> String) -> Self {
+        Self {
+            given,
+            kind: Kind::Classic,
+            request,
+            hashes: None,
+            tell,
+        }
+    }
+}
+
+/// The cases in the order of the table.
+const CASES: [Case; 12] = [
+    Case::classic(
+        "n = 1 million, p = 0.01%",
+        LinesAndRate(MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic(
+        "n = 10 million, p = 0.01%",
+        LinesAndRate(10 * MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic(
+        "n = 100 million, p = 0.01%",
+        LinesAndRate(100 * MILLION, 1e-4),
+        tell_bits,
+    ),
+    Case::classic("p = 1%", LinesAndRate(MILLION, 1e-2), tell_bits_per_key),
+    Case::classic("p = 0.1%", LinesAndRate(MILLION, 1e-3), tell_tenfold),
+    Case::classic(
+        "n = 50 billion, p = 1%",
+        LinesAndRate(50 * BILLION, 1e-2),
+        tell_bytes,
+    ),
+    Case::classic(
+        "n = 50 billion, p = 0.1%",
+        LinesAndRate(50 * BILLION, 1e-3),
+        tell_bytes,
+    ),
+    Case::classic(
+        "n = 5 billion, p = 1%",
+        LinesAndRate(5 * BILLION, 1e-2),
+        tell_gigabits,
+    ),
+    Case::classic(
+        "n = 5 billion, m = 4 GiB",
+        LinesAndMemory(5 * BILLION, 4 << 30),
+        tell_fpr,
+    ),
+    Case::classic("m = 8 n", LinesAndBits(MILLION, 8.0), tell_fpr),
+    Case {
+        hashes: Some(10),
+        ..Case::classic(
+            "m = 20 n, k = 10",
+            LinesAndBits(MILLION, 20.0),
+            tell_fraction,
+        )
+    },
+    Case {
+        kind: Kind::Counting,
+        ..Case::classic(
+            "4-bit counters, k = (m/n) ln 2",
+            LinesAndRate(MILLION, 1e-2),
+            tell_overflow,
+        )
+    },
+];
+
+/// All figures.
+pub(super) fn all() -> Vec<Figure> {
+    let figure = |case: &Case| {
+        let (lines, shape) = case.request.shape(case.kind, case.hashes);
+        let row = Row::new(lines, shape);
+        let has_rate = matches!(case.request, LinesAndRate(..));
+        Figure {
+            given: case.given,
+            result: (case.tell)(&row),
+            bits_per_tenfold: has_rate.then(tenfold),
+            overflow_per_counter: row.overflow_chance.map(|_| overflow()),
+            row,
+        }
+    };
+    CASES.iter().map(figure).collect()
+}
+
+/// The figures for people.
+pub(super) fn describe(figures: &[Figure]) -> String {
+    let widest = figures.iter().map(|figure| figure.given.len()).max();
+    let width = widest.unwrap_or(0);
+    let mut text = vec![
+        "n lines, m bits, k hashes, p the false-positive rate; a classic filter unless said:"
+            .to_owned(),
+        "p = (1 - e^(-kn/m))^k, m = -n ln p / (ln 2)^2, k = (m/n) ln 2".to_owned(),
+        String::new(),
+    ];
+    let lines = figures.iter();
+    text.extend(lines.map(|figure| format!("{:<width$}  {}", figure.given, figure.result)));
+    text.push(String::new());
+    text.push("Other sizes, and the other kinds: outset size --lines 5e9 --memory 4G".to_owned());
+    text.join("\n")
+}
+
+fn tenfold() -> f64 {
+    sizing::flat_bits(1, 0.1)
+}
+
+fn overflow() -> f64 {
+    sizing::counter_overflow(LN_2)
+}
+
+/// The best number of hashes, and the other whole number beside the exact one.
+fn tell_hashes(row: &Row) -> String {
+    let (k, exact) = (row.hashes, row.hashes_exact);
+    let (other, other_fpr) = if f64::from(k) > exact {
+        (k - 1, row.fpr_one_less_hash)
+    } else {
+        (k + 1, row.fpr_one_more_hash)
+    };
+    let fpr = percent(row.predicted_fpr);
+    let other_fpr = percent(other_fpr.unwrap_or(1.0));
+    format!("k = {exact:.2}, so {k}: p = {fpr}; {other}: p = {other_fpr}")
+}
+
+fn tell_bits(row: &Row) -> String {
+    let (bits, bytes) = (grouped(row.cells), binary(row.bytes));
+    format!("m = {bits} bits = {bytes}, {}", tell_hashes(row))
+}
+
+fn tell_bits_per_key(row: &Row) -> String {
+    let bits = significant(row.bits_per_key);
+    format!("{bits} bits a line, {}", tell_hashes(row))
+}
+
+fn tell_tenfold(row: &Row) -> String {
+    let (bits, more) = (significant(row.bits_per_key), tenfold());
+    format!("{bits} bits a line; each tenfold lower rate: {more:.2} bits a line more")
+}
+
+fn tell_bytes(row: &Row) -> String {
+    let (bytes, table) = (decimal(row.bytes), decimal(row.hash_table_bytes));
+    format!("{bytes}; a hash table of 1.5 n slots of 8 bytes: {table}")
+}
+
+fn tell_gigabits(row: &Row) -> String {
+    let (bits, bytes) = (row.bits as f64 / 1e9, decimal(row.bytes));
+    format!("m = {bits:.2} Gbit = {bytes}, {}", tell_hashes(row))
+}
+
+fn tell_fpr(row: &Row) -> String {
+    let (bits, per_key) = (row.bits as f64 / 1e9, significant(row.bits_per_key));
+    let hashes = tell_hashes(row);
+    if bits < 1.0 {
+        return hashes;
+    }
+    format!("m = {bits:.2} Gbit, {per_key} bits a line, {hashes}")
+}
+
+fn tell_fraction(row: &Row) -> String {
+    format!("p = {:.7}", row.predicted_fpr)
+}
+
+fn tell_overflow(_: &Row) -> String {
+    let chance = overflow();
+    format!("P(any counter exceeds 15) <= m * {chance:.2e}; counters stay at 15, and never wrap")
+}

@@ -1,0 +1,95 @@
+//! Numbers as `outset size` prints them: enough digits to tell two numbers of hashes apart.
+//!
+//! *Owns:* four significant digits, thousands separators, units. *Invariants:* nothing is rounded to
+//! zero. *Cost:* none.
+
+/// `19,170,117`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.char_indices() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Four significant digits: `9.585`, `0.01001`, `1.47e-31`; whole numbers whole.
+pub(super) fn significant(number: f64) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    // Rounded before its magnitude is taken: 0.00999999 is 0.01000.
+    let rounded = format!("{number:.3e}");
+    let exponent = rounded.split_once('e').map(|(_, exponent)| exponent);
+    let magnitude: i32 = exponent.and_then(|text| text.parse().ok()).unwrap_or(0);
+    if (-5..15).contains(&magnitude) {
+        let decimals = (3 - magnitude).max(0) as usize;
+        format!("{number:.decimals$}")
+    } else {
+        format!("{number:.2e}")
+    }
+}
+
+/// A rate in per cent: `3.686%`.
+pub(super) fn percent(rate: f64) -> String {
+    format!("{}%", significant(rate * 100.0))
+}
+
+/// Bytes by powers of 1024: `2.285 MiB`.
+pub(super) fn binary(bytes: u64) -> String {
+    scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// Bytes by powers of 1000: `5.991 GB`.
+pub(super) fn decimal(bytes: u64) -> String {
+    scaled(bytes, 1000.0, &["B", "KB", "MB", "GB", "TB", "PB"])
+}
+
+fn scaled(bytes: u64, step: f64, units: &[&str]) -> String {
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let number = if value.fract() == 0.0 {
+        format!("{value}")
+    } else {
+        significant(value)
+    };
+    format!("{number} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_keep_four_digits() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (19_170_117, "19,170,117"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        for (number, text) in [
+            (9.585_058, "9.585"),
+            (0.010_014, "0.01001"),
+            (0.009_999_99, "0.01000"),
+            (1.469e-31, "1.47e-31"),
+            (13.288, "13.29"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(number), text);
+        }
+        assert_eq!(percent(0.036_86), "3.686%");
+        assert_eq!(binary(2_396_265), "2.285 MiB");
+        assert_eq!(binary(4 << 30), "4 GiB");
+        assert_eq!(decimal(5_990_661_488), "5.991 GB");
+        assert_eq!(decimal(600_000_000_000), "600 GB");
+    }
+}
