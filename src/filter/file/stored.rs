@@ -7,11 +7,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::budget::MemoryBudget;
@@ -51,7 +51,10 @@ impl StoredFilter {
     /// damaged, or of a newer version.
     pub fn open(path: &Path) -> Result<Self> {
         let fail = |error| unreadable(path, error);
-        let file = File::open(path).map_err(fail)?;
+        // A FIFO that nobody writes would be waited for; reads of a regular file are what they were.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options().read(true).custom_flags(flags).open(path);
+        let file = file.map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
             let error = io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error());
