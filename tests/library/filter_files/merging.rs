@@ -1,0 +1,104 @@
+//! Filters that do not belong together (row I14 of the fault table): refused with the difference, and nothing is changed.
+
+use outset::filter::{Filter, Kind, Rules, Shape};
+use outset::hash::LineHasher;
+use outset::kept::merge;
+use outset::{Error, ErrorKind, Interrupt, LineFormat};
+
+use super::{budget, filled, line, open, rules, saved, small_shapes};
+use crate::util::{MIB, Place, alone, from_here};
+
+/// Shapes and rules that differ from these in one thing each, and what that thing is called.
+fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
+    let format = |terminator, strip_cr| Rules {
+        format: LineFormat {
+            terminator,
+            strip_cr,
+        },
+        ..rules
+    };
+    let other_key = LineHasher::with_key([11, 22, 33, 45]);
+    let mut others = vec![
+        (shape, format(0, false), "what a line is"),
+        (shape, format(b'\n', true), "what a line is"),
+        (
+            shape,
+            Rules {
+                hasher: other_key,
+                ..rules
+            },
+            "the key of the hash",
+        ),
+    ];
+    let kinds = small_shapes().into_iter();
+    others.extend(
+        kinds
+            .filter(|other| other.kind != shape.kind)
+            .map(|other| (other, rules, "kind")),
+    );
+    if shape.kind != Kind::Fingerprint {
+        let cells = 2 * shape.cells;
+        let hashes = shape.hashes + 1;
+        others.push((Shape { cells, ..shape }, rules, "size"));
+        others.push((Shape { hashes, ..shape }, rules, "the number of hashes"));
+    }
+    others
+}
+
+fn assert_names(error: &Error, difference: &str) {
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+    let message = error.to_string();
+    let part = format!("filters differ in {difference}");
+    assert!(message.contains(&part), "{message}, not {difference}");
+}
+
+#[test]
+fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
+    let _alone = alone();
+    let place = Place::new();
+    let options = outset::Options {
+        memory_bytes: Some(16 * MIB),
+        ..place.options()
+    };
+    for shape in small_shapes() {
+        let mut filter = filled(shape, rules(), 40);
+        let before = saved(&place, &filter);
+        for (other_shape, other_rules, difference) in others(shape, rules()) {
+            let other = filled(other_shape, other_rules, 10);
+            assert_names(&filter.merge(&other).unwrap_err(), difference);
+            assert!(saved(&place, &filter) == before, "{shape:?}: {difference}");
+
+            let paths = [place.path("one"), place.path("other")];
+            filter.save(&paths[0], &Interrupt::new()).unwrap();
+            other.save(&paths[1], &Interrupt::new()).unwrap();
+            let stored = paths.each_ref().map(|path| open(path));
+            let error = merge(&stored, &from_here(&options)).unwrap_err();
+            assert_names(&error, difference);
+            let name = paths[1].display().to_string();
+            assert!(error.to_string().starts_with(&name), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_table_of_digests_takes_another_of_any_size() {
+    let _alone = alone();
+    let place = Place::new();
+    let shape = small_shapes()[4];
+    let larger = Shape {
+        cells: 5000,
+        ..shape
+    };
+    for (to, from) in [(shape, larger), (larger, shape)] {
+        let mut filter = filled(to, rules(), 40);
+        let mut other = Filter::new(&budget(), from, rules()).unwrap();
+        for number in 20..60 {
+            other.insert(&line(number)).unwrap();
+        }
+        filter.merge(&other).unwrap();
+        let found = |number: &u32| filter.contains(&line(*number));
+        assert!((0..60).all(|number| found(&number)));
+        assert_eq!(filter.keys(), 60);
+        assert_eq!(saved(&place, &filter)[32], 60);
+    }
+}
