@@ -28,8 +28,12 @@ const STACK_BYTES: usize = 256 << 10;
 /// Starts to wait for signals; the first one removes what the run has made and ends the process.
 pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
     let ignored = ignored_signals();
+    let is_ignored = |signal: i32| ignored & (1 << (signal - 1)) != 0;
+    if !is_ignored(SIGBUS) {
+        forget_handler_of_std();
+    }
     let wanted = ENDING.iter().chain([&SIGBUS]);
-    let mut signals = Signals::new(wanted.filter(|&&signal| ignored & (1 << (signal - 1)) == 0))?;
+    let mut signals = Signals::new(wanted.filter(|&&signal| !is_ignored(signal)))?;
     let interrupt = interrupt.clone();
     std::thread::Builder::new()
         .name("signals".into())
@@ -44,6 +48,16 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
             }
         })?;
     Ok(())
+}
+
+/// Takes SIGBUS from the runtime of std, which looks for overflows of the stack (those come as
+/// SIGSEGV on Linux) and restores the default action when it finds none: it would be called before
+/// the handler that is installed here, and the process would be gone before anything is cleaned up.
+fn forget_handler_of_std() {
+    #[expect(unsafe_code, reason = "no safe interface removes a handler")]
+    // SAFETY: the default action runs no code of this process, and no thread but this one, which
+    // faults nowhere until the new handler is there, has been started.
+    let _only_fails_for_unknown_signals = unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
 }
 
 /// Ends the process as a closed standard output does: by SIGPIPE, without a word.
