@@ -13,6 +13,8 @@ mod contract;
 mod data;
 // What a run that goes wrong says, and what it leaves behind.
 mod failures;
+// Filter files that are damaged or foreign, or that several processes have to do with.
+mod filter_files;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
 // A place for runs, with the checks that every run must pass.
