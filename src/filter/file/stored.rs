@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use rustix::fs::{FlockOperation, OFlags};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
@@ -39,8 +39,6 @@ pub struct StoredFilter {
     path: PathBuf,
     file: File,
     header: Header,
-    /// The checksums of the sections.
-    table: Vec<u64>,
 }
 
 impl StoredFilter {
@@ -82,8 +80,7 @@ impl StoredFilter {
             let what = format!("has {found} bytes instead of {wanted}");
             return Err(refuse((what, BUILD_AGAIN)));
         }
-        let table = read_table(&file, &header).map_err(fail)?;
-        let checksum = xxh3_64(bytemuck::cast_slice(&table));
+        let checksum = table_checksum(&file, &header).map_err(fail)?;
         if checksum != header.table_checksum {
             return Err(refuse(("its table is damaged".into(), BUILD_AGAIN)));
         }
@@ -91,7 +88,6 @@ impl StoredFilter {
             path: path.to_owned(),
             file,
             header,
-            table: table.into_iter().map(u64::from_le).collect(),
         })
     }
 
@@ -266,19 +262,24 @@ impl StoredFilter {
     /// Reads one section of the body into `section` and checks it.
     fn read_section(&self, number: u64, section: &mut [u8]) -> Result<()> {
         let offset = self.header.body_at() + number * SECTION_BYTES;
-        self.file
-            .read_exact_at(section, offset)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => self.damaged("became shorter while it was read"),
-                _ => unreadable(&self.path, error),
-            })?;
-        if self.table.get(number as usize) != Some(&section_checksum(number, section)) {
+        self.read_exact(section, offset)?;
+        let mut entry = [0; 8];
+        self.read_exact(&mut entry, HEADER_BYTES + number * 8)?;
+        if u64::from_le_bytes(entry) != section_checksum(number, section) {
             return Err(self.damaged(&format!("section {number} of its body is damaged")));
         }
         if number + 1 == self.header.sections() && has_bits_behind(self.header.shape, section) {
             return Err(self.damaged("has bits behind its last cell"));
         }
         Ok(())
+    }
+
+    fn read_exact(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        let read = self.file.read_exact_at(bytes, offset);
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.damaged("became shorter while it was read"),
+            _ => unreadable(&self.path, error),
+        })
     }
 
     /// What was counted, if it is what the header says.
@@ -357,12 +358,16 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
 }
 
-/// What is between header and body.
-fn read_table(file: &File, header: &Header) -> io::Result<Vec<u64>> {
-    let words = (header.body_at() - HEADER_BYTES) / 8;
-    let mut table = vec![0u64; words as usize];
-    file.read_exact_at(bytemuck::cast_slice_mut(&mut table), HEADER_BYTES)?;
-    Ok(table)
+/// The checksum of everything between header and body, a page at a time: a file that is all holes
+/// can have a table of any size.
+fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
+    let mut checksum = Xxh3::new();
+    let mut page = [0; PAGE as usize];
+    for offset in (HEADER_BYTES..header.body_at()).step_by(PAGE as usize) {
+        file.read_exact_at(&mut page, offset)?;
+        checksum.update(&page);
+    }
+    Ok(checksum.digest())
 }
 
 /// Whether the last word of the body has bits that belong to no cell.
