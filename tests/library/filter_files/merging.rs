@@ -63,13 +63,13 @@ fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
     for shape in small_shapes() {
         let mut filter = filled(shape, rules(), 40);
         let before = saved(&place, &filter);
+        let paths = [place.path("one"), place.path("other")];
+        filter.save(&paths[0], &Interrupt::new()).unwrap();
         for (other_shape, other_rules, difference) in others(shape, rules()) {
             let other = filled(other_shape, other_rules, 10);
             assert_names(&filter.merge(&other).unwrap_err(), difference);
             assert!(saved(&place, &filter) == before, "{shape:?}: {difference}");
 
-            let paths = [place.path("one"), place.path("other")];
-            filter.save(&paths[0], &Interrupt::new()).unwrap();
             other.save(&paths[1], &Interrupt::new()).unwrap();
             let stored = paths.each_ref().map(|path| open(path));
             let error = merge(&stored, &from_here(&options)).unwrap_err();

@@ -12,10 +12,11 @@ use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
 use crate::util::{MIB, Place};
 
+mod crafted; // bodies with right checksums over what no filter has
 mod damaged; // every bit, every length, what is no filter file, what happens while one is in use
 mod examine; // all that can be asked of a file
 mod golden; // files that were written once and must be read for ever
-mod hostile; // checksums that are right over content that is not
+mod hostile; // headers with right checksums over what cannot be
 mod image; // a file as the documentation says
 mod merging; // filters that do not belong together
 mod round_trip; // saved, opened, loaded, mapped

@@ -162,7 +162,8 @@ fn any_shape_and_any_rules_come_back() {
     let _alone = alone();
     let place = Place::new();
     let config = Config {
-        cases: 200,
+        // Each is synced to the disk, twice.
+        cases: 64,
         rng_seed: RngSeed::Fixed(4),
         failure_persistence: None,
         ..Config::default()
