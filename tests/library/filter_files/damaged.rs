@@ -10,7 +10,7 @@ use std::time::Duration;
 use outset::filter::{Filter, Mapped, Shape, StoredFilter};
 use outset::{Error, ErrorKind, Interrupt};
 
-use super::image::PAGE;
+use super::image::{Image, PAGE};
 use super::{
     Numbers, budget, filled, line, mapped, open, refuses, refuses_bytes, rules, saved, small_shapes,
 };
@@ -135,6 +135,14 @@ fn i2_sections_that_have_changed_places_are_refused() {
         let (first, second) = body.split_at(1 << 20);
         let swapped = [front, second, first].concat();
         refuses_bytes(&place, &swapped, "section 0 of its body is damaged");
+        // The entries of the table, too, with its checksum right: the sections' own depend on their places.
+        let mut image = Image { bytes: swapped };
+        let (one, other) = (&bytes[PAGE..PAGE + 8], &bytes[PAGE + 8..PAGE + 16]);
+        image.put(PAGE, [other, one].concat());
+        let table = xxhash_rust::xxh3::xxh3_64(&image.bytes[PAGE..2 * PAGE]);
+        image.put_number(104, table);
+        image.seal_header();
+        refuses_bytes(&place, &image.bytes, "section 0 of its body is damaged");
         let repeated = [front, first, first].concat();
         refuses_bytes(&place, &repeated, "section 1 of its body is damaged");
     }
