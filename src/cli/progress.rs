@@ -14,7 +14,7 @@ use outset::plan::Plan;
 use outset::size::{display_bytes, display_count};
 use outset::stats::PhaseStats;
 
-use super::arguments::When;
+use super::options::When;
 use super::say;
 
 /// How often a plain line is printed.

@@ -12,34 +12,33 @@
 //! *Cost:* the bits, on huge pages; one cache line per insertion and per question.
 
 pub mod blocked;
+pub mod builder;
 mod cells;
 mod counters;
 mod digests;
 pub mod file;
 mod flat;
+mod growing;
 mod kept;
 mod mapped;
+mod merge;
 mod occupancy;
 mod probe;
 pub mod shape;
 pub mod sizing;
 mod updater;
+mod words;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Keep};
 
 pub use blocked::BlockedFilter;
 pub use file::{CheckedFilter, StoredFilter};
-pub use kept::{Filter, Rules, Words};
+pub use kept::{Filter, Rules};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
 pub use updater::Updater;
-
-/// A filter that lines go through, of whatever kind.
-pub(crate) trait Keep: Sync {
-    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>);
-}
+pub use words::Words;
 
 impl Keep for BlockedFilter {
     fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {

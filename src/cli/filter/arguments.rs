@@ -5,13 +5,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use outset::Source;
-use outset::filter::Kind;
 use outset::kept::{FilterSize, KeyCount};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
-use super::super::arguments::{LineArguments, MachineArguments, When, parse_bits};
+use super::super::options::{KindName, LineArguments, MachineArguments, When, parse_bits};
 use super::sources_or_stdin;
 
 /// The rate of a filter for which no other size is given.
@@ -270,28 +269,6 @@ pub(crate) struct MergeArguments {
 
     #[command(flatten)]
     pub(crate) work: WorkArguments,
-}
-
-/// The kinds as options name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KindName {
-    Blocked,
-    Classic,
-    Counting,
-    Spectral,
-    Fingerprint,
-}
-
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Self {
-        match name {
-            KindName::Blocked => Self::Blocked,
-            KindName::Classic => Self::Classic,
-            KindName::Counting => Self::Counting,
-            KindName::Spectral => Self::Spectral,
-            KindName::Fingerprint => Self::Fingerprint,
-        }
-    }
 }
 
 fn parse_fpr(text: &str) -> Result<f64, String> {

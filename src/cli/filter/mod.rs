@@ -19,10 +19,10 @@ use outset::{Interrupt, Options, OutputFile, Result, Source};
 use super::place::ResultPlace;
 use super::progress::Reporter;
 use super::say;
+pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
 };
-pub(crate) use arguments::{FilterCommand, KindName};
 
 /// Runs a sub-command.
 pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> {
@@ -89,7 +89,7 @@ fn finish(filter: &Filter, file: OutputFile, path: &Path) -> Result<()> {
 /// Says so if a filter has more lines than it was laid out for, and is wrong more often for it.
 fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupancy) {
     let planned = shape.predicted_fpr(rules.planned_keys.max(1));
-    if occupancy.is_overfull(shape, rules) {
+    if occupancy.is_overfull(shape, rules.planned_keys) {
         say(&format!(
             "{}: overfull: about {:.0} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
             path.display(),
