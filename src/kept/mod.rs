@@ -11,6 +11,28 @@
 //! - Lines are taken by the rules that the filter was built with.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
+//!
+//! ```no_run
+//! use outset::filter::{Kind, StoredFilter};
+//! use outset::kept::{BuildRequest, FilterSize, KeyCount, Question, build, query};
+//! use outset::{Interrupt, Options, Source};
+//!
+//! let options = Options { memory_bytes: Some(1 << 30), ..Options::default() };
+//! let request = BuildRequest {
+//!     kind: Kind::Blocked,
+//!     keys: KeyCount::Sampled,
+//!     size: FilterSize::Fpr(0.001),
+//!     hashes: None,
+//!     like: None,
+//! };
+//! let built = build(&[Source::from("seen.txt")], &request, &options)?;
+//! built.filter.save("seen.osf".as_ref(), &Interrupt::new())?;
+//!
+//! let stored = StoredFilter::open("seen.osf".as_ref())?;
+//! let mut unseen = Vec::new();
+//! query(stored, &[Source::Stdin], Question::Absent, &options, &mut unseen, "memory")?;
+//! # Ok::<(), outset::Error>(())
+//! ```
 
 mod ask;
 mod build;

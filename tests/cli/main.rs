@@ -15,6 +15,7 @@ mod data;
 mod failures;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
+mod readme;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
 // Ends by signals at chosen and at random moments.

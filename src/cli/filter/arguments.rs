@@ -112,6 +112,11 @@ pub(crate) struct BuildArguments {
 }
 
 impl BuildArguments {
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// For how many lines.
     pub(crate) fn keys(&self) -> KeyCount {
         match self.for_lines {

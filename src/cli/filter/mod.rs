@@ -16,7 +16,7 @@ use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, me
 use outset::size::display_rate;
 use outset::{Interrupt, Options, OutputFile, Result, Source};
 
-use super::place::ResultPlace;
+use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
 use super::say;
 pub(crate) use arguments::FilterCommand;
@@ -64,6 +64,7 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
+    refuse_same(&arguments.output, "-o", arguments.files())?;
     let file = OutputFile::create_private(&arguments.output, interrupt)?;
     let request = BuildRequest {
         kind: arguments.kind.into(),
@@ -109,6 +110,9 @@ fn run_query(
 ) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
     let stored = StoredFilter::open(&arguments.filter)?;
+    if let Some(output) = &arguments.output {
+        refuse_same(output, "-o", [&arguments.filter])?;
+    }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let mut writer = place.writer()?;
     let sources = arguments.sources();
@@ -140,6 +144,9 @@ fn run_query(
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
+    if let Some(output) = &arguments.output {
+        refuse_same(output, "-o", [path])?;
+    }
     let stored = StoredFilter::open_to_change(path)?;
     let file = OutputFile::create_private(path, interrupt)?;
     let sources = arguments.change.sources();
