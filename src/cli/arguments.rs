@@ -11,7 +11,7 @@ use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineKey, Options, Source, Strategy};
 
 use super::filter::FilterCommand;
-use super::options::{LineArguments, MachineArguments, When, parse_bits};
+use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::size::SizeArguments;
 
 /// Find the lines that two or more huge files have in common, under a hard memory limit.
@@ -80,19 +80,8 @@ pub(crate) struct IntersectArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) stats: Option<PathBuf>,
 
-    /// Show progress with rate and time left on standard error
-    ///
-    /// auto shows it on a terminal; always prints plain lines where there is no terminal.
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) progress: When,
-
-    /// Say more on standard error: the limit, the plan, each phase
-    #[arg(short, long, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
-
-    /// Say nothing but errors, and that a result is approximate
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) talk: TalkArguments,
 }
 
 /// Show what intersect would do, and what it would cost, without doing it.

@@ -17,11 +17,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     let mut options = arguments
         .run
         .options(arguments.output.as_deref(), interrupt);
-    let reporter = Arc::new(Reporter::new(
-        arguments.progress,
-        arguments.verbose,
-        arguments.quiet,
-    ));
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());
     check_places(arguments)?;
     let stats_file = match &arguments.stats {
@@ -77,7 +73,7 @@ fn report(
             filter.fill_fpr * 100.0
         ));
     }
-    if arguments.verbose || (!arguments.quiet && io::stderr().is_terminal()) {
+    if arguments.talk.verbose || (!arguments.talk.quiet && io::stderr().is_terminal()) {
         say(&summary(stats));
     }
     let Some(path) = &arguments.stats else {

@@ -79,6 +79,24 @@ impl LineArguments {
     }
 }
 
+/// What is said on standard error.
+#[derive(Debug, Args)]
+pub(crate) struct TalkArguments {
+    /// Show progress with rate and time left on standard error
+    ///
+    /// auto shows it on a terminal; always prints plain lines where there is no terminal.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: When,
+
+    /// Say more on standard error: the limit, the plan, each phase
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+
+    /// Say nothing but errors and warnings, such as that a result is approximate
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 /// When progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {

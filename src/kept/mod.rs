@@ -1,7 +1,7 @@
 //! Filters that people keep: what is done with them, over any number of huge inputs.
 //!
-//! *Owns:* the jobs of the `filter` commands: [`build`], [`query`], [`insert`], [`remove`],
-//! [`merge`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
+//! *Owns:* the jobs of the `filter` commands: [`build()`], [`query`], [`change()`], [`insert_new`],
+//! [`merge()`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
 //!
 //! *Invariants.*
 //! - The memory limit is that of the whole process here, too. A filter that is changed must fit it;

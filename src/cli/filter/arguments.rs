@@ -10,7 +10,7 @@ use outset::Source;
 use outset::kept::{FilterSize, KeyCount};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
-use super::super::options::{KindName, LineArguments, MachineArguments, When, parse_bits};
+use super::super::options::{KindName, LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::sources_or_stdin;
 
 /// The rate of a filter for which no other size is given.
@@ -39,17 +39,8 @@ pub(crate) struct WorkArguments {
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
 
-    /// Show progress with rate and time left on standard error
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) progress: When,
-
-    /// Say more on standard error
-    #[arg(short, long, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
-
-    /// Say nothing but errors and warnings
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) talk: TalkArguments,
 }
 
 /// Build a filter of all lines of FILEs (of none: an empty one).

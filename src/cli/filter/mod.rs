@@ -48,11 +48,7 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
 
 /// The options of a command, with an observer that shows how it gets on.
 fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
-    let reporter = Arc::new(Reporter::new(
-        arguments.progress,
-        arguments.verbose,
-        arguments.quiet,
-    ));
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
     let mut options = arguments.machine.options(interrupt);
     options.observer = Some(reporter.clone());
     (options, reporter)
