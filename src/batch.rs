@@ -5,7 +5,6 @@
 //! [`BATCH`] lines: it stays in the second-level cache between hashing, probing and copying.
 
 use crate::error::Result;
-use crate::filter::Keep;
 use crate::hash::LineHasher;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
@@ -17,6 +16,12 @@ pub(crate) const BATCH: usize = 2048;
 pub(crate) struct Batch<'a> {
     pub(crate) lines: &'a [&'a [u8]],
     pub(crate) hashes: &'a [u64],
+}
+
+/// What lets some lines of a batch through: a filter, of whatever kind.
+pub(crate) trait Keep: Sync {
+    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>);
 }
 
 impl Batch<'_> {

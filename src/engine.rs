@@ -22,7 +22,7 @@ use crate::input::{Input, Source};
 use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
 use crate::output::{Collector, OutputFile, Sink};
-use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
+use crate::plan::{self, FilterPlan, InputShape, Job, Plan, SetEstimate};
 use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
 use crate::spill::space::{TempSpace, free_bytes};
@@ -148,9 +148,14 @@ fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }
 
+fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
+    let stored = filter.stored();
+    FilterPlan::existing(stored.shape(), stored.keys(), filter.occupancy().fpr)
+}
+
 fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     Job {
-        stored_filter: stored.map(CheckedFilter::plan),
+        stored_filter: stored.map(plan_of_stored),
         ..job
     }
 }

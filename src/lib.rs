@@ -61,6 +61,10 @@
 //! with [`hash`], asks [`filter`], appends to `spill`, joins with `set`. [`budget`] grants all
 //! memory that grows with the input.
 //!
+//! A filter can also outlive a run: [`kept`] builds, asks and changes filters that are in files, by
+//! the same reading, hashing and dividing of memory, and a stored filter can take the place of an
+//! input of `bloom`.
+//!
 //! # Decisions, with their price
 //!
 //! - **A hash decides where to look, never what is equal.** Two sides of 5 billion lines would meet

@@ -1,7 +1,6 @@
 //! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
 
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use outset::size::{display_bytes, display_count};
 use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
-use super::place::ResultPlace;
+use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
 use super::say;
 
@@ -18,11 +17,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     let mut options = arguments
         .run
         .options(arguments.output.as_deref(), interrupt);
-    let reporter = Arc::new(Reporter::new(
-        arguments.progress,
-        arguments.verbose,
-        arguments.quiet,
-    ));
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());
     check_places(arguments)?;
     let stats_file = match &arguments.stats {
@@ -52,35 +47,14 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
 
 /// The report must replace neither the result nor an input.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
-    let Some(stats) = arguments
-        .stats
-        .as_ref()
-        .filter(|path| path.as_path() != Path::new("-"))
-    else {
-        return Ok(());
-    };
-    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
-    let is_same = |other: &Path| {
-        other == stats.as_path()
-            || (identity(other).is_some() && identity(other) == identity(stats))
-    };
-    let is_device = stats.metadata().is_ok_and(|metadata| !metadata.is_file());
-    if !is_device
-        && arguments
-            .output
-            .iter()
-            .chain(arguments.files())
-            .any(|path| is_same(path))
-    {
-        return Err(Error::Usage {
-            what: format!(
-                "{}: is the result or an input, and the place of the report",
-                stats.display()
-            ),
-            advice: "give --stats a file of its own".to_owned(),
-        });
+    let stats = arguments.stats.as_deref();
+    match stats.filter(|path| *path != Path::new("-")) {
+        Some(stats) => {
+            let others = arguments.output.iter().chain(arguments.files());
+            refuse_same(stats, "--stats", others)
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The report of a run: the label of an approximate result always, the rest as asked for.
@@ -99,7 +73,7 @@ fn report(
             filter.fill_fpr * 100.0
         ));
     }
-    if arguments.verbose || (!arguments.quiet && io::stderr().is_terminal()) {
+    if arguments.talk.verbose || (!arguments.talk.quiet && io::stderr().is_terminal()) {
         say(&summary(stats));
     }
     let Some(path) = &arguments.stats else {

@@ -9,6 +9,7 @@ mod arguments;
 mod exit;
 mod filter;
 mod intersect;
+mod options;
 mod place;
 mod plan;
 mod progress;

@@ -1,11 +1,12 @@
 //! Where a command's result goes: standard output, or a file that is put in place at the end.
 //!
-//! *Owns:* opening, naming and finishing it. *Invariants:* the writer is flushed before the file is
+//! *Owns:* opening, naming and finishing it, and refusing one that would replace something else. *Invariants:* the writer is flushed before the file is
 //! put in place. *Cost:* a buffer of 512 KiB.
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
 
@@ -64,4 +65,27 @@ impl ResultPlace {
             advice: "check where the result goes",
         }
     }
+}
+
+/// Refuses a place that is also one of `others`, which the command reads or writes; `option` is what
+/// named it. A device may be several things at a time.
+pub(crate) fn refuse_same<'a>(
+    place: &Path,
+    option: &str,
+    others: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<()> {
+    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let own = identity(place);
+    let is_same = |other: &Path| other == place || (own.is_some() && identity(other) == own);
+    let is_device = place.metadata().is_ok_and(|metadata| !metadata.is_file());
+    if is_device || !others.into_iter().any(|other| is_same(other)) {
+        return Ok(());
+    }
+    Err(Error::Usage {
+        what: format!(
+            "{}: is read or written by this command, and the place of {option}",
+            place.display()
+        ),
+        advice: format!("give {option} a file of its own"),
+    })
 }

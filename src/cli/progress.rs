@@ -14,7 +14,7 @@ use outset::plan::Plan;
 use outset::size::{display_bytes, display_count};
 use outset::stats::PhaseStats;
 
-use super::arguments::When;
+use super::options::{TalkArguments, When};
 use super::say;
 
 /// How often a plain line is printed.
@@ -43,9 +43,10 @@ struct PlainPhase {
 
 impl Reporter {
     /// A reporter for these wishes and this terminal.
-    pub(crate) fn new(when: When, is_verbose: bool, is_quiet: bool) -> Self {
+    pub(crate) fn new(wishes: &TalkArguments) -> Self {
+        let (is_verbose, is_quiet) = (wishes.verbose, wishes.quiet);
         let is_terminal = io::stderr().is_terminal();
-        let drawing = match (when, is_terminal) {
+        let drawing = match (wishes.progress, is_terminal) {
             (When::Never, _) | (When::Auto, false) => Drawing::Off,
             (When::Auto, true) if is_quiet => Drawing::Off,
             (_, true) => Drawing::Bar(ProgressBar::with_draw_target(

@@ -14,9 +14,9 @@ use crate::filter::cells::{Ask, for_each_ahead};
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::digests::{Digest, Digests};
 use crate::filter::flat::Bits;
-use crate::filter::mapped::Window;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
+use crate::filter::words::Words;
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 
@@ -60,31 +60,6 @@ pub struct Filter<W = Buffer> {
     pub(super) words: W,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: AtomicU64,
-}
-
-/// Where the words of a filter are.
-pub trait Words: private::Sealed {
-    /// All words, and perhaps some behind them.
-    #[doc(hidden)]
-    fn words(&self) -> &[u64];
-
-    /// How they may be touched, where they must not all be resident.
-    #[doc(hidden)]
-    fn window(&self) -> Option<&Window> {
-        None
-    }
-}
-
-pub(super) mod private {
-    /// Nobody else has filters' words.
-    pub trait Sealed {}
-}
-
-impl private::Sealed for Buffer {}
-impl Words for Buffer {
-    fn words(&self) -> &[u64] {
-        self.words()
-    }
 }
 
 /// Runs a body with the cells of a filter and the keys of a batch, as the filter's kind has them.

@@ -10,16 +10,12 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
+use memmap2::{Mmap, MmapOptions};
 
 use crate::budget::Reservation;
-use crate::filter::kept::{Words, private::Sealed};
-use crate::filter::shape::{Kind, Shape};
-
-/// What one touch may make resident: the kernel maps the pages around it too where it has them.
-const AROUND: u64 = 64 << 10;
+use crate::filter::words::{Window, Words, private::Sealed};
 
 /// A filter's words in a file.
 #[derive(Debug)]
@@ -27,7 +23,7 @@ pub struct Mapped {
     window: Option<Window>,
     // The whole mapping's where it may be resident.
     _reservation: Reservation,
-    map: std::sync::Arc<Mmap>,
+    map: Arc<Mmap>,
 }
 
 impl Mapped {
@@ -49,13 +45,9 @@ impl Mapped {
                 .len(bytes as usize)
                 .map(file)?
         };
-        let map = std::sync::Arc::new(map);
+        let map = Arc::new(map);
         let resident = reservation.bytes();
-        let window = (resident < bytes).then(|| Window {
-            map: map.clone(),
-            bytes: resident,
-            turn: Mutex::new(()),
-        });
+        let window = (resident < bytes).then(|| Window::new(map.clone(), resident));
         Ok(Self {
             window,
             _reservation: reservation,
@@ -73,40 +65,5 @@ impl Words for Mapped {
 
     fn window(&self) -> Option<&Window> {
         self.window.as_ref()
-    }
-}
-
-/// Lets no more of a mapping be resident than fits: a few keys at a time touch it, one thread after
-/// the other, and then their pages are let go.
-#[derive(Debug)]
-pub struct Window {
-    map: std::sync::Arc<Mmap>,
-    bytes: u64,
-    turn: Mutex<()>,
-}
-
-impl Window {
-    /// How many keys may be asked at a time.
-    pub(super) fn keys(&self, shape: Shape) -> usize {
-        let touched = match shape.kind {
-            Kind::Blocked => 1,
-            // A search seldom crosses into a second page.
-            Kind::Fingerprint => 2,
-            _ => u64::from(shape.hashes),
-        };
-        (self.bytes / AROUND / touched).max(1) as usize
-    }
-
-    /// Does `work`, which touches the mapping for no more than [`Window::keys`] keys.
-    pub(super) fn touch(&self, work: impl FnOnce()) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        work();
-        #[expect(
-            unsafe_code,
-            reason = "letting pages go may lose what was written to them"
-        )]
-        // SAFETY: nothing is ever written to this mapping; its pages come back from the file.
-        // A refusal costs memory, not correctness.
-        let _refused_is_fine = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) };
     }
 }

@@ -1,45 +1,58 @@
 //! Filters: a set of lines in a few bits each, that never forgets one and sometimes claims too
 //! many.
 //!
-//! *Owns:* the formulas ([`sizing`]) and the blocked Bloom filter ([`blocked`]) that the `sieve`
-//! and `bloom` strategies use.
+//! *Owns:* the formulas ([`sizing`]), the blocked Bloom filter ([`blocked`]) that the `sieve` and
+//! `bloom` strategies use, the filters of five kinds that people keep ([`Filter`], [`Shape`]), and
+//! their file ([`mod@file`]).
+//!
+//! ```text
+//!  Shape ──▶ Filter ◀─▶ Updater           in memory: asked, or changed through an updater
+//!    ▲         │  ▲
+//!  sizing    save  load, map
+//!              ▼  │
+//!             file: StoredFilter          kept; mapped where it is only asked
+//! ```
+//!
+//! A kind is a view of words that implements two traits (`cells`): what is in them, and putting
+//! something in. `blocked`, `flat` (classic), `counters` (counting, spectral) and `digests`
+//! (fingerprint) have one file each; everything else is the same for all.
 //!
 //! *Invariants:* no false negative, ever: a line that was inserted may always be contained. A
 //! filter that is being built is borrowed by its builder, so it cannot be asked before it is
 //! complete: the compiler rules out the bug that cost `DuckDB` rows twice in 2026 (issues 22075 and
 //! 25702).
 //!
-//! *Cost:* the bits, on huge pages; one cache line per insertion and per question.
+//! *Cost:* the cells, on huge pages; one cache line per insertion and per question for blocks and
+//! digests, one for each of `k` positions for the others.
 
 pub mod blocked;
+pub mod builder;
 mod cells;
 mod counters;
 mod digests;
 pub mod file;
 mod flat;
+mod growing;
 mod kept;
 mod mapped;
+mod merge;
 mod occupancy;
 mod probe;
 pub mod shape;
 pub mod sizing;
 mod updater;
+mod words;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Keep};
 
 pub use blocked::BlockedFilter;
 pub use file::{CheckedFilter, StoredFilter};
-pub use kept::{Filter, Rules, Words};
+pub use kept::{Filter, Rules};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
 pub use updater::Updater;
-
-/// A filter that lines go through, of whatever kind.
-pub(crate) trait Keep: Sync {
-    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>);
-}
+pub use words::Words;
 
 impl Keep for BlockedFilter {
     fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {

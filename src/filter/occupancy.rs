@@ -7,7 +7,6 @@
 //! Improve Chemical Retrieval", J. Chem. Inf. Model. 47(3), 2007 (keys from the bits set).
 
 use crate::filter::counters::{Counting, Spectral};
-use crate::filter::kept::Rules;
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::sizing::BLOCK_BITS;
 
@@ -31,10 +30,10 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Whether there are more lines in a filter than it was laid out for, and it is wrong more often
-    /// for it: by a tenth or more.
-    pub fn is_overfull(&self, shape: Shape, rules: Rules) -> bool {
-        let planned = rules.planned_keys.max(1);
+    /// Whether there are more lines in a filter than the `planned_keys` that it was laid out for, and
+    /// it is wrong more often for it: by a tenth or more.
+    pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
+        let planned = planned_keys.max(1);
         // Digests make room for themselves.
         shape.kind != Kind::Fingerprint
             && self.distinct > planned as f64

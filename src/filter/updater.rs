@@ -1,7 +1,6 @@
 //! Changing a filter, from any number of threads.
 //!
-//! *Owns:* making an empty filter, putting lines in, taking them out, and adding another filter to
-//! one.
+//! *Owns:* making an empty filter, putting lines in, and taking them out.
 //!
 //! *Invariants.*
 //! - No insertion is lost to a race. Blocks have a lock for each region; the cells of a key of the
@@ -11,8 +10,7 @@
 //! - A filter is not asked while it is changed: the updater borrows it.
 //! - A refused change changes nothing.
 //!
-//! *Cost:* that of the kind; a lock per batch. A table of digests that is four fifths full moves
-//! into one of twice the size, for which the budget must have room beside it.
+//! *Cost:* that of the kind; a lock per batch.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,11 +19,12 @@ use crate::batch::Batch;
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::filter::blocked::FilterBuilder;
+use crate::filter::builder::FilterBuilder;
 use crate::filter::cells::{Ask, Change, Put, change_each_ahead};
-use crate::filter::counters::{self, Counting, Spectral};
-use crate::filter::digests::{Digest, Digests, EMPTY};
+use crate::filter::counters::{Counting, Spectral};
+use crate::filter::digests::Digest;
 use crate::filter::flat::Bits;
+use crate::filter::growing::Growing;
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
@@ -114,90 +113,14 @@ impl Filter<Buffer> {
         Ok(absent.is_empty())
     }
 
-    /// Adds everything that `other` has: bits are united, counters added up to their top, digests
-    /// inserted.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] when shape, key or line rules differ; nothing is changed then.
-    /// [`Error::Memory`] when a table of digests must grow and cannot.
-    pub fn merge<W: super::Words>(&mut self, other: &Filter<W>) -> Result<()> {
-        check_alike((self.shape, self.rules), (other.shape, other.rules))?;
-        self.expect_more(other.keys())?;
-        self.add_words(0, other.cells())?;
-        self.note_added(other.keys());
-        Ok(())
-    }
-
-    /// Makes room for what another filter with `keys` keys has. Digests come in the order of their
-    /// slots: without room for all of them from the start they would pile up at the front.
-    pub(super) fn expect_more(&mut self, keys: u64) -> Result<()> {
-        if self.shape.kind == Kind::Fingerprint {
-            self.growing().reserve(keys)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the words of another filter, of which they are those from `first` on.
-    pub(super) fn add_words(&mut self, first: usize, from: &[u64]) -> Result<()> {
-        if self.shape.kind == Kind::Fingerprint {
-            let mut growing = self.growing();
-            let (slots, _) = from.as_chunks::<2>();
-            for slots in slots.chunks(1 << 12) {
-                let digests = slots.iter().copied().filter(|&slot| slot != EMPTY);
-                growing.put(&digests.collect::<Vec<Digest>>(), |_, _| {})?;
-            }
-            let used = growing.used;
-            *self.keys.get_mut() = used;
-            return Ok(());
-        }
-        let to = &mut self.words.words_mut()[first..first + from.len()];
-        match self.shape.kind {
-            Kind::Counting => counters::add::<4>(to, from),
-            Kind::Spectral => counters::add::<16>(to, from),
-            _ => to.iter_mut().zip(from).for_each(|(to, from)| *to |= from),
-        }
-        Ok(())
-    }
-
-    /// Counts the keys of a filter whose words were added; digests have counted themselves.
-    pub(super) fn note_added(&mut self, keys: u64) {
-        if self.shape.kind != Kind::Fingerprint {
-            let sum = self.keys().saturating_add(keys);
-            *self.keys.get_mut() = sum;
-        }
-    }
-
-    fn growing(&mut self) -> Growing<'_> {
+    /// The table of a filter of digests.
+    pub(super) fn growing(&mut self) -> Growing<'_> {
         Growing {
             used: self.keys.load(Ordering::Relaxed),
             buffer: &mut self.words,
             slots: &mut self.shape.cells,
         }
     }
-}
-
-/// Refuses two filters that cannot be added.
-pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<()> {
-    let ((shape, rules), (other_shape, other_rules)) = (one, other);
-    // Digests can move into any table.
-    let is_table = shape.kind == Kind::Fingerprint;
-    let difference = if shape.kind != other_shape.kind {
-        "kind"
-    } else if !is_table && shape.cells != other_shape.cells {
-        "size"
-    } else if shape.hashes != other_shape.hashes {
-        "the number of hashes"
-    } else if rules.hasher.key() != other_rules.hasher.key() {
-        "the key of the hash"
-    } else if rules.format != other_rules.format {
-        "what a line is (-z, --strip-cr)"
-    } else {
-        return Ok(());
-    };
-    Err(Error::Usage {
-        what: format!("filters differ in {difference}"),
-        advice: "merge filters that were built alike (filter build --like)".into(),
-    })
 }
 
 /// Changes a filter.
@@ -355,69 +278,4 @@ fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl F
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A table of digests that moves into a larger one when it is nearly full.
-#[derive(Debug)]
-struct Growing<'a> {
-    buffer: &'a mut Buffer,
-    slots: &'a mut u64,
-    used: u64,
-}
-
-impl Growing<'_> {
-    /// Works on the table as it is.
-    fn with<R>(&mut self, work: impl FnOnce(&mut Digests<&mut [u64]>) -> R) -> R {
-        let words = &mut self.buffer.words_mut()[..*self.slots as usize * 2];
-        let mut digests = Digests::new(words, *self.slots, self.used);
-        let result = work(&mut digests);
-        self.used = digests.used();
-        result
-    }
-
-    fn put(&mut self, digests: &[Digest], mut each: impl FnMut(u32, Put)) -> Result<()> {
-        let mut done = 0;
-        loop {
-            let slots = *self.slots;
-            done += self.with(|cells| {
-                change_each_ahead(cells, &digests[done..], |cells, index, key| {
-                    let has_room = cells.used() < slots - slots / 5;
-                    let put = if has_room { cells.put(key) } else { Put::Full };
-                    if put != Put::Full {
-                        each((done + index) as u32, put);
-                    }
-                    put != Put::Full
-                })
-            });
-            if done == digests.len() {
-                return Ok(());
-            }
-            self.move_into((*self.slots).max(4).saturating_mul(2))?;
-        }
-    }
-
-    /// Makes room for so many more digests.
-    fn reserve(&mut self, more: u64) -> Result<()> {
-        let needed = self.used.saturating_add(more).saturating_add(1);
-        let slots = needed.saturating_add(needed / 4);
-        if slots <= *self.slots {
-            return Ok(());
-        }
-        self.move_into(slots)
-    }
-
-    /// Moves everything into a larger table.
-    fn move_into(&mut self, slots: u64) -> Result<()> {
-        let bytes = slots.saturating_mul(16);
-        let mut larger = Buffer::with_huge_pages(self.buffer.budget(), "filter", bytes)?;
-        let words = &self.buffer.words()[..*self.slots as usize * 2];
-        let mut table = Digests::new(&mut larger.words_mut()[..slots as usize * 2], slots, 0);
-        let (digests, _) = words.as_chunks::<2>();
-        for &digest in digests.iter().filter(|&&digest| digest != EMPTY) {
-            table.put(digest);
-        }
-        *self.buffer = larger;
-        *self.slots = slots;
-        Ok(())
-    }
 }

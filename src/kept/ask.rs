@@ -14,7 +14,7 @@ use crate::filter::{Filter, Kind, Mapped, StoredFilter};
 use crate::input::{Input, Source};
 use crate::kept::{left_bytes, with_run};
 use crate::options::Options;
-use crate::pass::ordered::{HELD_BYTES, OrderedOutput, OrderedWorker, Slip, scan_in_order};
+use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, beyond_scan_bytes, scan_in_order};
 use crate::run::Run;
 
 /// The least of a mapping that is worth having.
@@ -69,9 +69,9 @@ pub fn query(
         "a filter",
         wanted,
         |run| {
-            let texts = run.layout.workers as u64 * HELD_BYTES;
             let bytes = filter.shape().bytes();
-            let resident = left_bytes(&run.layout, texts).clamp(wanted, bytes);
+            let resident =
+                left_bytes(&run.layout, beyond_scan_bytes(&run.layout)).clamp(wanted, bytes);
             let filter = filter.check(&run.budget)?.map(&run.budget, resident)?;
             let output = OrderedOutput::new(out, target);
             let written = AtomicU64::new(0);

@@ -15,7 +15,7 @@ use crate::input::{Input, Source};
 use crate::kept::build::insert_all;
 use crate::kept::with_run;
 use crate::options::Options;
-use crate::pass::ordered::{HELD_BYTES, OrderedOutput, OrderedWorker, Slip, scan_in_order};
+use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, scan_in_order};
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::scatter::Scatter;
@@ -52,7 +52,7 @@ pub fn change(
     change: Change,
     options: &Options,
 ) -> Result<Changed> {
-    change_with(stored, inputs, options, 0, |run, filter, inputs| {
+    change_with(stored, inputs, options, |run, filter, inputs| {
         let absent = AtomicU64::new(0);
         for input in inputs {
             match change {
@@ -77,8 +77,7 @@ pub fn insert_new(
     out: &mut (dyn Write + Send),
     target: &str,
 ) -> Result<Changed> {
-    let texts = 2 * HELD_BYTES;
-    change_with(stored, inputs, options, texts, |run, filter, inputs| {
+    change_with(stored, inputs, options, |run, filter, inputs| {
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);
@@ -101,11 +100,10 @@ fn change_with(
     stored: &StoredFilter,
     inputs: &[Source],
     options: &Options,
-    beside_bytes: u64,
     work: impl FnOnce(&Run<'_>, &mut Filter, &[Input]) -> Result<u64>,
 ) -> Result<Changed> {
     let inputs = Input::open_all(inputs)?;
-    let needed = stored.shape().bytes().saturating_add(beside_bytes);
+    let needed = stored.shape().bytes();
     with_run(
         &inputs,
         options,

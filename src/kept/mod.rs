@@ -1,7 +1,7 @@
 //! Filters that people keep: what is done with them, over any number of huge inputs.
 //!
-//! *Owns:* the jobs of the `filter` commands: [`build`], [`query`], [`insert`], [`remove`],
-//! [`merge`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
+//! *Owns:* the jobs of the `filter` commands: [`build()`], [`query`], [`change()`], [`insert_new`],
+//! [`merge()`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
 //!
 //! *Invariants.*
 //! - The memory limit is that of the whole process here, too. A filter that is changed must fit it;
@@ -11,6 +11,28 @@
 //! - Lines are taken by the rules that the filter was built with.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
+//!
+//! ```no_run
+//! use outset::filter::{Kind, StoredFilter};
+//! use outset::kept::{BuildRequest, FilterSize, KeyCount, Question, build, query};
+//! use outset::{Interrupt, Options, Source};
+//!
+//! let options = Options { memory_bytes: Some(1 << 30), ..Options::default() };
+//! let request = BuildRequest {
+//!     kind: Kind::Blocked,
+//!     keys: KeyCount::Sampled,
+//!     size: FilterSize::Fpr(0.001),
+//!     hashes: None,
+//!     like: None,
+//! };
+//! let built = build(&[Source::from("seen.txt")], &request, &options)?;
+//! built.filter.save("seen.osf".as_ref(), &Interrupt::new())?;
+//!
+//! let stored = StoredFilter::open("seen.osf".as_ref())?;
+//! let mut unseen = Vec::new();
+//! query(stored, &[Source::Stdin], Question::Absent, &options, &mut unseen, "memory")?;
+//! # Ok::<(), outset::Error>(())
+//! ```
 
 mod ask;
 mod build;

@@ -7,12 +7,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::batch::{BATCH, Batch};
+use crate::batch::{BATCH, Batch, Keep};
 use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::failure::{FirstFailure, PanicAlarm};
-use crate::filter::blocked::FilterBuilder;
-use crate::filter::{BlockedFilter, Keep};
+use crate::filter::BlockedFilter;
+use crate::filter::builder::FilterBuilder;
 use crate::input::Input;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::FilterPlan;

@@ -9,8 +9,8 @@
 //!   ever; after a failure all leave.
 //! - From a pipe lines are taken as they come, and answered before the next ones are waited for.
 //!
-//! *Cost:* a chunk buffer and up to [`HELD_BYTES`] of text for each worker. Reading is not ahead of
-//! the work, as it is in [`scan`](crate::pass::scan::scan).
+//! *Cost:* a chunk buffer and as much text for each worker. Reading is not ahead of the work, as it
+//! is in [`scan`](crate::pass::scan::scan).
 
 use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,11 +26,10 @@ use crate::input::file::PositionedFile;
 use crate::input::long_lines::LongLines;
 use crate::input::stream::{StoppableStream, StreamChunks};
 use crate::output::output_error;
-use crate::pass::scan::{Tally, Worker};
+use crate::pass::scan::{Tally, WARM_CHUNK, Worker};
+use crate::plan::Layout;
 use crate::run::{Phase, Run};
 
-/// Text that a worker holds before it waits for its turn to write.
-pub(crate) const HELD_BYTES: u64 = 256 << 10;
 /// How often a waiting thread looks whether another has failed.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
@@ -87,17 +86,18 @@ pub(crate) struct Slip<'a, 'w> {
     output: &'a OrderedOutput<'w>,
     failure: &'a FirstFailure,
     number: u64,
+    /// What is not written yet, in room for as much as the chunk has.
     text: &'a mut Vec<u8>,
 }
 
 impl Slip<'_, '_> {
     /// Adds to what is written about the chunk.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
-        if (self.text.len() + bytes.len()) as u64 > HELD_BYTES {
+        if self.text.len() + bytes.len() > self.text.capacity() {
             self.write()?;
         }
         // What does not fit goes on as it is, without a copy.
-        if bytes.len() as u64 > HELD_BYTES {
+        if bytes.len() > self.text.capacity() {
             let mut state = self.output.at_turn(self.number, self.failure)?;
             let written = state.writer.write_all(bytes);
             return written.map_err(|error| self.unwritable(error));
@@ -175,7 +175,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let long_lines = LongLines::new(room, layout.memory_bytes, &failure);
     let rules = ChunkRules {
         format: run.options.format,
-        chunk_bytes: layout.chunk_bytes,
+        chunk_bytes: chunk_bytes(run, input),
         long_lines: &long_lines,
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());
@@ -193,7 +193,13 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     };
     run.workers.broadcast(|_| {
         let _alarm = PanicAlarm(&failure);
-        failure.keep(work(&tally, &source, output, new_worker()));
+        failure.keep(work(
+            &tally,
+            &source,
+            rules.chunk_bytes,
+            output,
+            new_worker(),
+        ));
     });
     drop(source);
     let counts = tally.finish();
@@ -202,17 +208,37 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     counts.check_and_note(input)
 }
 
+/// Chunks of a cached file stay in a core's cache; what comes from a disk comes in larger ones.
+fn chunk_bytes(run: &Run<'_>, input: &Input) -> u64 {
+    let largest = run.layout.chunk_bytes;
+    if input.is_warm() {
+        largest.min(WARM_CHUNK)
+    } else {
+        largest
+    }
+}
+
+/// What an ordered scan takes beyond what the layout has for reading.
+pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
+    let pieces = 2 * layout.workers as u64 + 1;
+    (pieces * ChunkRules::buffer_bytes(layout.chunk_bytes) + layout.long_line_bytes)
+        .saturating_sub(layout.scan_bytes())
+}
+
 /// A worker thread.
 fn work(
     tally: &Tally<'_>,
     source: &Source<'_>,
+    chunk_bytes: u64,
     output: &OrderedOutput<'_>,
     mut worker: impl OrderedWorker,
 ) -> Result<()> {
-    let run = tally.run;
-    let bytes = ChunkRules::buffer_bytes(run.layout.chunk_bytes);
-    let mut buffer = Buffer::new(&run.budget, "chunk buffers", bytes)?;
-    let (mut text, mut hashes) = (Vec::new(), Vec::new());
+    let budget = &tally.run.budget;
+    let bytes = ChunkRules::buffer_bytes(chunk_bytes);
+    let mut buffer = Buffer::new(budget, "chunk buffers", bytes)?;
+    let _for_text = budget.reserve("answers", chunk_bytes)?;
+    let mut text = Vec::with_capacity(chunk_bytes as usize);
+    let mut hashes = Vec::new();
     let is_stream = matches!(source, Source::Stream(_));
     loop {
         tally.failure.check()?;

@@ -29,7 +29,7 @@ use crate::pass::pipeline::{ChunkSource, pipeline};
 use crate::run::{Phase, Run};
 
 /// Chunks of a file in the page cache: they and the tables of a batch fit the second-level cache.
-const WARM_CHUNK: u64 = 256 << 10;
+pub(super) const WARM_CHUNK: u64 = 256 << 10;
 
 /// What each worker of a scan has for itself.
 pub(crate) trait Worker {

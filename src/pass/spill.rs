@@ -8,10 +8,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{BATCH, Batch};
+use crate::batch::{BATCH, Batch, Keep};
 use crate::error::Result;
-use crate::filter::blocked::FilterBuilder;
-use crate::filter::{BlockedFilter, Keep};
+use crate::filter::BlockedFilter;
+use crate::filter::builder::FilterBuilder;
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::recent::RecentLines;

@@ -12,6 +12,7 @@
 
 use crate::budget::MemoryBudget;
 use crate::error::Result;
+use crate::filter::Shape;
 use crate::filter::blocked::BlockedFilter;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::plan::job::Sizes;
@@ -41,6 +42,18 @@ impl FilterPlan {
             keys,
             bits_per_key,
             predicted_fpr: blocked_fpr(bits_per_key, hashes),
+        }
+    }
+
+    /// A filter that exists: with this many keys, and this rate by its cells.
+    pub(crate) fn existing(shape: Shape, keys: u64, fpr: f64) -> Self {
+        Self {
+            kind: shape.kind.name(),
+            bits: shape.bits(),
+            hashes: shape.hashes,
+            keys,
+            bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
+            predicted_fpr: fpr,
         }
     }
 

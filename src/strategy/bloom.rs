@@ -5,8 +5,9 @@
 //! the result has each line once. With more than two inputs the filters form a chain, and the rates
 //! add up. The first filter of the chain may be one that was stored.
 
+use crate::batch::Keep;
 use crate::error::Result;
-use crate::filter::{BlockedFilter, CheckedFilter, Filter, Keep, Mapped};
+use crate::filter::{BlockedFilter, CheckedFilter, Filter, Mapped};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
@@ -29,7 +30,11 @@ pub(crate) fn bloom(
     };
     let pool = run.block_pool();
     let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (stored, before) {
-        (Some(stored), _) => (Box::new(mapped(run, stored, plan)?), stored.stats(), before),
+        (Some(stored), _) => {
+            let file = stored.stored();
+            let stats = FilterStats::of(file.shape(), file.keys(), &stored.occupancy());
+            (Box::new(mapped(run, stored, plan)?), stats, before)
+        }
         (None, [first, middle @ ..]) => {
             let built = filter(run, first, None, &shape)?;
             save_if_wanted(run, &built)?;

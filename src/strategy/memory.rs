@@ -10,11 +10,11 @@
 //! mark. Filters are small and so near the processor; the set is mostly a small part of what it
 //! would be, and never larger but for the lines that pass by mistake.
 
-use crate::batch::{BATCH, Batch};
+use crate::batch::{BATCH, Batch, Keep};
 use crate::budget::MemoryBudget;
 use crate::error::Result;
-use crate::filter::blocked::FilterBuilder;
-use crate::filter::{BlockedFilter, Keep};
+use crate::filter::BlockedFilter;
+use crate::filter::builder::FilterBuilder;
 use crate::input::Input;
 use crate::output::{Collector, Outbox};
 use crate::pass::filter::filter;

@@ -16,8 +16,9 @@ mod memory;
 mod partition;
 mod sieve;
 
+use crate::batch::Keep;
 use crate::error::Result;
-use crate::filter::{BlockedFilter, CheckedFilter, Keep, Rules};
+use crate::filter::{BlockedFilter, CheckedFilter, Rules};
 use crate::input::Input;
 use crate::options::Strategy;
 use crate::output::Collector;

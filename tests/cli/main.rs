@@ -17,6 +17,7 @@ mod failures;
 mod filter_files;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
+mod readme;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
 // Ends by signals at chosen and at random moments.

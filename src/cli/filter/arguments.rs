@@ -5,13 +5,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use outset::Source;
-use outset::filter::Kind;
 use outset::kept::{FilterSize, KeyCount};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
-use super::super::arguments::{LineArguments, MachineArguments, When, parse_bits};
+use super::super::options::{KindName, LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::sources_or_stdin;
 
 /// The rate of a filter for which no other size is given.
@@ -40,17 +39,8 @@ pub(crate) struct WorkArguments {
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
 
-    /// Show progress with rate and time left on standard error
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub(crate) progress: When,
-
-    /// Say more on standard error
-    #[arg(short, long, conflicts_with = "quiet")]
-    pub(crate) verbose: bool,
-
-    /// Say nothing but errors and warnings
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) talk: TalkArguments,
 }
 
 /// Build a filter of all lines of FILEs (of none: an empty one).
@@ -113,6 +103,11 @@ pub(crate) struct BuildArguments {
 }
 
 impl BuildArguments {
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// For how many lines.
     pub(crate) fn keys(&self) -> KeyCount {
         match self.for_lines {
@@ -270,28 +265,6 @@ pub(crate) struct MergeArguments {
 
     #[command(flatten)]
     pub(crate) work: WorkArguments,
-}
-
-/// The kinds as options name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KindName {
-    Blocked,
-    Classic,
-    Counting,
-    Spectral,
-    Fingerprint,
-}
-
-impl From<KindName> for Kind {
-    fn from(name: KindName) -> Self {
-        match name {
-            KindName::Blocked => Self::Blocked,
-            KindName::Classic => Self::Classic,
-            KindName::Counting => Self::Counting,
-            KindName::Spectral => Self::Spectral,
-            KindName::Fingerprint => Self::Fingerprint,
-        }
-    }
 }
 
 fn parse_fpr(text: &str) -> Result<f64, String> {

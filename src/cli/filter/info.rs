@@ -83,7 +83,7 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
         saturated: occupancy.saturated,
         collision_chance: (shape.kind == Kind::Fingerprint)
             .then(|| outset::filter::sizing::collision_chance(stored.keys())),
-        is_overfull: occupancy.is_overfull(shape, rules),
+        is_overfull: occupancy.is_overfull(shape, rules.planned_keys),
         file_bytes: stored.file_bytes(),
         zero_terminated: rules.format.terminator == 0,
         strip_cr: rules.format.strip_cr,

@@ -16,13 +16,13 @@ use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, me
 use outset::size::display_rate;
 use outset::{Interrupt, Options, OutputFile, Result, Source};
 
-use super::place::ResultPlace;
+use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
 use super::say;
+pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
 };
-pub(crate) use arguments::{FilterCommand, KindName};
 
 /// Runs a sub-command.
 pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> {
@@ -48,11 +48,7 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
 
 /// The options of a command, with an observer that shows how it gets on.
 fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
-    let reporter = Arc::new(Reporter::new(
-        arguments.progress,
-        arguments.verbose,
-        arguments.quiet,
-    ));
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
     let mut options = arguments.machine.options(interrupt);
     options.observer = Some(reporter.clone());
     (options, reporter)
@@ -64,6 +60,7 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
+    refuse_same(&arguments.output, "-o", arguments.files())?;
     let file = OutputFile::create_private(&arguments.output, interrupt)?;
     let request = BuildRequest {
         kind: arguments.kind.into(),
@@ -89,7 +86,7 @@ fn finish(filter: &Filter, file: OutputFile, path: &Path) -> Result<()> {
 /// Says so if a filter has more lines than it was laid out for, and is wrong more often for it.
 fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupancy) {
     let planned = shape.predicted_fpr(rules.planned_keys.max(1));
-    if occupancy.is_overfull(shape, rules) {
+    if occupancy.is_overfull(shape, rules.planned_keys) {
         say(&format!(
             "{}: overfull: about {:.0} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
             path.display(),
@@ -109,6 +106,9 @@ fn run_query(
 ) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
     let stored = StoredFilter::open(&arguments.filter)?;
+    if let Some(output) = &arguments.output {
+        refuse_same(output, "-o", [&arguments.filter])?;
+    }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let mut writer = place.writer()?;
     let sources = arguments.sources();
@@ -140,6 +140,9 @@ fn run_query(
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
+    if let Some(output) = &arguments.output {
+        refuse_same(output, "-o", [path])?;
+    }
     let stored = StoredFilter::open_to_change(path)?;
     let file = OutputFile::create_private(path, interrupt)?;
     let sources = arguments.change.sources();

@@ -21,14 +21,12 @@ use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::mapped::Mapped;
+use crate::filter::merge::check_alike;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
-use crate::filter::updater::check_alike;
 use crate::input::lines::LineFormat;
 use crate::input::unreadable;
 use crate::output::output_error;
-use crate::plan::FilterPlan;
-use crate::stats::FilterStats;
 
 /// How often a file is opened again that was replaced meanwhile.
 const TRIES: u32 = 10;
@@ -331,24 +329,6 @@ impl CheckedFilter {
         let words = Mapped::new(&stored.file, offset, bytes, reservation)
             .map_err(|error| unreadable(&stored.path, error))?;
         Ok(stored.filter(words))
-    }
-
-    /// The filter as the planner sees it.
-    pub(crate) fn plan(&self) -> FilterPlan {
-        let (shape, keys) = (self.stored.shape(), self.stored.keys());
-        FilterPlan {
-            kind: shape.kind.name(),
-            bits: shape.bits(),
-            hashes: shape.hashes,
-            keys,
-            bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
-            predicted_fpr: self.occupancy.fpr,
-        }
-    }
-
-    /// The filter as the statistics of a run have it.
-    pub(crate) fn stats(&self) -> FilterStats {
-        FilterStats::of(self.stored.shape(), self.stored.keys(), &self.occupancy)
     }
 }
 

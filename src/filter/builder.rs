@@ -1,0 +1,113 @@
+//! Inserting into blocks, from any number of threads.
+//!
+//! *Owns:* the regions of a filter that is being built, and their locks. *Invariants:* no insertion
+//! is ever lost to a race: the blocks are divided into regions, and a thread sets bits of a region
+//! only under that region's lock. A batch takes each lock once, so the locks cost little, and there
+//! is no atomic operation per bit. *Cost:* a scattered batch, and a cache line per key, which is
+//! fetched while others of its region are worked on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::cpu;
+use crate::filter::blocked::{BLOCK_WORDS, set_bits};
+use crate::hash::{Purpose, derive, reduce};
+use crate::scatter::Scatter;
+
+/// Regions a filter is divided into while it is built, at most.
+const REGIONS: u64 = 64;
+
+/// Inserts into a filter, from any number of threads.
+#[derive(Debug)]
+pub struct FilterBuilder<'a> {
+    regions: Vec<Mutex<&'a mut [u64]>>,
+    blocks: u64,
+    region_shift: u32,
+    hashes: u32,
+    keys: &'a AtomicU64,
+}
+
+impl<'a> FilterBuilder<'a> {
+    /// Inserts into the blocks in `words`, counting in `keys`.
+    pub(super) fn new(words: &'a mut [u64], hashes: u32, keys: &'a AtomicU64) -> Self {
+        let blocks = (words.len() / BLOCK_WORDS) as u64;
+        let blocks_per_region = blocks.div_ceil(REGIONS).next_power_of_two();
+        let regions = words
+            .chunks_mut(blocks_per_region as usize * BLOCK_WORDS)
+            .map(Mutex::new)
+            .collect();
+        Self {
+            regions,
+            blocks,
+            region_shift: blocks_per_region.trailing_zeros(),
+            hashes,
+            keys,
+        }
+    }
+
+    /// Inserts `hashes[i]` for every index in `indexes`.
+    pub(crate) fn insert(
+        &self,
+        hashes: &[u64],
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+    ) {
+        self.keys.fetch_add(indexes.len() as u64, Ordering::Relaxed);
+        self.for_each_block(hashes, indexes, scatter, |block, index| {
+            set_bits(block, hashes[index as usize], self.hashes);
+        });
+    }
+
+    /// Inserts all of `hashes`. `new` becomes the indexes, in order, of those that were certainly not
+    /// in before; of several equal hashes, from whatever threads, one is.
+    pub(crate) fn insert_new(&self, hashes: &[u64], scatter: &mut Scatter, new: &mut Vec<u32>) {
+        new.clear();
+        let all = 0..hashes.len() as u32;
+        self.for_each_block(hashes, all, scatter, |block, index| {
+            if set_bits(block, hashes[index as usize], self.hashes) {
+                new.push(index);
+            }
+        });
+        self.keys.fetch_add(new.len() as u64, Ordering::Relaxed);
+        new.sort_unstable();
+    }
+
+    /// Hands the block of each index to `each`, under the lock of its region; equal hashes in the
+    /// order of their indexes.
+    #[inline]
+    fn for_each_block(
+        &self,
+        hashes: &[u64],
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+        mut each: impl FnMut(&mut [u64], u32),
+    ) {
+        let block_of = |index: u32| {
+            reduce(
+                derive(hashes[index as usize], Purpose::FilterBlock),
+                self.blocks,
+            )
+        };
+        scatter.group(self.regions.len(), indexes, |index| {
+            (block_of(index) >> self.region_shift) as u32
+        });
+        let mask = (1u64 << self.region_shift) - 1;
+        for (region, group) in scatter.groups() {
+            let mut words = self.regions[region as usize]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            for &index in group {
+                cpu::prefetch(&words, (block_of(index) & mask) as usize * BLOCK_WORDS);
+            }
+            for &index in group {
+                let start = (block_of(index) & mask) as usize * BLOCK_WORDS;
+                each(&mut words[start..start + BLOCK_WORDS], index);
+            }
+        }
+    }
+
+    /// Inserts all of `hashes`; the more at once, the fewer locks.
+    pub fn insert_batch(&self, hashes: &[u64]) {
+        self.insert(hashes, 0..hashes.len() as u32, &mut Scatter::default());
+    }
+}

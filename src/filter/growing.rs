@@ -1,0 +1,79 @@
+//! A table of digests that grows.
+//!
+//! *Owns:* when it grows, and the move. *Invariants:* no digest is lost in a move; a refused one
+//! leaves the table as it was. *Cost:* a table that is four fifths full moves into one of twice the
+//! size, for which the budget must have room beside it.
+
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::filter::cells::{Change, Put, change_each_ahead};
+use crate::filter::digests::{Digest, Digests, EMPTY};
+
+/// A table of digests that moves into a larger one when it is nearly full.
+#[derive(Debug)]
+pub(super) struct Growing<'a> {
+    /// The table.
+    pub(super) buffer: &'a mut Buffer,
+    /// Its slots.
+    pub(super) slots: &'a mut u64,
+    /// Its slots that are not empty.
+    pub(super) used: u64,
+}
+
+impl Growing<'_> {
+    /// Works on the table as it is.
+    pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Digests<&mut [u64]>) -> R) -> R {
+        let words = &mut self.buffer.words_mut()[..*self.slots as usize * 2];
+        let mut digests = Digests::new(words, *self.slots, self.used);
+        let result = work(&mut digests);
+        self.used = digests.used();
+        result
+    }
+
+    /// Puts digests in and hands `each` what came of each of them.
+    pub(super) fn put(&mut self, digests: &[Digest], mut each: impl FnMut(u32, Put)) -> Result<()> {
+        let mut done = 0;
+        loop {
+            let slots = *self.slots;
+            done += self.with(|cells| {
+                change_each_ahead(cells, &digests[done..], |cells, index, key| {
+                    let has_room = cells.used() < slots - slots / 5;
+                    let put = if has_room { cells.put(key) } else { Put::Full };
+                    if put != Put::Full {
+                        each((done + index) as u32, put);
+                    }
+                    put != Put::Full
+                })
+            });
+            if done == digests.len() {
+                return Ok(());
+            }
+            self.move_into((*self.slots).max(4).saturating_mul(2))?;
+        }
+    }
+
+    /// Makes room for so many more digests.
+    pub(super) fn reserve(&mut self, more: u64) -> Result<()> {
+        let needed = self.used.saturating_add(more).saturating_add(1);
+        let slots = needed.saturating_add(needed / 4);
+        if slots <= *self.slots {
+            return Ok(());
+        }
+        self.move_into(slots)
+    }
+
+    /// Moves everything into a larger table.
+    fn move_into(&mut self, slots: u64) -> Result<()> {
+        let bytes = slots.saturating_mul(16);
+        let mut larger = Buffer::with_huge_pages(self.buffer.budget(), "filter", bytes)?;
+        let words = &self.buffer.words()[..*self.slots as usize * 2];
+        let mut table = Digests::new(&mut larger.words_mut()[..slots as usize * 2], slots, 0);
+        let (digests, _) = words.as_chunks::<2>();
+        for &digest in digests.iter().filter(|&&digest| digest != EMPTY) {
+            table.put(digest);
+        }
+        *self.buffer = larger;
+        *self.slots = slots;
+        Ok(())
+    }
+}

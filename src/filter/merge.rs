@@ -1,0 +1,93 @@
+//! Adding one filter to another.
+//!
+//! *Owns:* which filters belong together, and what their sum is. *Invariants:* the sum has every
+//! line that either has; of bits, counters that count all insertions, and digests it is what one
+//! filter of both inputs would be. Filters that do not belong together are refused before anything
+//! is changed. *Cost:* one pass over the words.
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::filter::counters;
+use crate::filter::digests::{Digest, EMPTY};
+use crate::filter::kept::{Filter, Rules};
+use crate::filter::shape::{Kind, Shape};
+use crate::filter::words::Words;
+
+impl Filter<Buffer> {
+    /// Adds everything that `other` has: bits are united, counters added up to their top, digests
+    /// inserted.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when shape, key or line rules differ; nothing is changed then.
+    /// [`Error::Memory`] when a table of digests must grow and cannot.
+    pub fn merge<W: Words>(&mut self, other: &Filter<W>) -> Result<()> {
+        check_alike((self.shape, self.rules), (other.shape, other.rules))?;
+        self.expect_more(other.keys())?;
+        self.add_words(0, other.cells())?;
+        self.note_added(other.keys());
+        Ok(())
+    }
+
+    /// Makes room for what another filter with `keys` keys has. Digests come in the order of their
+    /// slots: without room for all of them from the start they would pile up at the front.
+    pub(super) fn expect_more(&mut self, keys: u64) -> Result<()> {
+        if self.shape.kind == Kind::Fingerprint {
+            self.growing().reserve(keys)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the words of another filter, of which they are those from `first` on.
+    pub(super) fn add_words(&mut self, first: usize, from: &[u64]) -> Result<()> {
+        if self.shape.kind == Kind::Fingerprint {
+            let mut growing = self.growing();
+            let (slots, _) = from.as_chunks::<2>();
+            for slots in slots.chunks(1 << 12) {
+                let digests = slots.iter().copied().filter(|&slot| slot != EMPTY);
+                growing.put(&digests.collect::<Vec<Digest>>(), |_, _| {})?;
+            }
+            let used = growing.used;
+            *self.keys.get_mut() = used;
+            return Ok(());
+        }
+        let to = &mut self.words.words_mut()[first..first + from.len()];
+        match self.shape.kind {
+            Kind::Counting => counters::add::<4>(to, from),
+            Kind::Spectral => counters::add::<16>(to, from),
+            _ => to.iter_mut().zip(from).for_each(|(to, from)| *to |= from),
+        }
+        Ok(())
+    }
+
+    /// Counts the keys of a filter whose words were added; digests have counted themselves.
+    pub(super) fn note_added(&mut self, keys: u64) {
+        if self.shape.kind != Kind::Fingerprint {
+            let sum = self.keys().saturating_add(keys);
+            *self.keys.get_mut() = sum;
+        }
+    }
+}
+
+/// Refuses two filters that cannot be added.
+pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<()> {
+    let ((shape, rules), (other_shape, other_rules)) = (one, other);
+    // Digests can move into any table.
+    let is_table = shape.kind == Kind::Fingerprint;
+    let difference = if shape.kind != other_shape.kind {
+        "kind"
+    } else if !is_table && shape.cells != other_shape.cells {
+        "size"
+    } else if shape.hashes != other_shape.hashes {
+        "the number of hashes"
+    } else if rules.hasher.key() != other_rules.hasher.key() {
+        "the key of the hash"
+    } else if rules.format != other_rules.format {
+        "what a line is (-z, --strip-cr)"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage {
+        what: format!("filters differ in {difference}"),
+        advice: "merge filters that were built alike (filter build --like)".into(),
+    })
+}

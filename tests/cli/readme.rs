@@ -1,0 +1,39 @@
+//! What the README says can be pasted does what it says.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+
+/// The first block of shell commands behind a marker of the README.
+fn block(marker: &str) -> String {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(readme).unwrap();
+    let (_, behind) = text
+        .split_once(&format!("<!-- {marker} -->\n```sh\n"))
+        .unwrap();
+    behind.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_crawlers_loop_fetches_every_page_once() {
+    let place = tempfile::tempdir().unwrap();
+    let program = cargo_bin("outset");
+    let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
+    let status = Command::new("sh")
+        .args(["-e", "-c", &block("crawler")])
+        .current_dir(place.path())
+        .env("PATH", path)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let fetched = fs::read_to_string(place.path().join("fetched.txt")).unwrap();
+    let mut pages: Vec<&str> = fetched.lines().collect();
+    let count = pages.len();
+    pages.sort_unstable();
+    pages.dedup();
+    assert_eq!(pages.len(), count, "a page was fetched twice");
+    // From 20 letters on two links each, until a page has more than 26: 1 + 2 + 4 + 8 + 16.
+    assert_eq!(count, 31, "{fetched}");
+}
