@@ -30,13 +30,13 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Whether there are more lines in a filter than the `planned_keys` that it was laid out for, and
-    /// it is wrong more often for it: by a tenth or more.
+    /// Whether there are more lines in a filter than the `planned_keys` that it was laid out for, by a
+    /// tenth or more, and it is wrong more often for it.
     pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
         let planned = planned_keys.max(1);
         // Digests make room for themselves.
         shape.kind != Kind::Fingerprint
-            && self.distinct > planned as f64
+            && self.distinct > 1.1 * planned as f64
             && self.fpr > 1.1 * shape.predicted_fpr(planned)
     }
 }

@@ -26,8 +26,11 @@ pub(super) const HEADER_BYTES: u64 = PAGE;
 const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
 /// Where the zeros begin.
 const ZEROS_AT: usize = 112;
-/// More cells than any file can have; sums of two are safe.
-const MOST_CELLS: u64 = 1 << 60;
+/// More bits than any file has (128 TiB): sums of two numbers of cells are safe, and a file of holes
+/// that claims more is refused before its table is read.
+const MOST_BITS: u64 = 1 << 50;
+/// More lines than anybody inserts: counting on from there is safe.
+const MOST_KEYS: u64 = 1 << 62;
 
 /// What the first page says.
 #[derive(Debug, Clone, Copy)]
@@ -110,13 +113,16 @@ impl Header {
             Kind::Fingerprint => 2,
             _ => 1,
         };
-        let most = MOST_CELLS / kind.cell_bits();
+        let most = MOST_BITS / kind.cell_bits();
         let is_whole = kind != Kind::Blocked || cells.is_multiple_of(BLOCK_BITS);
         if !(least..=most).contains(&cells) || !is_whole {
             return Err(format!("has an impossible number of cells, {cells}"));
         }
         if !(1..=kind.most_hashes()).contains(&hashes) {
             return Err(format!("has an impossible number of hashes, {hashes}"));
+        }
+        if self.keys > MOST_KEYS {
+            return Err(format!("has an impossible number of lines, {}", self.keys));
         }
         if kind == Kind::Fingerprint && self.keys >= cells {
             return Err(format!("claims {} digests in {cells} slots", self.keys));

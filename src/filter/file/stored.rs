@@ -26,7 +26,6 @@ use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
 use crate::input::lines::LineFormat;
 use crate::input::unreadable;
-use crate::output::output_error;
 
 /// How often a file is opened again that was replaced meanwhile.
 const TRIES: u32 = 10;
@@ -95,26 +94,31 @@ impl StoredFilter {
     /// # Errors
     /// As [`StoredFilter::open`]; [`Error::Output`] when another process is changing it.
     pub fn open_to_change(path: &Path) -> Result<Self> {
-        let refuse =
-            |source| output_error(&path.display().to_string(), "cannot be changed", source);
+        let refuse = |source, advice| Error::Output {
+            target: path.display().to_string(),
+            what: "cannot be changed",
+            source,
+            advice,
+        };
         for _ in 0..TRIES {
             let stored = Self::open(path)?;
             let lock = FlockOperation::NonBlockingLockExclusive;
             if let Err(error) = rustix::fs::flock(&stored.file, lock) {
-                let source = match error {
-                    rustix::io::Errno::WOULDBLOCK => {
-                        io::Error::other("another process is changing it")
-                    }
-                    error => error.into(),
-                };
-                return Err(refuse(source));
+                return Err(match error {
+                    rustix::io::Errno::WOULDBLOCK => refuse(
+                        io::Error::other("another process is changing it"),
+                        "wait for it to end",
+                    ),
+                    error => refuse(error.into(), "choose a file system that has locks"),
+                });
             }
             // Between opening and locking another may have put a new file in its place.
             if is_at(&stored.file, path).map_err(|error| unreadable(path, error))? {
                 return Ok(stored);
             }
         }
-        Err(refuse(io::Error::other("others change it again and again")))
+        let source = io::Error::other("others change it again and again");
+        Err(refuse(source, "wait for them to end"))
     }
 
     /// What the filter looks like.
