@@ -121,11 +121,11 @@ impl Header {
         if !(1..=kind.most_hashes()).contains(&hashes) {
             return Err(format!("has an impossible number of hashes, {hashes}"));
         }
-        if self.keys > MOST_KEYS {
-            return Err(format!("has an impossible number of lines, {}", self.keys));
-        }
         if kind == Kind::Fingerprint && self.keys >= cells {
             return Err(format!("claims {} digests in {cells} slots", self.keys));
+        }
+        if self.keys > MOST_KEYS {
+            return Err(format!("has an impossible number of lines, {}", self.keys));
         }
         Ok(())
     }
