@@ -51,15 +51,9 @@ fn a_filter_and_a_file_give_what_the_query_gives_each_line_once() {
 #[test]
 fn the_report_says_which_filter_it_was_and_that_the_result_is_not_exact() {
     let sandbox = sides();
-    for (kind, build) in [
-        ("blocked", ""),
-        ("classic", ""),
-        ("counting", ""),
-        ("spectral", ""),
-        ("fingerprint", ""),
-    ] {
+    for kind in ["blocked", "classic", "counting", "spectral", "fingerprint"] {
         sandbox
-            .run(&format!("{BUILD} --kind {kind} {build}"))
+            .run(&format!("{BUILD} --kind {kind}"))
             .succeeds_silently();
         sandbox
             .run("intersect --filter ../out/f b -o ../out/r --stats ../out/s")

@@ -13,12 +13,14 @@ mod contract;
 mod data;
 // What a run that goes wrong says, and what it leaves behind.
 mod failures;
-// Filters that are kept: building, asking, changing, and what is refused.
+// Filters that are kept: asking, changing, what they say of themselves.
 mod filters;
 // A stored filter as one side of an intersection, and the filter of a run saved.
 mod filter_sides;
 // The memory of filters, from outside the process.
 mod filter_limits;
+// What is asked for when filters are built or merged, and what is refused.
+mod filter_requests;
 // Rows 5 to 13 of what people do with filters, each done as a user would.
 mod filter_rows;
 // Memory, descriptors and address space, measured from outside the process.
