@@ -65,7 +65,11 @@ fn check_against_a_multiset(steps: &[(bool, u32)], cells: u64, hashes: u32) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_counting_filter_is_a_multiset_that_may_claim_too_much(
