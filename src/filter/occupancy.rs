@@ -30,13 +30,17 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Whether there are more lines in a filter than the `planned_keys` that it was laid out for, by a
-    /// tenth or more, and it is wrong more often for it.
+    /// Whether there are more lines in a filter than the `planned_keys` that it was laid
+    /// out for, and it is wrong more often
+    /// for it: by a tenth or more. Lines count as more where their number, which is estimated, is
+    /// above by a twentieth and by what chance does to a small filter.
     pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
         let planned = planned_keys.max(1);
+        // The estimate has a standard deviation of about a third of the square root.
+        let more = 1.05 * planned as f64 + 2.0 * (planned as f64).sqrt();
         // Digests make room for themselves.
         shape.kind != Kind::Fingerprint
-            && self.distinct > 1.1 * planned as f64
+            && self.distinct > more
             && self.fpr > 1.1 * shape.predicted_fpr(planned)
     }
 }

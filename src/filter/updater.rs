@@ -220,7 +220,7 @@ impl Updater<'_> {
             }
             _ => {
                 return Err(Error::Usage {
-                    what: format!("a {} filter cannot forget a line", self.kind),
+                    what: format!("filter: a {} one cannot forget a line", self.kind),
                     advice: "build a counting or a fingerprint filter".into(),
                 });
             }

@@ -56,7 +56,7 @@ pub fn query(
     let kind = filter.shape().kind;
     if question == Question::Counts && !matches!(kind, Kind::Counting | Kind::Spectral) {
         return Err(Error::Usage {
-            what: format!("a {kind} filter does not count"),
+            what: format!("filter: a {kind} one does not count"),
             advice: "build a spectral or a counting filter".into(),
         });
     }

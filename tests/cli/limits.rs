@@ -16,7 +16,7 @@ use crate::sandbox::{OUTSET, Outcome, Sandbox};
 const TIME: &str = "/usr/bin/time";
 
 /// Runs the program and returns its outcome and its largest resident size in bytes.
-fn measured(sandbox: &Sandbox, arguments: &str) -> (Outcome, u64) {
+pub(crate) fn measured(sandbox: &Sandbox, arguments: &str) -> (Outcome, u64) {
     let command = sandbox.command(arguments);
     if !Path::new(TIME).exists() {
         return polled(sandbox, command);

@@ -15,8 +15,19 @@ mod data;
 mod failures;
 // Filter files that are damaged or foreign, or that several processes have to do with.
 mod filter_files;
+// Filters that are kept: asking, changing, what they say of themselves.
+mod filters;
+// A stored filter as one side of an intersection, and the filter of a run saved.
+mod filter_sides;
+// The memory of filters, from outside the process.
+mod filter_limits;
+// What is asked for when filters are built or merged, and what is refused.
+mod filter_requests;
+// Rows 5 to 13 of what people do with filters, each done as a user would.
+mod filter_rows;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
+// What the README says can be pasted.
 mod readme;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;

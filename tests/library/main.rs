@@ -8,6 +8,9 @@
 mod equivalence; // generated inputs: all strategies and options give the oracle's set
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
 mod filter_files; // filters kept in files: what comes back, and what of foreign and damaged files is refused
+mod filter_models; // filters that forget or count, against multisets and sets
+mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones that are mostly untouched
+mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
 mod oracle; // the naive answer
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice

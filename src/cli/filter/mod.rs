@@ -87,10 +87,16 @@ fn finish(filter: &Filter, file: OutputFile, path: &Path) -> Result<()> {
 fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupancy) {
     let planned = shape.predicted_fpr(rules.planned_keys.max(1));
     if occupancy.is_overfull(shape, rules.planned_keys) {
+        // Without a free cell nothing tells how many.
+        let lines = if occupancy.distinct.is_finite() {
+            format!("about {:.0}", occupancy.distinct)
+        } else {
+            "far too many".to_owned()
+        };
         say(&format!(
-            "{}: overfull: about {:.0} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
+            "{}: overfull: {} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
             path.display(),
-            occupancy.distinct,
+            lines,
             rules.planned_keys,
             display_rate(occupancy.fpr),
             display_rate(planned)
