@@ -21,18 +21,22 @@ pub(crate) struct Batch<'a> {
 /// What lets some lines of a batch through: a filter, of whatever kind.
 pub(crate) trait Keep: Sync {
     /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>);
+    ///
+    /// # Errors
+    /// When a filter in a file cannot be read.
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()>;
 }
 
 impl Batch<'_> {
     /// The indexes of the lines that `filter` lets through (all without it), in order. `kept` is
     /// overwritten.
-    pub(crate) fn keep(&self, filter: Option<&dyn Keep>, kept: &mut Vec<u32>) {
+    pub(crate) fn keep(&self, filter: Option<&dyn Keep>, kept: &mut Vec<u32>) -> Result<()> {
         match filter {
             Some(filter) => filter.keep(*self, kept),
             None => {
                 kept.clear();
                 kept.extend(0..self.lines.len() as u32);
+                Ok(())
             }
         }
     }

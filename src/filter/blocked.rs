@@ -19,15 +19,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
-use crate::cpu;
 use crate::error::Result;
 use crate::filter::builder::FilterBuilder;
 use crate::filter::cells::{Ask, Change, Put};
 use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};
+use crate::filter::words::{LINE_WORDS, ReadWords};
 use crate::hash::{Purpose, derive, reduce};
 
 /// Words of a block.
-pub(super) const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
+pub(super) const BLOCK_WORDS: usize = LINE_WORDS;
 /// Fields of nine bits in a derived word.
 pub(super) const FIELDS_PER_WORD: u32 = 7;
 /// Blocks that are looked at to measure the fill of a filter.
@@ -104,6 +104,7 @@ impl BlockedFilter {
     pub(super) fn blocks(&self) -> Blocks<&[u64]> {
         Blocks::new(
             &self.bits.words()[..self.blocks as usize * BLOCK_WORDS],
+            self.blocks,
             self.hashes,
         )
     }
@@ -144,10 +145,9 @@ pub(super) struct Blocks<W> {
     pub(super) hashes: u32,
 }
 
-impl<W: AsRef<[u64]>> Blocks<W> {
-    /// The blocks in `words`, all of them whole, with 1 to [`MAX_BLOCKED_HASHES`] bits a key.
-    pub(super) fn new(words: W, hashes: u32) -> Self {
-        let count = (words.as_ref().len() / BLOCK_WORDS) as u64;
+impl<W> Blocks<W> {
+    /// The `count` blocks in `words`, with 1 to [`MAX_BLOCKED_HASHES`] bits a key.
+    pub(super) fn new(words: W, count: u64, hashes: u32) -> Self {
         Self {
             words,
             count,
@@ -162,17 +162,17 @@ impl<W: AsRef<[u64]>> Blocks<W> {
     }
 }
 
-impl<W: AsRef<[u64]>> Ask for Blocks<W> {
+impl<W: ReadWords> Ask for Blocks<W> {
     type Key = u64;
 
     #[inline]
     fn fetch(&self, key: u64) {
-        cpu::prefetch(self.words.as_ref(), self.block_of(key) * BLOCK_WORDS);
+        self.words.fetch(self.block_of(key) * BLOCK_WORDS);
     }
 
     #[inline]
     fn contains(&self, key: u64) -> bool {
-        let block = &self.words.as_ref()[self.block_of(key) * BLOCK_WORDS..][..BLOCK_WORDS];
+        let block = self.words.line(self.block_of(key) * BLOCK_WORDS);
         fields(key, self.hashes).all(|field| block[field / 64] & (1 << (field % 64)) != 0)
     }
 }

@@ -18,9 +18,9 @@
 
 use arrayvec::ArrayVec;
 
-use crate::cpu;
 use crate::filter::cells::{Ask, Change, Put};
 use crate::filter::flat::positions;
+use crate::filter::words::ReadWords;
 
 /// More positions than any shape has.
 const MOST: usize = 64;
@@ -73,11 +73,11 @@ impl<W, const BITS: u32> Counters<W, BITS> {
     }
 }
 
-impl<W: AsRef<[u64]>, const BITS: u32> Counters<W, BITS> {
+impl<W: ReadWords, const BITS: u32> Counters<W, BITS> {
     #[inline]
     fn value(&self, position: u64) -> u64 {
         let (word, shift) = Self::place(position);
-        (self.words.as_ref()[word] >> shift) & Self::TOP
+        (self.words.word(word) >> shift) & Self::TOP
     }
 
     fn least(&self, positions: impl IntoIterator<Item = u64>) -> u64 {
@@ -86,13 +86,13 @@ impl<W: AsRef<[u64]>, const BITS: u32> Counters<W, BITS> {
     }
 }
 
-impl<W: AsRef<[u64]>, const BITS: u32> Ask for Counters<W, BITS> {
+impl<W: ReadWords, const BITS: u32> Ask for Counters<W, BITS> {
     type Key = u64;
 
     #[inline]
     fn fetch(&self, key: u64) {
         for position in positions(key, self.cells, self.hashes) {
-            cpu::prefetch(self.words.as_ref(), Self::place(position).0);
+            self.words.fetch(Self::place(position).0);
         }
     }
 

@@ -14,8 +14,8 @@
 //!
 //! *Source:* Knuth, The Art of Computer Programming 3, 6.4, algorithms L and R.
 
-use crate::cpu;
 use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::words::ReadWords;
 use crate::hash::reduce;
 
 /// What the filter keeps of a line.
@@ -38,7 +38,7 @@ pub(super) struct Digests<W> {
     used: u64,
 }
 
-impl<W: AsRef<[u64]>> Digests<W> {
+impl<W: ReadWords> Digests<W> {
     /// The table in `words`, of which `used` slots are not empty.
     pub(super) fn new(words: W, slots: u64, used: u64) -> Self {
         Self { words, slots, used }
@@ -51,8 +51,8 @@ impl<W: AsRef<[u64]>> Digests<W> {
 
     #[inline]
     fn slot(&self, slot: u64) -> Digest {
-        let words = &self.words.as_ref()[slot as usize * 2..][..2];
-        [words[0], words[1]]
+        let first = slot as usize * 2;
+        [self.words.word(first), self.words.word(first + 1)]
     }
 
     #[inline]
@@ -81,12 +81,12 @@ impl<W: AsRef<[u64]>> Digests<W> {
     }
 }
 
-impl<W: AsRef<[u64]>> Ask for Digests<W> {
+impl<W: ReadWords> Ask for Digests<W> {
     type Key = Digest;
 
     #[inline]
     fn fetch(&self, key: Digest) {
-        cpu::prefetch(self.words.as_ref(), self.home(kept(key)) as usize * 2);
+        self.words.fetch(self.home(kept(key)) as usize * 2);
     }
 
     #[inline]

@@ -12,8 +12,8 @@
 //! Manolios, "Bloom Filters in Probabilistic Verification", FMCAD 2004, section 5.2 (enhanced
 //! double hashing).
 
-use crate::cpu;
 use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::words::ReadWords;
 use crate::hash::{Purpose, derive, reduce};
 
 /// The cells of a key, out of `cells` (at least 1): `hashes` of them, not all different by
@@ -51,7 +51,7 @@ pub(super) struct Bits<W> {
     hashes: u32,
 }
 
-impl<W: AsRef<[u64]>> Bits<W> {
+impl<W> Bits<W> {
     /// The cells in `words`: at least one, and 1 to 64 of them for a key.
     pub(super) fn new(words: W, cells: u64, hashes: u32) -> Self {
         Self {
@@ -66,21 +66,20 @@ impl<W: AsRef<[u64]>> Bits<W> {
     }
 }
 
-impl<W: AsRef<[u64]>> Ask for Bits<W> {
+impl<W: ReadWords> Ask for Bits<W> {
     type Key = u64;
 
     #[inline]
     fn fetch(&self, key: u64) {
         for position in self.positions(key) {
-            cpu::prefetch(self.words.as_ref(), (position / 64) as usize);
+            self.words.fetch((position / 64) as usize);
         }
     }
 
     #[inline]
     fn contains(&self, key: u64) -> bool {
-        let words = self.words.as_ref();
         self.positions(key)
-            .all(|position| words[(position / 64) as usize] & (1 << (position % 64)) != 0)
+            .all(|position| self.words.word((position / 64) as usize) & (1 << (position % 64)) != 0)
     }
 }
 

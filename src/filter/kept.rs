@@ -5,6 +5,7 @@
 //! filter lives, in this process or from its file. A mapped filter can be asked and not changed:
 //! the types see to that. *Cost:* the cells; asking takes what the kind takes.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::Batch;
@@ -16,7 +17,8 @@ use crate::filter::digests::{Digest, Digests};
 use crate::filter::flat::Bits;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
-use crate::filter::words::Words;
+use crate::filter::sizing::BLOCK_BITS;
+use crate::filter::words::{InFile, ReadWords, Words};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 
@@ -31,7 +33,8 @@ pub struct Rules {
     pub planned_keys: u64,
 }
 
-/// A filter with cells in memory, or (`Filter<Mapped>`) in a mapped file.
+/// A filter with cells in memory, or (`Filter<Mapped>`) in a mapped file, or (`Filter<InFile>`) in a
+/// file that is read as it is asked.
 ///
 /// ```
 /// use outset::budget::MemoryBudget;
@@ -62,42 +65,7 @@ pub struct Filter<W = Buffer> {
     pub(super) keys: AtomicU64,
 }
 
-/// Runs a body with the cells of a filter and the keys of a batch, as the filter's kind has them.
-macro_rules! with_cells {
-    ($filter:expr, $batch:expr, |$cells:ident, $keys:ident| $body:expr) => {{
-        let Shape {
-            kind,
-            cells,
-            hashes,
-        } = $filter.shape;
-        let words = $filter.cells();
-        match kind {
-            Kind::Blocked => {
-                let ($cells, $keys) = (Blocks::new(words, hashes), $batch.hashes);
-                $body
-            }
-            Kind::Classic => {
-                let ($cells, $keys) = (Bits::new(words, cells, hashes), $batch.hashes);
-                $body
-            }
-            Kind::Counting => {
-                let ($cells, $keys) = (Counting::new(words, cells, hashes), $batch.hashes);
-                $body
-            }
-            Kind::Spectral => {
-                let ($cells, $keys) = (Spectral::new(words, cells, hashes), $batch.hashes);
-                $body
-            }
-            Kind::Fingerprint => {
-                let digests = $filter.digests($batch);
-                let ($cells, $keys) = (Digests::new(words, cells, 0), &digests[..]);
-                $body
-            }
-        }
-    }};
-}
-
-impl<W: Words> Filter<W> {
+impl<W> Filter<W> {
     /// What it looks like.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -113,16 +81,68 @@ impl<W: Words> Filter<W> {
         self.keys.load(Ordering::Relaxed)
     }
 
+    pub(super) fn hash(&self, line: &[u8]) -> u64 {
+        self.rules.hasher.hash(line)
+    }
+
+    /// Asks about every line of a batch, whose keys are looked for in `words`. `each` gets the index
+    /// and, with `COUNTS`, how often it may have been inserted; without, 1 if it may have been.
+    fn ask<R: ReadWords, const COUNTS: bool>(
+        &self,
+        words: R,
+        batch: Batch<'_>,
+        each: impl FnMut(u32, u64),
+    ) {
+        let Shape {
+            kind,
+            cells,
+            hashes,
+        } = self.shape;
+        match kind {
+            Kind::Blocked => {
+                let blocks = Blocks::new(words, cells / BLOCK_BITS, hashes);
+                ask_all::<_, COUNTS>(&blocks, batch.hashes, each);
+            }
+            Kind::Classic => {
+                ask_all::<_, COUNTS>(&Bits::new(words, cells, hashes), batch.hashes, each);
+            }
+            Kind::Counting => {
+                ask_all::<_, COUNTS>(&Counting::new(words, cells, hashes), batch.hashes, each);
+            }
+            Kind::Spectral => {
+                ask_all::<_, COUNTS>(&Spectral::new(words, cells, hashes), batch.hashes, each);
+            }
+            Kind::Fingerprint => {
+                let lines = batch.lines.iter();
+                let digests = lines.map(|line| self.rules.hasher.digest(line));
+                let digests: Vec<Digest> = digests.collect();
+                ask_all::<_, COUNTS>(&Digests::new(words, cells, 0), &digests, each);
+            }
+        }
+    }
+}
+
+fn ask_all<C: Ask, const COUNTS: bool>(cells: &C, keys: &[C::Key], mut each: impl FnMut(u32, u64)) {
+    for_each_ahead(cells, keys, |cells, index, key| {
+        let answer = if COUNTS {
+            cells.count(key)
+        } else {
+            u64::from(cells.contains(key))
+        };
+        each(index as u32, answer);
+    });
+}
+
+impl<W: Words> Filter<W> {
     /// Whether a line may have been inserted. False is certain.
     pub fn contains(&self, line: &[u8]) -> bool {
         let mut kept = Vec::with_capacity(1);
-        self.keep(
-            Batch {
-                lines: &[line],
-                hashes: &[self.hash(line)],
-            },
-            &mut kept,
-        );
+        let (lines, hashes) = ([line], [self.hash(line)]);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        self.keep(batch, &mut kept);
         !kept.is_empty()
     }
 
@@ -130,13 +150,12 @@ impl<W: Words> Filter<W> {
     /// (`spectral`), where "or more" is to be added; 0 or 1 for other kinds. 0 is certain.
     pub fn count(&self, line: &[u8]) -> u64 {
         let mut counts = Vec::with_capacity(1);
-        self.counts(
-            Batch {
-                lines: &[line],
-                hashes: &[self.hash(line)],
-            },
-            &mut counts,
-        );
+        let (lines, hashes) = ([line], [self.hash(line)]);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        self.counts(batch, &mut counts);
         counts.first().copied().unwrap_or(0)
     }
 
@@ -147,63 +166,54 @@ impl<W: Words> Filter<W> {
         census.finish()
     }
 
-    pub(super) fn hash(&self, line: &[u8]) -> u64 {
-        self.rules.hasher.hash(line)
-    }
-
     /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
     pub(crate) fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
-        kept.clear();
-        if self.shape.kind == Kind::Blocked && self.words.window().is_none() {
-            Blocks::new(self.cells(), self.shape.hashes).keep(batch.hashes, kept);
+        let Shape {
+            kind,
+            cells,
+            hashes,
+        } = self.shape;
+        if kind == Kind::Blocked {
+            Blocks::new(self.cells(), cells / BLOCK_BITS, hashes).keep(batch.hashes, kept);
             return;
         }
-        self.in_windows(batch, |part, first| {
-            with_cells!(self, part, |cells, keys| {
-                for_each_ahead(&cells, keys, |cells, index, key| {
-                    if cells.contains(key) {
-                        kept.push(first + index as u32);
-                    }
-                });
-            });
+        kept.clear();
+        self.ask::<_, false>(self.cells(), batch, |index, is_in| {
+            if is_in != 0 {
+                kept.push(index);
+            }
         });
     }
 
     /// How often each line may have been inserted. `counts` is overwritten.
     pub(crate) fn counts(&self, batch: Batch<'_>, counts: &mut Vec<u64>) {
         counts.clear();
-        self.in_windows(batch, |part, _| {
-            with_cells!(self, part, |cells, keys| {
-                for_each_ahead(&cells, keys, |cells, _, key| counts.push(cells.count(key)));
-            });
-        });
-    }
-
-    /// Hands `work` the batch, or parts of it that touch no more of a mapping than may be resident,
-    /// with the index of their first line.
-    fn in_windows(&self, batch: Batch<'_>, mut work: impl FnMut(Batch<'_>, u32)) {
-        let Some(window) = self.words.window() else {
-            return work(batch, 0);
-        };
-        let size = window.keys(self.shape);
-        for first in (0..batch.lines.len()).step_by(size) {
-            let part = first..(first + size).min(batch.lines.len());
-            let part = Batch {
-                lines: &batch.lines[part.clone()],
-                hashes: &batch.hashes[part],
-            };
-            window.touch(|| work(part, first as u32));
-        }
+        self.ask::<_, true>(self.cells(), batch, |_, count| counts.push(count));
     }
 
     /// The words of the cells, without what is behind them.
     pub(super) fn cells(&self) -> &[u64] {
         &self.words.words()[..(self.shape.bytes() / 8) as usize]
     }
+}
 
-    /// What the lines of a batch are to a filter of digests.
-    fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
-        let lines = batch.lines.iter();
-        lines.map(|line| self.rules.hasher.digest(line)).collect()
+impl Filter<InFile> {
+    /// As [`Filter::keep`] of a filter in memory; an error when the file cannot be read.
+    pub(super) fn keep_in_file(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> io::Result<()> {
+        kept.clear();
+        self.words.read(|words| {
+            self.ask::<_, false>(words, batch, |index, is_in| {
+                if is_in != 0 {
+                    kept.push(index);
+                }
+            });
+        })
+    }
+
+    /// As [`Filter::counts`] of a filter in memory; an error when the file cannot be read.
+    pub(super) fn counts_in_file(&self, batch: Batch<'_>, counts: &mut Vec<u64>) -> io::Result<()> {
+        counts.clear();
+        self.words
+            .read(|words| self.ask::<_, true>(words, batch, |_, count| counts.push(count)))
     }
 }

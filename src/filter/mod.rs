@@ -44,24 +44,21 @@ mod updater;
 mod words;
 
 use crate::batch::{Batch, Keep};
+use crate::error::Result;
 
 pub use blocked::BlockedFilter;
+pub(crate) use file::AskedFilter;
 pub use file::{CheckedFilter, StoredFilter};
 pub use kept::{Filter, Rules};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
 pub use updater::Updater;
-pub use words::Words;
+pub use words::{InFile, Words};
 
 impl Keep for BlockedFilter {
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()> {
         self.keep(batch.hashes, kept);
-    }
-}
-
-impl<W: Words + Sync> Keep for Filter<W> {
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
-        self.keep(batch, kept);
+        Ok(())
     }
 }

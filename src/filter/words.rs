@@ -1,32 +1,27 @@
-//! Where the words of a filter are, and how they may be touched.
+//! Where the words of a filter are, and how one of them is had.
 //!
-//! *Owns:* the trait of what has words, and the window through which a mapping is looked at that is
-//! larger than the memory that may be used. *Invariants:* words do not move while they are borrowed.
-//! *Cost:* none; with a window, page faults again and again.
+//! *Owns:* the traits of what has words, and words that are read from a file one cache line at a
+//! time: for a filter that is larger than the memory that may be used. *Invariants:* words do not
+//! change while they are asked for; a line that cannot be read is noted as a failure, and whoever
+//! asked learns of it before any answer is given. *Cost:* in memory none; in a file one read of 64
+//! bytes for each line, from the page cache where it is there.
 //!
-//! *Source:* madvise(2) on `MADV_DONTNEED`.
+//! Why not map such a filter and let pages go again: one touch may make 2 MiB resident, where the
+//! page cache is in pieces of that size, and neither `MADV_RANDOM` nor `MADV_NOHUGEPAGE` changes it.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
-use memmap2::{Mmap, UncheckedAdvice};
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 
 use crate::buffer::Buffer;
-use crate::filter::shape::{Kind, Shape};
+use crate::cpu;
 
-/// What one touch may make resident: the kernel maps the pages around it too where it has them.
-const AROUND: u64 = 64 << 10;
-
-/// Where the words of a filter are.
+/// Words that are in memory.
 pub trait Words: private::Sealed {
     /// All words, and perhaps some behind them.
     #[doc(hidden)]
     fn words(&self) -> &[u64];
-
-    /// How they may be touched, where they must not all be resident.
-    #[doc(hidden)]
-    fn window(&self) -> Option<&Window> {
-        None
-    }
 }
 
 pub(super) mod private {
@@ -41,46 +36,107 @@ impl Words for Buffer {
     }
 }
 
-/// Lets no more of a mapping be resident than fits: a few keys at a time touch it, one thread after
-/// the other, and then their pages are let go.
-#[derive(Debug)]
-pub struct Window {
-    map: Arc<Mmap>,
-    bytes: u64,
-    turn: Mutex<()>,
+/// Words of a cache line.
+pub(super) const LINE_WORDS: usize = 8;
+
+/// Words that can be had one by one.
+pub(super) trait ReadWords {
+    /// A word.
+    fn word(&self, index: usize) -> u64;
+
+    /// The words of the line that begins at `start`, a multiple of [`LINE_WORDS`].
+    fn line(&self, start: usize) -> [u64; LINE_WORDS];
+
+    /// Asks for the memory that a word is in.
+    fn fetch(&self, index: usize);
 }
 
-impl Window {
-    /// Lets `bytes` of `map` be resident.
-    pub(super) fn new(map: Arc<Mmap>, bytes: u64) -> Self {
-        Self {
-            map,
-            bytes,
-            turn: Mutex::new(()),
+impl<W: AsRef<[u64]>> ReadWords for W {
+    #[inline]
+    fn word(&self, index: usize) -> u64 {
+        self.as_ref()[index]
+    }
+
+    #[inline]
+    fn line(&self, start: usize) -> [u64; LINE_WORDS] {
+        let mut line = [0; LINE_WORDS];
+        line.copy_from_slice(&self.as_ref()[start..start + LINE_WORDS]);
+        line
+    }
+
+    #[inline]
+    fn fetch(&self, index: usize) {
+        cpu::prefetch(self.as_ref(), index);
+    }
+}
+
+/// The words of a filter in a file, to be read by position.
+#[derive(Debug)]
+pub struct InFile {
+    pub(super) file: File,
+    /// Where they begin, in bytes.
+    pub(super) offset: u64,
+    /// How many they are, in bytes.
+    pub(super) bytes: u64,
+}
+
+impl InFile {
+    /// Lets `work` have the words, and gives the failure of reading them, if there was one.
+    pub(super) fn read<R>(&self, work: impl FnOnce(&FileWords<'_>) -> R) -> io::Result<R> {
+        let words = FileWords {
+            place: self,
+            last: Cell::new((usize::MAX, [0; LINE_WORDS])),
+            failure: RefCell::new(None),
+        };
+        let result = work(&words);
+        words.failure.into_inner().map_or(Ok(result), Err)
+    }
+}
+
+/// Words that are read as they are wanted; the line that was read last is kept.
+#[derive(Debug)]
+pub(super) struct FileWords<'a> {
+    place: &'a InFile,
+    last: Cell<(usize, [u64; LINE_WORDS])>,
+    failure: RefCell<Option<io::Error>>,
+}
+
+impl FileWords<'_> {
+    fn read_line(&self, start: usize) -> io::Result<[u64; LINE_WORDS]> {
+        let mut line = [0u64; LINE_WORDS];
+        let from = start as u64 * 8;
+        // The last line may be shorter.
+        let wanted = (self.place.bytes - from).min(8 * LINE_WORDS as u64) as usize;
+        let bytes = &mut bytemuck::cast_slice_mut(&mut line)[..wanted];
+        self.place
+            .file
+            .read_exact_at(bytes, self.place.offset + from)?;
+        Ok(line)
+    }
+}
+
+impl ReadWords for &FileWords<'_> {
+    fn word(&self, index: usize) -> u64 {
+        let start = index / LINE_WORDS * LINE_WORDS;
+        self.line(start)[index - start]
+    }
+
+    fn line(&self, start: usize) -> [u64; LINE_WORDS] {
+        let (held, line) = self.last.get();
+        if held == start {
+            return line;
+        }
+        match self.read_line(start) {
+            Ok(line) => {
+                self.last.set((start, line));
+                line
+            }
+            Err(error) => {
+                self.failure.borrow_mut().get_or_insert(error);
+                [0; LINE_WORDS]
+            }
         }
     }
 
-    /// How many keys may be asked at a time.
-    pub(super) fn keys(&self, shape: Shape) -> usize {
-        let touched = match shape.kind {
-            Kind::Blocked => 1,
-            // A search seldom crosses into a second page.
-            Kind::Fingerprint => 2,
-            _ => u64::from(shape.hashes),
-        };
-        (self.bytes / AROUND / touched).max(1) as usize
-    }
-
-    /// Does `work`, which touches the mapping for no more than [`Window::keys`] keys.
-    pub(super) fn touch(&self, work: impl FnOnce()) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        work();
-        #[expect(
-            unsafe_code,
-            reason = "letting pages go may lose what was written to them"
-        )]
-        // SAFETY: nothing is ever written to this mapping; its pages come back from the file.
-        // A refusal costs memory, not correctness.
-        let _refused_is_fine = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) };
-    }
+    fn fetch(&self, _index: usize) {}
 }

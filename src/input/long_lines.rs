@@ -13,6 +13,7 @@ use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
+use crate::plan::Layout;
 use crate::size::round_mebibytes;
 
 /// The consumer, as the budget's messages name it.
@@ -30,16 +31,19 @@ pub(crate) struct LongLines<'a> {
     failure: &'a FirstFailure,
     /// The limit of the whole process, for the advice.
     memory_bytes: u64,
+    /// Whether no second plan will give them more.
+    is_last_try: bool,
 }
 
 impl<'a> LongLines<'a> {
     /// Room for long lines of `budget`'s size in all, for a scan whose failure ends the waiting.
-    pub(crate) fn new(budget: MemoryBudget, memory_bytes: u64, failure: &'a FirstFailure) -> Self {
+    pub(crate) fn new(budget: MemoryBudget, layout: &Layout, failure: &'a FirstFailure) -> Self {
         Self {
             budget,
             turn: Mutex::new(()),
             failure,
-            memory_bytes,
+            memory_bytes: layout.memory_bytes,
+            is_last_try: layout.is_last_try,
         }
     }
 
@@ -86,9 +90,13 @@ impl<'a> LongLines<'a> {
 
     fn too_long(&self, input: &Input, offset: u64, seen_bytes: u64) -> Error {
         let longest_bytes = self.budget.limit_bytes();
-        // A file is planned again with up to three eighths of the memory for long lines, a stream
-        // has an eighth of it; and the line is at least twice as long as what was held of it.
-        let factor = if input.is_file() { 6 } else { 16 };
+        // A file is planned again with up to three eighths of the memory for long lines; otherwise an
+        // eighth is for them. And the line is at least twice as long as what was held of it.
+        let factor = if input.is_file() && !self.is_last_try {
+            6
+        } else {
+            16
+        };
         let enough = self.memory_bytes / 4 + seen_bytes.max(longest_bytes).saturating_mul(factor);
         let least_bytes = round_mebibytes(enough.max(self.memory_bytes * 5 / 4));
         Error::LineTooLong {

@@ -2,23 +2,20 @@
 //!
 //! *Owns:* the questions, and the answers in the order of the lines. *Invariants:* a line is
 //! answered as the filter would answer it alone; from a pipe lines are answered as they come.
-//! *Cost:* one reading of the filter file to check it, one of the inputs. The filter is mapped: of
-//! one that is larger than the memory limit a few pages at a time are resident.
+//! *Cost:* one reading of the filter file to check it, one of the inputs. The filter is mapped; one
+//! that is larger than the memory limit is read as it is asked.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{BATCH, Batch};
+use crate::batch::{BATCH, Batch, Keep};
 use crate::error::{Error, Result};
-use crate::filter::{Filter, Kind, Mapped, StoredFilter};
+use crate::filter::{AskedFilter, Kind, StoredFilter};
 use crate::input::{Input, Source};
-use crate::kept::{left_bytes, with_run};
+use crate::kept::with_run;
 use crate::options::Options;
 use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, beyond_scan_bytes, scan_in_order};
 use crate::run::Run;
-
-/// The least of a mapping that is worth having.
-const LEAST_RESIDENT: u64 = 1 << 20;
 
 /// What is asked about lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,34 +58,27 @@ pub fn query(
         });
     }
     let inputs = Input::open_all(inputs)?;
-    let wanted = filter.shape().bytes().min(LEAST_RESIDENT);
-    with_run(
-        &inputs,
-        options,
-        filter.rules(),
-        "a filter",
-        wanted,
-        |run| {
-            let bytes = filter.shape().bytes();
-            let resident =
-                left_bytes(&run.layout, beyond_scan_bytes(&run.layout)).clamp(wanted, bytes);
-            let filter = filter.check(&run.budget)?.map(&run.budget, resident)?;
-            let output = OrderedOutput::new(out, target);
-            let written = AtomicU64::new(0);
-            for input in &inputs {
-                ask(run, &filter, input, question, &output, &written)?;
-            }
-            Ok(Answers {
-                asked: inputs.iter().map(Input::lines).sum(),
-                written: written.into_inner(),
-            })
-        },
-    )
+    with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
+        let layout = &run.layout;
+        let room = layout
+            .rest_bytes()
+            .saturating_sub(beyond_scan_bytes(layout));
+        let filter = AskedFilter::new(&filter.check(&run.budget)?, &run.budget, room)?;
+        let output = OrderedOutput::new(out, target);
+        let written = AtomicU64::new(0);
+        for input in &inputs {
+            ask(run, &filter, input, question, &output, &written)?;
+        }
+        Ok(Answers {
+            asked: inputs.iter().map(Input::lines).sum(),
+            written: written.into_inner(),
+        })
+    })
 }
 
 fn ask(
     run: &Run<'_>,
-    filter: &Filter<Mapped>,
+    filter: &AskedFilter,
     input: &Input,
     question: Question,
     output: &OrderedOutput<'_>,
@@ -106,7 +96,7 @@ fn ask(
 }
 
 struct Asker<'a> {
-    filter: &'a Filter<Mapped>,
+    filter: &'a AskedFilter,
     question: Question,
     terminator: u8,
     written: &'a AtomicU64,
@@ -132,7 +122,7 @@ impl Asker<'_> {
     }
 
     fn say_counts(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
-        self.filter.counts(batch, &mut self.counts);
+        self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {
             slip.push(line)?;
             slip.push(format!("\t{count}").as_bytes())?;
@@ -151,14 +141,14 @@ impl OrderedWorker for Asker<'_> {
                 asked
             }
             Question::Present => {
-                self.filter.keep(batch, &mut self.kept);
+                self.filter.keep(batch, &mut self.kept)?;
                 for &index in &self.kept {
                     self.say(batch.lines[index as usize], slip)?;
                 }
                 self.kept.len() as u64
             }
             Question::Absent => {
-                self.filter.keep(batch, &mut self.kept);
+                self.filter.keep(batch, &mut self.kept)?;
                 self.say_absent(batch, slip)?;
                 asked - self.kept.len() as u64
             }

@@ -39,14 +39,13 @@ mod build;
 mod change;
 mod merge;
 
-use crate::buffer::PAGE;
 use crate::engine::survey;
 use crate::error::Result;
 use crate::filter::Rules;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
-use crate::plan::{Layout, scan_layout};
+use crate::plan::scan_layout;
 use crate::run::Run;
 use crate::spill::space::TempSpace;
 
@@ -74,9 +73,4 @@ fn with_run<R>(
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], 0, &Interrupt::new());
     work(&Run::new(&options, layout, rules.hasher, &space)?)
-}
-
-/// What is left of a layout beside reading and `beside_bytes`, in whole pages.
-fn left_bytes(layout: &Layout, beside_bytes: u64) -> u64 {
-    layout.rest_bytes().saturating_sub(beside_bytes) & !(PAGE - 1)
 }

@@ -119,7 +119,7 @@ struct FilterWorker<'a, 'f> {
 
 impl Worker for FilterWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept);
+        batch.keep(self.keep, &mut self.kept)?;
         let kept = self.kept.iter().copied();
         self.builder.insert(batch.hashes, kept, &mut self.scatter);
         Ok(())

@@ -89,7 +89,7 @@ fn scan_in<W: Worker>(
     let layout = &run.layout;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(long_budget, layout.memory_bytes, &failure);
+    let long_lines = LongLines::new(long_budget, layout, &failure);
     let (format, chunk_bytes) = (run.options.format, layout.chunk_bytes);
     let rules = ChunkRules {
         format,

@@ -79,7 +79,7 @@ struct SpillWorker<'a, 'f> {
 
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept);
+        batch.keep(self.keep, &mut self.kept)?;
         self.passed
             .fetch_add(self.kept.len() as u64, Ordering::Relaxed);
         self.kept.retain(|&index| {

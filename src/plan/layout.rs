@@ -35,6 +35,8 @@ pub(crate) struct Layout {
     pub(crate) chunk_buffers: usize,
     /// Room for lines that are longer than a chunk, all together.
     pub(crate) long_line_bytes: u64,
+    /// Whether no second plan will give long lines more.
+    pub(crate) is_last_try: bool,
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
     pub(crate) block_bytes: u64,
@@ -45,6 +47,16 @@ pub(crate) struct Layout {
 impl Layout {
     /// The part that every strategy has: threads, chunks, long lines.
     pub(crate) fn for_scan(job: &Job) -> Self {
+        Self::for_tries(job, false)
+    }
+
+    /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
+    /// for who cannot plan again when one is too long.
+    pub(crate) fn for_single_try(job: &Job) -> Self {
+        Self::for_tries(job, true)
+    }
+
+    fn for_tries(job: &Job, is_last_try: bool) -> Self {
         let usable = job.memory_bytes.saturating_sub(job.base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // Two each even under a small limit: there buffers are small, and a disk is fast in small
@@ -57,7 +69,8 @@ impl Layout {
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
         // A pipe cannot be sampled, nor read again when a line turns out too long.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        let long_line_bytes = (usable / if has_stream { 8 } else { 128 })
+        let share = if has_stream || is_last_try { 8 } else { 128 };
+        let long_line_bytes = (usable / share)
             .max(job.longest_line_bytes.saturating_mul(2))
             .min(usable * 3 / 8)
             .max(least_long)
@@ -72,6 +85,7 @@ impl Layout {
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,
+            is_last_try,
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,

@@ -177,14 +177,15 @@ fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
     (high + 1 + high / 64) << 20
 }
 
-/// The layout for reading the inputs of `job` with `beside_bytes` of memory for `consumer`.
+/// The layout for reading the inputs of `job` with `beside_bytes` of memory for `consumer`, by one who
+/// cannot plan again when a line turns out too long.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than that.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
     check_floor(job)?;
     let layout_in = |memory_bytes: u64| {
-        Layout::for_scan(&Job {
+        Layout::for_single_try(&Job {
             memory_bytes,
             ..job.clone()
         })

@@ -25,6 +25,7 @@ fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         wants_filter: false,
         is_ipv4: false,
         always_spill: false,
+
         set_estimate: SetEstimate::Trust,
     }
 }

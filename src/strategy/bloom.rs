@@ -7,7 +7,7 @@
 
 use crate::batch::Keep;
 use crate::error::Result;
-use crate::filter::{BlockedFilter, CheckedFilter, Filter, Mapped};
+use crate::filter::{AskedFilter, BlockedFilter, CheckedFilter};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
@@ -33,7 +33,7 @@ pub(crate) fn bloom(
         (Some(stored), _) => {
             let file = stored.stored();
             let stats = FilterStats::of(file.shape(), file.keys(), &stored.occupancy());
-            (Box::new(mapped(run, stored, plan)?), stats, before)
+            (Box::new(asked(run, stored, plan)?), stats, before)
         }
         (None, [first, middle @ ..]) => {
             let built = filter(run, first, None, &shape)?;
@@ -58,12 +58,11 @@ pub(crate) fn bloom(
     join(run, vec![survivors.buckets], out)
 }
 
-/// The stored filter, as much of it resident as the plan's buffers and a further filter leave.
-fn mapped(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<Filter<Mapped>> {
+/// The stored filter, in what the plan's buffers and a further filter leave.
+fn asked(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<AskedFilter> {
     let second = plan.second_filter.map_or(0, |shape| shape.bits / 8);
     let left = run.layout.rest_bytes().saturating_sub(second);
-    let bytes = stored.stored().shape().bytes();
-    stored.map(&run.budget, bytes.min(left))
+    AskedFilter::new(stored, &run.budget, left)
 }
 
 /// How many of the lines that passed did so by mistake. Those that were refused were certainly not

@@ -161,7 +161,7 @@ struct Build<'a, 'f> {
 impl Worker for Build<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         let keep = self.sieve.map(|(keep, _)| *keep as &dyn Keep);
-        batch.keep(keep, &mut self.kept);
+        batch.keep(keep, &mut self.kept)?;
         let kept = self.kept.iter().copied();
         if let Some((_, feed)) = self.sieve {
             feed.insert(batch.hashes, kept.clone(), &mut self.to_filter);
@@ -182,7 +182,7 @@ struct Probe<'a, 's> {
 
 impl Worker for Probe<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept);
+        batch.keep(self.keep, &mut self.kept)?;
         let (kept, out, is_last) = (self.kept.iter().copied(), &mut self.out, self.is_last);
         let shards = &mut self.to_shards;
         self.set.mark(batch, kept, shards, self.mark, |line| {

@@ -77,7 +77,6 @@ fn a_filter_larger_than_memory_answers_as_any_other() {
 }
 
 #[test]
-#[ignore = "fails where the page cache has large folios: a touch then makes 2 MiB of a mapping resident"]
 fn a_filter_larger_than_memory_is_asked_under_the_limit() {
     for kind in ["blocked", "classic", "fingerprint", "counting", "spectral"] {
         let sandbox = with_large_filter(kind);

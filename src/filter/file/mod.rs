@@ -53,10 +53,12 @@ compile_error!(
     "filter files are read and written as they are in memory, which must be little-endian"
 );
 
+mod asked;
 mod header;
 mod save;
 mod stored;
 
+pub(crate) use asked::AskedFilter;
 pub use stored::{CheckedFilter, StoredFilter};
 
 /// Bytes of a section of the body.

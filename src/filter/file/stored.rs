@@ -24,6 +24,7 @@ use crate::filter::mapped::Mapped;
 use crate::filter::merge::check_alike;
 use crate::filter::occupancy::{Census, Occupancy};
 use crate::filter::shape::{Kind, Shape};
+use crate::filter::words::InFile;
 use crate::input::lines::LineFormat;
 use crate::input::unreadable;
 
@@ -119,6 +120,11 @@ impl StoredFilter {
         }
         let source = io::Error::other("others change it again and again");
         Err(refuse(source, "wait for them to end"))
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What the filter looks like.
@@ -321,18 +327,28 @@ impl CheckedFilter {
         self.occupancy
     }
 
-    /// Maps the filter. Of the mapping no more than `resident_bytes` will be resident, or what a few
-    /// keys touch.
+    /// Maps the filter, which may become resident as a whole.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has less, [`Error::Input`] when the file cannot be mapped.
-    pub fn map(&self, budget: &MemoryBudget, resident_bytes: u64) -> Result<Filter<Mapped>> {
+    pub fn map(&self, budget: &MemoryBudget) -> Result<Filter<Mapped>> {
         let stored = &self.stored;
-        let reservation = budget.reserve("mapped filter", resident_bytes)?;
         let (offset, bytes) = (stored.header.body_at(), stored.header.body_bytes());
+        let reservation = budget.reserve("mapped filter", bytes)?;
         let words = Mapped::new(&stored.file, offset, bytes, reservation)
             .map_err(|error| unreadable(&stored.path, error))?;
         Ok(stored.filter(words))
+    }
+
+    /// The filter, whose words are read as it is asked.
+    pub(super) fn in_file(&self) -> Result<Filter<InFile>> {
+        let stored = &self.stored;
+        let file = stored.file.try_clone();
+        Ok(stored.filter(InFile {
+            file: file.map_err(|error| unreadable(&stored.path, error))?,
+            offset: stored.header.body_at(),
+            bytes: stored.header.body_bytes(),
+        }))
     }
 }
 

@@ -193,11 +193,11 @@ fn i12_one_who_has_the_old_file_goes_on_with_it_when_it_is_replaced() {
         let save = |filter: &Filter| filter.save(&path, &Interrupt::new()).unwrap();
         save(&filled(shape, rules(), 40));
         let stored = open(&path);
-        let old = mapped(open(&path), 1);
+        let old = mapped(open(&path));
         save(&filled(shape, rules(), 0));
         let has_all = |filter: &Filter<Mapped>| (0..40).all(|n| filter.contains(&line(n)));
         assert!(has_all(&old));
-        assert!(has_all(&mapped(stored, 1)));
+        assert!(has_all(&mapped(stored)));
         assert_eq!(open(&path).occupancy(&budget()).unwrap().used, 0);
     }
 }

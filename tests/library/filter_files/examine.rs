@@ -34,7 +34,7 @@ pub(crate) fn examine(path: &Path) -> Result<Filter, Error> {
 fn ask(stored: &StoredFilter, path: &Path) -> Result<(), Error> {
     let budget = MemoryBudget::new(2 * stored.file_bytes(), 0);
     let checked = StoredFilter::open(path)?.check(&budget)?;
-    let (loaded, mapped) = (stored.load(&budget)?, checked.map(&budget, 1)?);
+    let (loaded, mapped) = (stored.load(&budget)?, checked.map(&budget)?);
     for line in lines() {
         assert_eq!(loaded.contains(&line), mapped.contains(&line));
         assert_eq!(loaded.count(&line), mapped.count(&line));

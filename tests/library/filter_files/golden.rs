@@ -105,7 +105,7 @@ fn i7_files_of_version_1_are_read_as_ever() {
         let keys = if kind == Kind::Fingerprint { 40 } else { 79 };
         assert_eq!(stored.keys(), keys, "{kind}");
         assert_answers(&stored.load(&budget()).unwrap());
-        assert_answers(&mapped(stored, 1));
+        assert_answers(&mapped(stored));
     }
 }
 

@@ -79,10 +79,10 @@ fn open(path: &Path) -> StoredFilter {
     StoredFilter::open(path).unwrap()
 }
 
-/// Checks the rest of a file and maps it, with so much of it resident.
-fn mapped(stored: StoredFilter, resident_bytes: u64) -> Filter<Mapped> {
+/// Checks the rest of a file and maps it.
+fn mapped(stored: StoredFilter) -> Filter<Mapped> {
     let checked = stored.check(&budget()).unwrap();
-    checked.map(&budget(), resident_bytes).unwrap()
+    checked.map(&budget()).unwrap()
 }
 
 /// Checks that opening, loading or mapping the file fails, in one line that begins with its name.

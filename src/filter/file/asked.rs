@@ -1,0 +1,177 @@
+//! Asking a filter in its file, in as much memory as there is.
+//!
+//! *Owns:* the choice between mapping a file and reading it as it is asked. *Invariants:* the answers
+//! are the same; only a file that was checked is asked. *Cost:* mapped, what it would cost in memory;
+//! read, a system call for each line of cells.
+
+use std::path::PathBuf;
+
+use crate::batch::{Batch, Keep};
+use crate::budget::MemoryBudget;
+use crate::error::{Error, Result};
+use crate::filter::file::CheckedFilter;
+use crate::filter::kept::Filter;
+use crate::filter::mapped::Mapped;
+use crate::filter::words::InFile;
+use crate::input::unreadable;
+
+/// A filter in its file.
+#[derive(Debug)]
+pub(crate) struct AskedFilter {
+    path: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Mapped(Filter<Mapped>),
+    InFile(Filter<InFile>),
+}
+
+impl AskedFilter {
+    /// The filter, mapped if it fits `room` bytes of the budget.
+    pub(crate) fn new(checked: &CheckedFilter, budget: &MemoryBudget, room: u64) -> Result<Self> {
+        let stored = checked.stored();
+        let place = if stored.shape().bytes() <= room {
+            Place::Mapped(checked.map(budget)?)
+        } else {
+            Place::InFile(checked.in_file()?)
+        };
+        Ok(Self {
+            path: stored.path().to_owned(),
+            place,
+        })
+    }
+
+    /// How often each line may have been inserted. `counts` is overwritten.
+    pub(crate) fn counts(&self, batch: Batch<'_>, counts: &mut Vec<u64>) -> Result<()> {
+        match &self.place {
+            Place::Mapped(filter) => {
+                filter.counts(batch, counts);
+                Ok(())
+            }
+            Place::InFile(filter) => filter
+                .counts_in_file(batch, counts)
+                .map_err(|error| self.failed(error)),
+        }
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        if error.kind() == std::io::ErrorKind::UnexpectedEof {
+            return Error::BadFilter {
+                path: self.path.clone(),
+                what: "became shorter while it was asked".to_owned(),
+                advice: super::header::BUILD_AGAIN,
+            };
+        }
+        unreadable(&self.path, error)
+    }
+}
+
+impl Keep for AskedFilter {
+    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()> {
+        match &self.place {
+            Place::Mapped(filter) => {
+                filter.keep(batch, kept);
+                Ok(())
+            }
+            Place::InFile(filter) => filter
+                .keep_in_file(batch, kept)
+                .map_err(|error| self.failed(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::filter::shape::{Kind, Shape};
+    use crate::filter::{Rules, StoredFilter};
+    use crate::hash::LineHasher;
+    use crate::interrupt::Interrupt;
+
+    /// A filter of every other one of some lines, in a file.
+    fn stored(kind: Kind, directory: &std::path::Path, lines: &[Vec<u8>]) -> CheckedFilter {
+        let budget = MemoryBudget::new(1 << 24, 0);
+        let rules = Rules {
+            hasher: LineHasher::with_key([3; 4]),
+            format: crate::LineFormat::default(),
+            planned_keys: 1000,
+        };
+        // An odd number of cells: the last line of words is a short one.
+        let cells = match kind {
+            Kind::Blocked => 512 * 21,
+            Kind::Fingerprint => 1501,
+            _ => 8 * 1000 + 1,
+        };
+        let hashes = kind.most_hashes().min(4);
+        let mut filter = Filter::new(
+            &budget,
+            Shape {
+                kind,
+                cells,
+                hashes,
+            },
+            rules,
+        )
+        .unwrap();
+        for line in lines.iter().step_by(2) {
+            filter.insert(line).unwrap();
+        }
+        let path = directory.join(kind.name());
+        filter.save(&path, &Interrupt::new()).unwrap();
+        StoredFilter::open(&path).unwrap().check(&budget).unwrap()
+    }
+
+    #[test]
+    fn a_filter_that_is_read_answers_as_one_that_is_mapped() {
+        let place = tempfile::tempdir().unwrap();
+        let budget = MemoryBudget::new(1 << 24, 0);
+        let lines: Vec<Vec<u8>> = (0..2000)
+            .map(|i| format!("line {i}").into_bytes())
+            .collect();
+        let lines_of_batch: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
+        for kind in Kind::ALL {
+            let checked = stored(kind, place.path(), &lines);
+            let mut hashes = Vec::new();
+            let hasher = checked.stored().rules().hasher;
+            hasher.hash_batch(&lines_of_batch, &mut hashes);
+            let batch = Batch {
+                lines: &lines_of_batch,
+                hashes: &hashes,
+            };
+            let ask = |room| {
+                let filter = AskedFilter::new(&checked, &budget, room).unwrap();
+                assert_eq!(matches!(filter.place, Place::Mapped(_)), room > 0);
+                let (mut kept, mut counts) = (Vec::new(), Vec::new());
+                filter.keep(batch, &mut kept).unwrap();
+                filter.counts(batch, &mut counts).unwrap();
+                (kept, counts)
+            };
+            let (kept, counts) = ask(0);
+            assert!((1000..2000).contains(&kept.len()), "{kind}: {}", kept.len());
+            assert_eq!((kept, counts), ask(1 << 20), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
+        let place = tempfile::tempdir().unwrap();
+        let lines = [b"one".to_vec()];
+        let checked = stored(Kind::Classic, place.path(), &lines);
+        let budget = MemoryBudget::new(1 << 24, 0);
+        let filter = AskedFilter::new(&checked, &budget, 0).unwrap();
+        let file = std::fs::File::options()
+            .write(true)
+            .open(checked.stored().path());
+        file.unwrap().set_len(8192).unwrap();
+        let line: &[u8] = b"one";
+        let batch = Batch {
+            lines: &[line],
+            hashes: &[checked.stored().rules().hasher.hash(line)],
+        };
+        let error = filter.keep(batch, &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("shorter"), "{error}");
+    }
+}
