@@ -161,8 +161,8 @@ impl AskArguments {
 /// Write the lines that the filter may have.
 ///
 /// In their order, repeats included. Of the others it is certain that they were not inserted. Lines
-/// from a pipe are answered as they come. The filter is not loaded but mapped: it may be larger than
-/// the memory limit.
+/// from a pipe are answered as they come. The filter is mapped from its file; one that is larger
+/// than the memory limit is read as it is asked.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]

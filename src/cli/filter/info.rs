@@ -109,16 +109,7 @@ fn describe(report: &Report, name: &str) -> String {
             },
             filter.hashes
         ),
-        format!(
-            "  {} lines inserted, repeats included; {} different; laid out for {}",
-            filter.keys,
-            report
-                .distinct_keys
-                .map_or("nobody knows how many".to_owned(), |keys| format!(
-                    "about {keys:.0}"
-                )),
-            report.planned_keys
-        ),
+        describe_lines(report),
         format!(
             "  {:.2}% of the cells are in use: it is wrong for {} of the lines that are not in it ({} when it has what it was laid out for)",
             filter.fill * 100.0,
@@ -151,4 +142,16 @@ fn describe(report: &Report, name: &str) -> String {
         ));
     }
     lines.join("\n")
+}
+
+fn describe_lines(report: &Report) -> String {
+    let (keys, planned) = (report.filter.keys, report.planned_keys);
+    if report.collision_chance.is_some() {
+        return format!("  {keys} different lines; laid out for {planned}");
+    }
+    let different = match report.distinct_keys {
+        Some(keys) => format!("about {keys:.0} different"),
+        None => "nobody knows how many different".to_owned(),
+    };
+    format!("  {keys} lines inserted, repeats included; {different}; laid out for {planned}")
 }
