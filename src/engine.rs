@@ -14,20 +14,20 @@ use std::time::Instant;
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
-use crate::filter::{CheckedFilter, StoredFilter};
+use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
 use crate::hash::LineHasher;
 use crate::input::sample::sample;
 use crate::input::spool::spool;
 use crate::input::{Input, Source};
 use crate::machine;
 use crate::options::{LineKey, Options, Strategy};
-use crate::output::{Collector, OutputFile, Sink};
+use crate::output::{Collector, Sink};
 use crate::plan::{self, FilterPlan, InputShape, Job, Plan, SetEstimate};
 use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
 use crate::spill::space::{TempSpace, free_bytes};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
-use crate::strategy;
+use crate::strategy::{self, Lasting};
 use crate::threads::STACK_BYTES;
 
 /// Memory for checking a stored filter, before anything else has any.
@@ -54,10 +54,7 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
         None => LineHasher::new(options.hash_key)?,
     };
     let opened = open(inputs, options)?;
-    if let Some(path) = &options.save_filter {
-        // Whether it can be written at all is found out before the work.
-        drop(OutputFile::create_private(path, &options.interrupt)?);
-    }
+    let saving = open_target(options, &opened)?;
     let space = TempSpace::new(
         &temp_parents(options),
         options.max_temp_bytes.unwrap_or(u64::MAX),
@@ -67,11 +64,16 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     let engine = Engine {
         options,
         hasher,
-        stored: stored.as_ref(),
+        lasting: Lasting {
+            stored: stored.as_ref(),
+            saving: saving.as_ref(),
+        },
         space: &space,
         out: &out,
     };
-    engine.run(opened, start)
+    let stats = engine.run(opened, start)?;
+    saving.map_or(Ok(()), FilterTarget::finish)?;
+    Ok(stats)
 }
 
 /// What [`intersect`] would do with `inputs`, without doing it.
@@ -148,6 +150,23 @@ fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }
 
+/// Opens the place of the filter that is to be saved, if there is one. It must be none of the inputs.
+fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarget>> {
+    let Some(path) = &options.save_filter else {
+        return Ok(None);
+    };
+    if inputs.iter().any(|input| input.is_at(path)) {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: is an input, and the place of the filter",
+                path.display()
+            ),
+            advice: "save the filter to a file of its own".into(),
+        });
+    }
+    FilterTarget::open(path, &options.interrupt).map(Some)
+}
+
 fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     let stored = filter.stored();
     FilterPlan::existing(stored.shape(), stored.keys(), filter.occupancy().fpr)
@@ -193,7 +212,7 @@ pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
 struct Engine<'a> {
     options: &'a Options,
     hasher: LineHasher,
-    stored: Option<&'a CheckedFilter>,
+    lasting: Lasting<'a>,
     space: &'a TempSpace,
     out: &'a Collector<'a>,
 }
@@ -202,11 +221,12 @@ impl Engine<'_> {
     fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
-            ..with_stored(job, self.stored)
+            ..with_stored(job, self.lasting.stored)
         };
         let mut job = try_set(survey(&inputs, self.options)?);
         let mut spool_phases = Vec::new();
-        let is_unknown = self.stored.is_none() && inputs.iter().all(|input| !input.is_file());
+        let is_unknown =
+            self.lasting.stored.is_none() && inputs.iter().all(|input| !input.is_file());
         if is_unknown && wants_sizes(job.strategy) {
             // Nothing is known of any input: the first is copied, so that the plan has something to
             // go by.
@@ -249,7 +269,7 @@ impl Engine<'_> {
         {
             spool_first(run, inputs)?;
         }
-        strategy::execute(run, plan, inputs, self.stored, self.out)
+        strategy::execute(run, plan, inputs, self.lasting, self.out)
     }
 
     /// A job that heeds what the failed run of `plan` found out, if it can be started over; else the error.

@@ -120,19 +120,21 @@ pub struct FilterStats {
 }
 
 impl FilterStats {
-    /// The report of a filter with `keys` insertions.
+    /// The report of a filter with `keys` insertions. Where its cells tell that many of them were
+    /// repeats, the rate is predicted for the others.
     pub fn of(shape: Shape, keys: u64, occupancy: &Occupancy) -> Self {
+        let different = if occupancy.distinct < 0.9 * keys as f64 {
+            occupancy.distinct as u64
+        } else {
+            keys
+        };
         Self {
             kind: shape.kind.name(),
             bits: shape.bits(),
             hashes: shape.hashes,
             keys,
             bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
-            predicted_fpr: if keys == 0 {
-                0.0
-            } else {
-                shape.predicted_fpr(keys)
-            },
+            predicted_fpr: shape.predicted_fpr(different),
             fill: occupancy.fill,
             fill_fpr: occupancy.fpr,
             expected_false_lines: 0.0,

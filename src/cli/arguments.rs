@@ -214,6 +214,11 @@ impl RunArguments {
         }
     }
 
+    /// Where the filter is to be saved.
+    pub(crate) fn save_filter(&self) -> Option<&PathBuf> {
+        self.save_filter.as_ref()
+    }
+
     fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {
         let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
         match output.and_then(Path::parent) {

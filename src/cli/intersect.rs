@@ -10,7 +10,7 @@ use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, 
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
-use super::say;
+use super::{say, signals};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
@@ -20,6 +20,9 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());
     check_places(arguments)?;
+    if let Some(filter) = &options.stored_filter {
+        signals::watch_mapping(filter, interrupt)?;
+    }
     let stats_file = match &arguments.stats {
         Some(path) if path.as_path() != Path::new("-") => {
             Some(OutputFile::create(path, interrupt)?)
@@ -45,14 +48,19 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     report(arguments, &stats, stats_file)
 }
 
-/// The report must replace neither the result nor an input.
+/// The report and the saved filter must replace neither the result nor an input, nor each other.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
-    let stats = arguments.stats.as_deref();
-    match stats.filter(|path| *path != Path::new("-")) {
-        Some(stats) => {
-            let others = arguments.output.iter().chain(arguments.files());
-            refuse_same(stats, "--stats", others)
-        }
+    let others = || arguments.output.iter().chain(arguments.files());
+    let filter = arguments.run.save_filter();
+    if let Some(stats) = arguments
+        .stats
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+    {
+        refuse_same(stats, "--stats", others().chain(filter))?;
+    }
+    match filter {
+        Some(filter) => refuse_same(filter, "--save-filter", others()),
         None => Ok(()),
     }
 }
@@ -67,7 +75,7 @@ fn report(
         say(&format!(
             "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
              (false-positive rate predicted {:.3}%, by the filter's fill {:.3}%)",
-            filter.expected_false_lines,
+            filter.expected_false_lines.min(stats.output.lines as f64),
             stats.output.lines,
             filter.predicted_fpr * 100.0,
             filter.fill_fpr * 100.0

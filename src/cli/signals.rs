@@ -1,10 +1,11 @@
 //! Signals: clean up, then end the way the signal would have ended the process.
 //!
-//! *Owns:* the thread that waits for signals. *Invariants:* a signal that the parent had ignored
+//! *Owns:* the thread that waits for signals, and the one that waits for a mapping to fail. *Invariants:* a signal that the parent had ignored
 //! (as `nohup` does) stays ignored; the caller sees the signal as the cause of the end, not a
-//! made-up status. *Cost:* one thread.
+//! made-up status. *Cost:* a thread each.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,11 +30,7 @@ const STACK_BYTES: usize = 256 << 10;
 pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
     let ignored = ignored_signals();
     let is_ignored = |signal: i32| ignored & (1 << (signal - 1)) != 0;
-    if !is_ignored(SIGBUS) {
-        forget_handler_of_std();
-    }
-    let wanted = ENDING.iter().chain([&SIGBUS]);
-    let mut signals = Signals::new(wanted.filter(|&&signal| !is_ignored(signal)))?;
+    let mut signals = Signals::new(ENDING.iter().filter(|&&signal| !is_ignored(signal)))?;
     let interrupt = interrupt.clone();
     std::thread::Builder::new()
         .name("signals".into())
@@ -41,13 +38,39 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 interrupt.stop_and_clean_up();
-                if signal == SIGBUS {
-                    end_as_shortened();
-                }
                 end_by(signal);
             }
         })?;
     Ok(())
+}
+
+/// Makes an error of what a mapped filter does whose file becomes shorter, or cannot be read any
+/// more: whoever touches it gets SIGBUS, again and again until the process is ended.
+pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Error> {
+    if ignored_signals() & (1 << (SIGBUS - 1)) != 0 {
+        return Ok(());
+    }
+    forget_handler_of_std();
+    let machine = |error: io::Error| Error::Machine {
+        what: format!("signals: cannot be handled: {error}"),
+        advice: "raise the limit on processes (ulimit -u)",
+    };
+    let mut signals = Signals::new([SIGBUS]).map_err(machine)?;
+    let (path, interrupt) = (path.display().to_string(), interrupt.clone());
+    std::thread::Builder::new()
+        .name("mapping".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            if signals.forever().next().is_some() {
+                interrupt.stop_and_clean_up();
+                say(&format!(
+                    "{path}: became shorter while it was asked, or its disk fails: restore it from a copy, or build it again"
+                ));
+                signal_hook::low_level::exit(ExitStatus::Damaged as i32);
+            }
+        })
+        .map(drop)
+        .map_err(machine)
 }
 
 /// Takes SIGBUS from the runtime of std, which looks for overflows of the stack (those come as
@@ -55,8 +78,8 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
 /// the handler that is installed here, and the process would be gone before anything is cleaned up.
 fn forget_handler_of_std() {
     #[expect(unsafe_code, reason = "no safe interface removes a handler")]
-    // SAFETY: the default action runs no code of this process, and no thread but this one, which
-    // faults nowhere until the new handler is there, has been started.
+    // SAFETY: the default action runs no code of this process, and nothing is mapped yet that could
+    // bring the signal before the new handler is there.
     let _only_fails_for_unknown_signals = unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
 }
 
@@ -64,15 +87,6 @@ fn forget_handler_of_std() {
 pub(crate) fn end_as_broken_pipe() -> ExitCode {
     end_by(SIGPIPE);
     ExitStatus::Output.into()
-}
-
-/// Ends the process when a mapped file is shorter than it was. Whoever touched it touches it again
-/// and again until then; it cannot go on.
-fn end_as_shortened() {
-    say(
-        "a filter file became shorter while it was asked: nothing more can be said: restore it from a copy, or build it again",
-    );
-    signal_hook::low_level::exit(ExitStatus::Damaged as i32);
 }
 
 /// The run saw that a signal came: the signal's thread ends the process in a moment.

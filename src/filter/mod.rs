@@ -48,12 +48,13 @@ use crate::error::Result;
 
 pub use blocked::BlockedFilter;
 pub(crate) use file::AskedFilter;
-pub use file::{CheckedFilter, StoredFilter};
+pub use file::{CheckedFilter, FilterTarget, StoredFilter};
 pub use kept::{Filter, Rules};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
 pub use updater::Updater;
+pub(crate) use updater::cannot_forget;
 pub use words::{InFile, Words};
 
 impl Keep for BlockedFilter {

@@ -13,6 +13,9 @@ use crate::filter::sizing::BLOCK_BITS;
 /// Words of a block.
 const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
 
+/// A filter that is wrong for more than this share of other lines says little.
+const USELESS_FPR: f64 = 0.5;
+
 /// What is in a filter's cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Occupancy {
@@ -41,7 +44,7 @@ impl Occupancy {
         // Digests make room for themselves.
         shape.kind != Kind::Fingerprint
             && self.distinct > more
-            && self.fpr > 1.1 * shape.predicted_fpr(planned)
+            && self.fpr > (1.1 * shape.predicted_fpr(planned)).min(USELESS_FPR)
     }
 }
 

@@ -11,6 +11,10 @@ use serde::Serialize;
 
 use crate::filter::sizing;
 
+/// More bits than any filter has (128 TiB): sums of two numbers of cells are safe, and a file of holes
+/// that claims more is refused before its table is read.
+const MOST_BITS: u64 = 1 << 50;
+
 /// What a filter keeps of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -57,6 +61,11 @@ impl Kind {
             Self::Spectral => 16,
             Self::Fingerprint => 128,
         }
+    }
+
+    /// Whether a line that was inserted can be removed again.
+    pub fn can_forget(self) -> bool {
+        matches!(self, Self::Counting | Self::Fingerprint)
     }
 
     /// The most cells that a key may set.
@@ -143,6 +152,29 @@ impl Shape {
             return room.capacity();
         }
         (room.cells as f64 / cells_per_key(kind, fpr, hashes)) as u64
+    }
+
+    /// Whether a filter can have this shape; else what is impossible in it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Self {
+            kind,
+            cells,
+            hashes,
+        } = *self;
+        let least = match kind {
+            Kind::Blocked => sizing::BLOCK_BITS,
+            Kind::Fingerprint => 2,
+            _ => 1,
+        };
+        let most = MOST_BITS / kind.cell_bits();
+        let is_whole = kind != Kind::Blocked || cells.is_multiple_of(sizing::BLOCK_BITS);
+        if !(least..=most).contains(&cells) || !is_whole {
+            return Err(format!("has an impossible number of cells, {cells}"));
+        }
+        if !(1..=kind.most_hashes()).contains(&hashes) {
+            return Err(format!("has an impossible number of hashes, {hashes}"));
+        }
+        Ok(())
     }
 
     /// The filter's size in bits.

@@ -34,8 +34,13 @@ impl Filter<Buffer> {
     /// An empty filter.
     ///
     /// # Errors
-    /// [`Error::Memory`] when the budget refuses the cells.
+    /// [`Error::Memory`] when the budget refuses the cells, [`Error::Usage`] for a shape that no
+    /// filter can have.
     pub fn new(budget: &MemoryBudget, shape: Shape, rules: Rules) -> Result<Self> {
+        shape.check().map_err(|what| Error::Usage {
+            what: format!("filter: {what}"),
+            advice: "let Shape work out the numbers".into(),
+        })?;
         Ok(Self {
             shape,
             rules,
@@ -218,12 +223,7 @@ impl Updater<'_> {
                     })
                 });
             }
-            _ => {
-                return Err(Error::Usage {
-                    what: format!("filter: a {} one cannot forget a line", self.kind),
-                    advice: "build a counting or a fingerprint filter".into(),
-                });
-            }
+            _ => return Err(cannot_forget(self.kind)),
         }
         let taken = (batch.lines.len() - absent.len()) as u64;
         // Never below zero: a line may seem to be in that was never inserted.
@@ -266,6 +266,14 @@ impl Updater<'_> {
     fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
         let lines = batch.lines.iter();
         lines.map(|line| self.hasher.digest(line)).collect()
+    }
+}
+
+/// The error of a kind from which nothing can be removed.
+pub(crate) fn cannot_forget(kind: Kind) -> Error {
+    Error::Usage {
+        what: format!("filter: a {kind} one cannot forget a line"),
+        advice: "build a counting or a fingerprint filter".into(),
     }
 }
 

@@ -215,6 +215,16 @@ impl Input {
         self.read_bytes.load(Ordering::Relaxed)
     }
 
+    /// Whether the file is the one at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        let Reading::File { identity, .. } = &self.reading else {
+            return false;
+        };
+        path.metadata().is_ok_and(|metadata| {
+            (metadata.dev(), metadata.ino()) == (identity.device, identity.inode)
+        })
+    }
+
     /// Whether it can be read (again): a stream only before its one reading.
     pub(crate) fn can_be_read(&self) -> bool {
         match &self.reading {

@@ -24,6 +24,9 @@ const LOOK_UP: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
+/// What a pipe shall hold: as much as everybody may ask for.
+const PIPE_BYTES: usize = 1 << 20;
+
 /// Looks without waiting.
 const NOW: Timespec = Timespec {
     tv_sec: 0,
@@ -39,11 +42,19 @@ pub(crate) struct Filled {
     pub(crate) is_ended: bool,
 }
 
+/// How a stream is read whose lines are wanted as soon as they are there.
+#[derive(Clone, Copy)]
+struct Prompt<'a> {
+    terminator: u8,
+    /// Is told when reading begins to wait, and when it no longer does.
+    waiting: &'a (dyn Fn(bool) -> Result<()> + Sync),
+}
+
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
-    /// The terminator, where lines are wanted as soon as they are there.
-    prompt: Option<u8>,
+    /// Where lines are wanted as soon as they are there.
+    prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
     stop: &'a (dyn Fn() -> Result<()> + Sync),
 }
@@ -51,6 +62,8 @@ pub(crate) struct StoppableStream<'a> {
 impl<'a> StoppableStream<'a> {
     /// Reads `file` for as long as `stop` gives no error.
     pub(crate) fn new(file: File, stop: &'a (dyn Fn() -> Result<()> + Sync)) -> Self {
+        // Fewer, larger pieces. What is no pipe refuses, and so may the system.
+        let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Self {
             file,
             prompt: None,
@@ -59,9 +72,18 @@ impl<'a> StoppableStream<'a> {
     }
 
     /// The same stream, to be read in pieces as they come, once they hold the end of a line.
-    pub(crate) fn promptly(self, terminator: u8) -> Self {
+    /// `waiting` is told when reading begins to wait, and when it no longer does.
+    pub(crate) fn promptly(
+        self,
+        terminator: u8,
+        waiting: &'a (dyn Fn(bool) -> Result<()> + Sync),
+    ) -> Self {
+        let prompt = Prompt {
+            terminator,
+            waiting,
+        };
         Self {
-            prompt: Some(terminator),
+            prompt: Some(prompt),
             ..self
         }
     }
@@ -69,16 +91,26 @@ impl<'a> StoppableStream<'a> {
     /// Reads until `buffer` is full or the stream has ended; a prompt one also where it has a line
     /// and would have to wait for more.
     pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<Filled> {
-        let (mut filled, mut has_line) = (0, false);
+        let (mut filled, mut has_line, mut is_waiting) = (0, false, false);
         while filled < buffer.len() {
             (self.stop)()?;
             let mut waiting = [PollFd::new(&self.file, PollFlags::IN)];
-            let patience = if has_line { &NOW } else { &LOOK_UP };
+            // A prompt stream looks first, and waits only where it has nothing to give.
+            let looks = has_line || (self.prompt.is_some() && !is_waiting);
+            let patience = if looks { &NOW } else { &LOOK_UP };
             if poll(&mut waiting, Some(patience)) == Ok(0) {
                 if has_line {
                     break;
                 }
+                if !is_waiting {
+                    is_waiting = true;
+                    self.tell(is_waiting)?;
+                }
                 continue;
+            }
+            if is_waiting {
+                is_waiting = false;
+                self.tell(is_waiting)?;
             }
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
@@ -92,7 +124,7 @@ impl<'a> StoppableStream<'a> {
                     let new = &buffer[filled..filled + read];
                     has_line |= self
                         .prompt
-                        .is_some_and(|end| memchr::memchr(end, new).is_some());
+                        .is_some_and(|prompt| memchr::memchr(prompt.terminator, new).is_some());
                     filled += read;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -103,6 +135,11 @@ impl<'a> StoppableStream<'a> {
             bytes: filled,
             is_ended: false,
         })
+    }
+
+    fn tell(&self, is_waiting: bool) -> Result<()> {
+        self.prompt
+            .map_or(Ok(()), |prompt| (prompt.waiting)(is_waiting))
     }
 }
 

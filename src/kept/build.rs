@@ -16,6 +16,7 @@ use crate::pass::scan::{Worker, scan};
 use crate::plan::Job;
 use crate::run::Run;
 use crate::scatter::Scatter;
+use crate::size::display_rate;
 
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,25 +57,58 @@ pub struct BuildRequest<'a> {
 }
 
 impl BuildRequest<'_> {
-    /// Whether the kind can set as many cells as were asked for.
+    /// Whether the numbers make sense for the kind.
     ///
     /// # Errors
     /// [`Error::Usage`] when it cannot.
     pub fn check(&self) -> Result<()> {
         let most = self.kind.most_hashes();
+        let usage = |what: String, advice: &str| {
+            Err(Error::Usage {
+                what,
+                advice: advice.into(),
+            })
+        };
         if self
             .hashes
-            .is_none_or(|hashes| (1..=most).contains(&hashes))
+            .is_some_and(|hashes| !(1..=most).contains(&hashes))
         {
-            return Ok(());
-        }
-        Err(Error::Usage {
-            what: format!(
-                "hashes: a {} filter sets 1 to {most} cells for a line",
+            let what = format!(
+                "hashes: a {} filter sets at most {most} of a line",
                 self.kind
+            );
+            return usage(what, "ask for fewer, or build a classic filter");
+        }
+        match self.size {
+            FilterSize::Fpr(fpr) if !(fpr > 0.0 && fpr < 1.0) => usage(
+                "max-fpr: it is no rate that a filter can have".into(),
+                "give a rate between 0 and 1, such as 0.1%",
             ),
-            advice: "ask for fewer, or build a classic filter".into(),
-        })
+            FilterSize::Bytes(0) => usage("size: nothing fits in it".into(), "give at least 64"),
+            FilterSize::BitsPerKey(bits) if !(bits > 0.0 && bits.is_finite()) => usage(
+                "bits-per-key: it must be positive".into(),
+                "leave it out for the default",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a rate that the kind, or so many hashes, do not reach in any size.
+    fn check_rate(&self, shape: Shape, keys: u64) -> Result<()> {
+        let reached = shape.predicted_fpr(keys);
+        match self.size {
+            // A whole number of hashes is seldom the best one: a flat filter misses by a little.
+            FilterSize::Fpr(wanted) if reached > 1.05 * wanted => Err(Error::Usage {
+                what: format!(
+                    "max-fpr: a {} filter with k = {} does not get below {}",
+                    self.kind,
+                    shape.hashes,
+                    display_rate(reached)
+                ),
+                advice: "accept a higher rate, or build a classic or a fingerprint filter".into(),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -103,7 +137,9 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
                 planned_keys: 0,
             };
             rules.planned_keys = keys(&inputs, request.keys, rules, options)?;
-            (shape_of(request, rules.planned_keys), rules)
+            let shape = shape_of(request, rules.planned_keys);
+            request.check_rate(shape, rules.planned_keys)?;
+            (shape, rules)
         }
     };
     with_run(&inputs, options, rules, "a filter", shape.bytes(), |run| {
@@ -135,7 +171,7 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
     if let Some(stream) = inputs.iter().find(|input| !input.is_file()) {
         return Err(Error::Usage {
             what: format!(
-                "{}: nobody knows how many lines a pipe will have",
+                "{}: its lines cannot be estimated before it is read",
                 stream.name().display()
             ),
             advice: "say for how many lines the filter is (--lines)".into(),

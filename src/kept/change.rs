@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
-use crate::filter::{Filter, StoredFilter, Updater};
+use crate::filter::{Filter, StoredFilter, Updater, cannot_forget};
 use crate::input::{Input, Source};
 use crate::kept::build::insert_all;
 use crate::kept::with_run;
@@ -52,6 +52,10 @@ pub fn change(
     change: Change,
     options: &Options,
 ) -> Result<Changed> {
+    let kind = stored.shape().kind;
+    if change == Change::Remove && !kind.can_forget() {
+        return Err(cannot_forget(kind));
+    }
     change_with(stored, inputs, options, |run, filter, inputs| {
         let absent = AtomicU64::new(0);
         for input in inputs {
@@ -65,7 +69,9 @@ pub fn change(
 }
 
 /// Inserts all lines of `inputs` and writes each that was certainly not yet in to `out` (which
-/// messages call `target`): each once, in the order of the lines, before more is read from a pipe.
+/// messages call `target`): each once, in the order of the lines, before more of a pipe is waited
+/// for. With several threads a line that is repeated in the inputs may be written where a later one
+/// of its repeats stands.
 ///
 /// # Errors
 /// Any [`Error`](crate::Error); the file is what it was, so lines that were written by then will be

@@ -99,8 +99,12 @@ impl OutputFile {
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.place {
             OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            // What was written before, by a run that was begun anew, goes.
             OutputPlace::Replacing(file, _) => {
-                file.as_file().try_clone().and_then(OutputWriter::direct)
+                let emptied = file.as_file().set_len(0);
+                emptied
+                    .and_then(|()| file.as_file().try_clone())
+                    .and_then(OutputWriter::direct)
             }
         };
         writer.map_err(|error| {

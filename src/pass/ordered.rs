@@ -12,7 +12,7 @@
 //! *Cost:* a chunk buffer and as much text for each worker. Reading is not ahead of the work, as it
 //! is in [`scan`](crate::pass::scan::scan).
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -50,13 +50,30 @@ struct State<'w> {
     writer: &'w mut (dyn Write + Send),
     /// The chunk whose turn it is.
     turn: u64,
+    /// Whether the other end of a pipe may be waiting for answers before it goes on.
+    is_awaited: bool,
+}
+
+impl State<'_> {
+    /// Hands what was written to the system, if somebody may be waiting for it.
+    fn flush_if_awaited(&mut self) -> io::Result<()> {
+        if self.is_awaited {
+            self.writer.flush()
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl<'w> OrderedOutput<'w> {
     /// Writes to `writer`, which messages call `target`.
     pub(crate) fn new(writer: &'w mut (dyn Write + Send), target: &str) -> Self {
         Self {
-            state: Mutex::new(State { writer, turn: 0 }),
+            state: Mutex::new(State {
+                writer,
+                turn: 0,
+                is_awaited: false,
+            }),
             turned: Condvar::new(),
             target: target.to_owned(),
         }
@@ -64,6 +81,15 @@ impl<'w> OrderedOutput<'w> {
 
     fn lock(&self) -> MutexGuard<'_, State<'w>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that there is nothing to read, or something again. Where there is nothing, what was
+    /// written must reach those who wait for it; and so must what is written until there is more.
+    fn set_awaited(&self, is_awaited: bool) -> Result<()> {
+        let mut state = self.lock();
+        state.is_awaited = is_awaited;
+        let flushed = state.flush_if_awaited();
+        flushed.map_err(|error| output_error(&self.target, "cannot write", error))
     }
 
     /// The writer, once it is the turn of chunk `number`.
@@ -114,12 +140,12 @@ impl Slip<'_, '_> {
         written.map_err(|error| self.unwritable(error))
     }
 
-    /// Writes the rest, lets the next chunk have its turn; `now` hands everything to the system.
-    fn finish(mut self, now: bool) -> Result<()> {
+    /// Writes the rest and lets the next chunk have its turn, unless writing failed.
+    fn finish(mut self) -> Result<()> {
         self.write()?;
         let mut state = self.output.lock();
-        state.turn += 1;
-        let flushed = if now { state.writer.flush() } else { Ok(()) };
+        let flushed = state.flush_if_awaited();
+        state.turn += u64::from(flushed.is_ok());
         drop(state);
         self.output.turned.notify_all();
         flushed.map_err(|error| self.unwritable(error))
@@ -179,6 +205,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         long_lines: &long_lines,
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());
+    let waiting = |is_waiting| output.set_awaited(is_waiting);
     let source = match input.open_file()? {
         Some((file, size)) => {
             let file = PositionedFile::new(file, size, input.is_warm());
@@ -186,7 +213,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         }
         None => {
             let stream = StoppableStream::new(input.take_stream()?, &stop);
-            let stream = stream.promptly(rules.format.terminator);
+            let stream = stream.promptly(rules.format.terminator, &waiting);
             let chunks = StreamChunks::new(input, stream, rules, &run.budget)?;
             Source::Stream(Mutex::new((chunks, 0)))
         }
@@ -239,7 +266,6 @@ fn work(
     let _for_text = budget.reserve("answers", chunk_bytes)?;
     let mut text = Vec::with_capacity(chunk_bytes as usize);
     let mut hashes = Vec::new();
-    let is_stream = matches!(source, Source::Stream(_));
     loop {
         tally.failure.check()?;
         let Some((number, cut)) = source.next(buffer)? else {
@@ -265,7 +291,7 @@ fn work(
         if let Some(long_line) = cut.long_line {
             tally.work(&long_line, &mut hashes, &mut writing)?;
         }
-        writing.slip.finish(is_stream)?;
+        writing.slip.finish()?;
     }
 }
 

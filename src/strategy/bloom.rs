@@ -16,20 +16,20 @@ use crate::pass::spill::spill;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
-use crate::strategy::{describe, partition::partition, save_if_wanted};
+use crate::strategy::{Lasting, describe, partition::partition, save_if_wanted};
 
 pub(crate) fn bloom(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    stored: Option<&CheckedFilter>,
+    lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
         return partition(run, inputs, out);
     };
     let pool = run.block_pool();
-    let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (stored, before) {
+    let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (lasting.stored, before) {
         (Some(stored), _) => {
             let file = stored.stored();
             let stats = FilterStats::of(file.shape(), file.keys(), &stored.occupancy());
@@ -37,7 +37,7 @@ pub(crate) fn bloom(
         }
         (None, [first, middle @ ..]) => {
             let built = filter(run, first, None, &shape)?;
-            save_if_wanted(run, &built)?;
+            save_if_wanted(run, lasting, &built)?;
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
@@ -53,7 +53,8 @@ pub(crate) fn bloom(
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     stats.expected_false_lines =
-        expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr);
+        expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
+            .min(survivors.passed as f64);
     run.record().filter = Some(stats);
     join(run, vec![survivors.buckets], out)
 }

@@ -24,12 +24,13 @@ use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::shards::ShardedSet;
 use crate::strategy::addresses::addresses;
-use crate::strategy::{describe, if_useful, save_if_wanted};
+use crate::strategy::{Lasting, describe, if_useful, save_if_wanted};
 
 pub(crate) fn memory(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
+    lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
@@ -40,7 +41,7 @@ pub(crate) fn memory(
         (_, _, []) => Held::build(run, plan, first, None)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let keep = filter(run, first, None, &shape)?;
-            save_if_wanted(run, &keep)?;
+            save_if_wanted(run, lasting, &keep)?;
             if !keeps_set_small(&keep, first, second) {
                 // Nothing is lost but the reading: the plan was made from a sample.
                 drop(keep);

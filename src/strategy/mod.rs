@@ -18,7 +18,7 @@ mod sieve;
 
 use crate::batch::Keep;
 use crate::error::Result;
-use crate::filter::{BlockedFilter, CheckedFilter, Rules};
+use crate::filter::{BlockedFilter, CheckedFilter, FilterTarget, Rules};
 use crate::input::Input;
 use crate::options::Strategy;
 use crate::output::Collector;
@@ -26,19 +26,28 @@ use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
 
+/// Filters that are there before a run, or after it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lasting<'a> {
+    /// One to be asked in place of an input.
+    pub(crate) stored: Option<&'a CheckedFilter>,
+    /// Where the one that is built of the first input goes.
+    pub(crate) saving: Option<&'a FilterTarget>,
+}
+
 /// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`).
 pub(crate) fn execute(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    stored: Option<&CheckedFilter>,
+    lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     match plan.strategy() {
-        Strategy::Memory => memory::memory(run, plan, inputs, out),
+        Strategy::Memory => memory::memory(run, plan, inputs, lasting, out),
         Strategy::Partition => partition::partition(run, inputs, out),
-        Strategy::Sieve => sieve::sieve(run, plan, inputs, out),
-        Strategy::Bloom => bloom::bloom(run, plan, inputs, stored, out),
+        Strategy::Sieve => sieve::sieve(run, plan, inputs, lasting, out),
+        Strategy::Bloom => bloom::bloom(run, plan, inputs, lasting, out),
     }
 }
 
@@ -55,9 +64,9 @@ fn if_useful(filter: &BlockedFilter) -> Option<&dyn Keep> {
     (filter.fill().fpr <= USELESS_FPR).then_some(filter)
 }
 
-/// Saves the filter of the first input, where the caller wants to keep it.
-fn save_if_wanted(run: &Run<'_>, filter: &BlockedFilter) -> Result<()> {
-    let Some(path) = &run.options.save_filter else {
+/// Writes the filter of the first input to where the caller wants to keep it.
+fn save_if_wanted(run: &Run<'_>, lasting: Lasting<'_>, filter: &BlockedFilter) -> Result<()> {
+    let Some(target) = lasting.saving else {
         return Ok(());
     };
     let rules = Rules {
@@ -65,7 +74,7 @@ fn save_if_wanted(run: &Run<'_>, filter: &BlockedFilter) -> Result<()> {
         format: run.options.format,
         planned_keys: filter.keys(),
     };
-    filter.save(path, rules, run.interrupt())
+    target.write_blocked(filter, rules)
 }
 
 /// What a complete filter is, for the statistics.

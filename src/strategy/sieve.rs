@@ -18,12 +18,15 @@ use crate::pass::join::join;
 use crate::pass::spill::{Spilled, spill};
 use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
-use crate::strategy::{USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted};
+use crate::strategy::{
+    Lasting, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
+};
 
 pub(crate) fn sieve(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
+    lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
@@ -31,7 +34,7 @@ pub(crate) fn sieve(
     };
     let pool = run.block_pool();
     let built = filter(run, first, None, &shape)?;
-    save_if_wanted(run, &built)?;
+    save_if_wanted(run, lasting, &built)?;
     run.record().filter = Some(describe(&built));
     let mut keep = Some(built);
     let mut stores = Vec::with_capacity(inputs.len());

@@ -198,3 +198,29 @@ fn a_filter_larger_than_memory_is_a_side_like_any_other() {
         }
     }
 }
+
+#[test]
+fn a_filter_is_not_saved_over_an_input_the_result_or_the_report() {
+    let (a, b) = (lines(0..3000), lines(2000..6000));
+    let sandbox = Sandbox::with(&a, &b);
+    for arguments in [
+        "intersect --save-filter a a b --strategy sieve",
+        "intersect --save-filter ./b a b --strategy sieve",
+        "intersect --save-filter ../out/r -o ../out/r a b --strategy sieve",
+        "intersect --save-filter ../out/s --stats ../out/s a b --strategy sieve",
+    ] {
+        sandbox.run(arguments).fails(2, &["a file of its own"]);
+        assert_eq!(fs::read(sandbox.input("a")).unwrap(), a);
+        assert_eq!(fs::read(sandbox.input("b")).unwrap(), b);
+    }
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_filter_that_it_would_have_replaced() {
+    let sandbox = Sandbox::with(&lines(0..100_000), &lines(0..100_000));
+    fs::write(sandbox.output("s"), b"kept").unwrap();
+    sandbox
+        .run("intersect a b --save-filter ../out/s --strategy sieve -m 16M --max-temp 4K --buckets 7")
+        .fails(4, &["--max-temp"]);
+    assert_eq!(fs::read(sandbox.output("s")).unwrap(), b"kept");
+}

@@ -213,6 +213,11 @@ pub(crate) struct ChangeArguments {
 }
 
 impl ChangeArguments {
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         sources_or_stdin(&self.files)

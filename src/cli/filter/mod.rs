@@ -11,14 +11,14 @@ use std::io::{Write, sink};
 use std::path::Path;
 use std::sync::Arc;
 
-use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
+use outset::filter::{Filter, FilterTarget, Occupancy, Rules, Shape, StoredFilter};
 use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::size::display_rate;
-use outset::{Interrupt, Options, OutputFile, Result, Source};
+use outset::{Interrupt, Options, Result, Source};
 
 use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
-use super::say;
+use super::{say, signals};
 pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
@@ -61,7 +61,7 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
     refuse_same(&arguments.output, "-o", arguments.files())?;
-    let file = OutputFile::create_private(&arguments.output, interrupt)?;
+    let target = FilterTarget::open(&arguments.output, interrupt)?;
     let request = BuildRequest {
         kind: arguments.kind.into(),
         keys: arguments.keys(),
@@ -71,15 +71,25 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     };
     let built = build(&arguments.sources(), &request, &options)?;
     reporter.finish();
-    finish(&built.filter, file, &arguments.output)?;
-    Ok(())
+    finish(&built.filter, target)
 }
 
 /// Puts a filter in place, and warns of one that has too much in it.
-fn finish(filter: &Filter, file: OutputFile, path: &Path) -> Result<()> {
+fn finish(filter: &Filter, target: FilterTarget) -> Result<()> {
     let occupancy = filter.occupancy();
-    filter.save_into(file, path)?;
-    warn_if_overfull(path, filter.shape(), filter.rules(), &occupancy);
+    target.write(filter)?;
+    let path = target.path().to_owned();
+    target.finish()?;
+    warn_if_overfull(&path, filter.shape(), filter.rules(), &occupancy);
+    let planned = filter.shape().predicted_fpr(filter.rules().planned_keys);
+    if planned > 0.5 && !occupancy.is_overfull(filter.shape(), filter.rules().planned_keys) {
+        say(&format!(
+            "{}: too small: with the {} lines that it is for it will be wrong for {} of all others: build a larger one",
+            path.display(),
+            filter.rules().planned_keys,
+            display_rate(planned)
+        ));
+    }
     Ok(())
 }
 
@@ -111,6 +121,7 @@ fn run_query(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
+    signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
     if let Some(output) = &arguments.output {
         refuse_same(output, "-o", [&arguments.filter])?;
@@ -143,19 +154,28 @@ fn run_query(
     place.finish(writer)
 }
 
+/// A filter that is to be replaced by what will become of it.
+fn open_to_change(path: &Path, interrupt: &Interrupt) -> Result<(StoredFilter, FilterTarget)> {
+    // What is no filter at all is refused before anything is opened for writing.
+    StoredFilter::open(path)?;
+    let target = FilterTarget::open(path, interrupt)?;
+    // Nobody replaces it any more: this is the one that is changed.
+    Ok((StoredFilter::open(path)?, target))
+}
+
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
     if let Some(output) = &arguments.output {
         refuse_same(output, "-o", [path])?;
     }
-    let stored = StoredFilter::open_to_change(path)?;
-    let file = OutputFile::create_private(path, interrupt)?;
+    refuse_same(path, "the filter", arguments.change.files())?;
+    let (stored, target) = open_to_change(path, interrupt)?;
     let sources = arguments.change.sources();
     if !arguments.print_new {
         let changed = change(&stored, &sources, Change::Insert, &options)?;
         reporter.finish();
-        return finish(&changed.filter, file, path);
+        return finish(&changed.filter, target);
     }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let mut writer = place.writer()?;
@@ -163,17 +183,17 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
     reporter.finish();
     // The lines first: if the filter cannot be written, they will be new again.
     place.finish(writer)?;
-    finish(&changed.filter, file, path)
+    finish(&changed.filter, target)
 }
 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let (options, reporter) = options(&arguments.work, interrupt);
-    let stored = StoredFilter::open_to_change(&arguments.filter)?;
-    let file = OutputFile::create_private(&arguments.filter, interrupt)?;
+    refuse_same(&arguments.filter, "the filter", arguments.files())?;
+    let (stored, target) = open_to_change(&arguments.filter, interrupt)?;
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();
-    finish(&changed.filter, file, &arguments.filter)?;
+    finish(&changed.filter, target)?;
     if changed.noted > 0 {
         say(&format!(
             "{}: {} of {} lines were certainly not in, and were left alone",
@@ -187,15 +207,16 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
 
 fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
+    let target = FilterTarget::open(&arguments.output, interrupt)?;
+    // The target may be one of them: it is locked by now.
     let stored = arguments
         .filters
         .iter()
         .map(|path| StoredFilter::open(path));
     let stored = stored.collect::<Result<Vec<StoredFilter>>>()?;
-    let file = OutputFile::create_private(&arguments.output, interrupt)?;
     let filter = merge(&stored, &options)?;
     reporter.finish();
-    finish(&filter, file, &arguments.output)
+    finish(&filter, target)
 }
 
 /// The inputs as named; standard input where none is.

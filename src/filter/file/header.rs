@@ -10,7 +10,6 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::buffer::{PAGE, round_up};
 use crate::filter::file::SECTION_BYTES;
 use crate::filter::shape::{Kind, Shape};
-use crate::filter::sizing::BLOCK_BITS;
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 
@@ -26,9 +25,6 @@ pub(super) const HEADER_BYTES: u64 = PAGE;
 const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
 /// Where the zeros begin.
 const ZEROS_AT: usize = 112;
-/// More bits than any file has (128 TiB): sums of two numbers of cells are safe, and a file of holes
-/// that claims more is refused before its table is read.
-const MOST_BITS: u64 = 1 << 50;
 /// More lines than anybody inserts: counting on from there is safe.
 const MOST_KEYS: u64 = 1 << 62;
 
@@ -101,26 +97,10 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether the code can work with the shape.
+    /// Whether the code can work with the shape and the counts.
     fn check_shape(&self) -> Result<(), String> {
-        let Shape {
-            kind,
-            cells,
-            hashes,
-        } = self.shape;
-        let least = match kind {
-            Kind::Blocked => BLOCK_BITS,
-            Kind::Fingerprint => 2,
-            _ => 1,
-        };
-        let most = MOST_BITS / kind.cell_bits();
-        let is_whole = kind != Kind::Blocked || cells.is_multiple_of(BLOCK_BITS);
-        if !(least..=most).contains(&cells) || !is_whole {
-            return Err(format!("has an impossible number of cells, {cells}"));
-        }
-        if !(1..=kind.most_hashes()).contains(&hashes) {
-            return Err(format!("has an impossible number of hashes, {hashes}"));
-        }
+        let Shape { kind, cells, .. } = self.shape;
+        self.shape.check()?;
         if kind == Kind::Fingerprint && self.keys >= cells {
             return Err(format!("claims {} digests in {cells} slots", self.keys));
         }

@@ -1,7 +1,6 @@
 //! The file of a filter, byte by byte.
 //!
-//! *Owns:* the format, its writing ([`save`](crate::filter::Filter::save)) and its reading
-//! ([`StoredFilter`]).
+//! *Owns:* the format, its writing ([`FilterTarget`]) and its reading ([`StoredFilter`]).
 //!
 //! *Invariants.*
 //! - A file is in place complete and synced, or not at all.
@@ -57,9 +56,11 @@ mod asked;
 mod header;
 mod save;
 mod stored;
+mod target;
 
 pub(crate) use asked::AskedFilter;
 pub use stored::{CheckedFilter, StoredFilter};
+pub use target::FilterTarget;
 
 /// Bytes of a section of the body.
 const SECTION_BYTES: u64 = 1 << 20;

@@ -9,11 +9,10 @@ use std::path::Path;
 
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::filter::blocked::BlockedFilter;
 use crate::filter::file::header::{HEADER_BYTES, Header};
-use crate::filter::file::{SECTION_BYTES, section_checksum};
+use crate::filter::file::{FilterTarget, SECTION_BYTES, section_checksum};
 use crate::filter::kept::{Filter, Rules};
-use crate::filter::shape::{Kind, Shape};
+use crate::filter::shape::Shape;
 use crate::interrupt::Interrupt;
 use crate::output::{OutputFile, output_error};
 use xxhash_rust::xxh3::xxh3_64;
@@ -25,38 +24,14 @@ impl Filter<Buffer> {
     /// # Errors
     /// [`crate::Error::Output`]; what was there before is still there then.
     pub fn save(&self, path: &Path, interrupt: &Interrupt) -> Result<()> {
-        self.save_into(OutputFile::create_private(path, interrupt)?, path)
-    }
-
-    /// As [`Filter::save`], into a file that was opened beforehand.
-    ///
-    /// # Errors
-    /// As [`Filter::save`].
-    pub fn save_into(&self, file: OutputFile, path: &Path) -> Result<()> {
-        let header = header(self.shape, self.rules, self.keys());
-        write(header, self.cells(), file, path)
-    }
-}
-
-impl BlockedFilter {
-    /// Writes the filter to `path`, as [`Filter::save`] does. `rules` say how its keys were made.
-    ///
-    /// # Errors
-    /// As [`Filter::save`].
-    pub fn save(&self, path: &Path, rules: Rules, interrupt: &Interrupt) -> Result<()> {
-        let shape = Shape {
-            kind: Kind::Blocked,
-            cells: self.bits(),
-            hashes: self.hashes(),
-        };
-        let file = OutputFile::create_private(path, interrupt)?;
-        let header = header(shape, rules, self.keys());
-        write(header, self.blocks().words, file, path)
+        let target = FilterTarget::open(path, interrupt)?;
+        target.write(self)?;
+        target.finish()
     }
 }
 
 /// A header that lacks the checksum of the table.
-fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
+pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
     Header {
         shape,
         hasher: rules.hasher,
@@ -67,7 +42,13 @@ fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
     }
 }
 
-fn write(mut header: Header, cells: &[u64], file: OutputFile, path: &Path) -> Result<()> {
+/// Writes a file from its start, and flushes it.
+pub(super) fn write(
+    mut header: Header,
+    cells: &[u64],
+    file: &OutputFile,
+    path: &Path,
+) -> Result<()> {
     let fail = |error| output_error(&path.display().to_string(), "cannot write", error);
     let body: &[u8] = bytemuck::cast_slice(cells);
     let mut table = Vec::new();
@@ -80,7 +61,5 @@ fn write(mut header: Header, cells: &[u64], file: OutputFile, path: &Path) -> Re
     for part in [&header.encode(), &table[..], body] {
         writer.write_all(part).map_err(fail)?;
     }
-    writer.flush().map_err(fail)?;
-    drop(writer);
-    file.finish()
+    writer.flush().map_err(fail)
 }

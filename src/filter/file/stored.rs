@@ -7,11 +7,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::OFlags;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::budget::MemoryBudget;
@@ -27,9 +27,6 @@ use crate::filter::shape::{Kind, Shape};
 use crate::filter::words::InFile;
 use crate::input::lines::LineFormat;
 use crate::input::unreadable;
-
-/// How often a file is opened again that was replaced meanwhile.
-const TRIES: u32 = 10;
 
 /// A filter file whose header was checked.
 #[derive(Debug)]
@@ -87,39 +84,6 @@ impl StoredFilter {
             file,
             header,
         })
-    }
-
-    /// As [`StoredFilter::open`], for one who will replace the file: keeps others from doing so at
-    /// the same time, for as long as the value lives.
-    ///
-    /// # Errors
-    /// As [`StoredFilter::open`]; [`Error::Output`] when another process is changing it.
-    pub fn open_to_change(path: &Path) -> Result<Self> {
-        let refuse = |source, advice| Error::Output {
-            target: path.display().to_string(),
-            what: "cannot be changed",
-            source,
-            advice,
-        };
-        for _ in 0..TRIES {
-            let stored = Self::open(path)?;
-            let lock = FlockOperation::NonBlockingLockExclusive;
-            if let Err(error) = rustix::fs::flock(&stored.file, lock) {
-                return Err(match error {
-                    rustix::io::Errno::WOULDBLOCK => refuse(
-                        io::Error::other("another process is changing it"),
-                        "wait for it to end",
-                    ),
-                    error => refuse(error.into(), "choose a file system that has locks"),
-                });
-            }
-            // Between opening and locking another may have put a new file in its place.
-            if is_at(&stored.file, path).map_err(|error| unreadable(path, error))? {
-                return Ok(stored);
-            }
-        }
-        let source = io::Error::other("others change it again and again");
-        Err(refuse(source, "wait for them to end"))
     }
 
     /// Where the file is.
@@ -350,12 +314,6 @@ impl CheckedFilter {
             bytes: stored.header.body_bytes(),
         }))
     }
-}
-
-/// Whether `path` is the name of this file.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let (held, named) = (file.metadata()?, std::fs::metadata(path)?);
-    Ok((held.dev(), held.ino()) == (named.dev(), named.ino()))
 }
 
 /// The checksum of everything between header and body, a page at a time: a file that is all holes

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use outset::filter::{Filter, Mapped, Shape, StoredFilter};
+use outset::filter::{Filter, FilterTarget, Mapped, Shape, StoredFilter};
 use outset::{Error, ErrorKind, Interrupt};
 
 use super::image::{Image, PAGE};
@@ -60,15 +60,12 @@ fn i1_what_is_no_regular_file_is_refused_and_not_waited_for() {
     let path = place.path("pipe");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
-    for open in [StoredFilter::open, StoredFilter::open_to_change] {
-        let (done, wait) = mpsc::channel();
-        let path = path.clone();
-        // Not joined: if it hangs, the test must not.
-        std::thread::spawn(move || done.send(open(&path)).is_ok());
-        let error = wait.recv_timeout(SOON).unwrap().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
-        assert!(error.to_string().contains("is no regular file"), "{error}");
-    }
+    let (done, wait) = mpsc::channel();
+    // Not joined: if it hangs, the test must not.
+    std::thread::spawn(move || done.send(StoredFilter::open(&path)).is_ok());
+    let error = wait.recv_timeout(SOON).unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
+    assert!(error.to_string().contains("is no regular file"), "{error}");
 }
 
 /// A small filter file of each kind.
@@ -209,13 +206,18 @@ fn i12_of_two_who_would_change_a_file_one_is_refused() {
     let path = place.path("filter");
     let filter = filled(small_shapes()[0], rules(), 40);
     filter.save(&path, &Interrupt::new()).unwrap();
-    let first = StoredFilter::open_to_change(&path).unwrap();
-    let error = StoredFilter::open_to_change(&path).unwrap_err();
+    let first = FilterTarget::open(&path, &Interrupt::new()).unwrap();
+    let error = FilterTarget::open(&path, &Interrupt::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Output, "{error}");
+    assert!(error.to_string().contains("another process"), "{error}");
     // Asking is no change.
     super::examine::examine(&path).unwrap();
-    drop(first);
-    StoredFilter::open_to_change(&path).unwrap();
+    // What was written twice is there once, and whole.
+    first.write(&filled(small_shapes()[1], rules(), 3)).unwrap();
+    first.write(&filter).unwrap();
+    first.finish().unwrap();
+    assert!(std::fs::read(&path).unwrap() == saved(&place, &filter));
+    FilterTarget::open(&path, &Interrupt::new()).unwrap();
 }
 
 fn write_to(path: &Path) -> File {

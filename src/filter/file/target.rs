@@ -1,0 +1,132 @@
+//! Where a filter will be put: opened before the work, in place after it.
+//!
+//! *Owns:* the file under its temporary name, and the lock that keeps others from replacing the same
+//! filter meanwhile. *Invariants:* of two processes that would replace a filter at the same time one
+//! is refused, before it has read anything; the filter is what it was until [`FilterTarget::finish`].
+//! *Cost:* a descriptor for the lock, one for the file.
+//!
+//! *Source:* flock(2). The lock is on the file that will be replaced, so it ends with it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::filter::blocked::BlockedFilter;
+use crate::filter::file::save::{header, write};
+use crate::filter::kept::{Filter, Rules};
+use crate::filter::shape::{Kind, Shape};
+use crate::interrupt::Interrupt;
+use crate::output::OutputFile;
+
+/// How often a file is opened again that was replaced meanwhile.
+const TRIES: u32 = 10;
+
+/// The place of a filter that is yet to be written.
+#[derive(Debug)]
+pub struct FilterTarget {
+    path: PathBuf,
+    file: OutputFile,
+    /// Of the filter that will be replaced, if there is one.
+    _lock: Option<File>,
+}
+
+impl FilterTarget {
+    /// Opens `path` for a filter. Open it before the filter that it replaces is read.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when it cannot be written, or when another process is about to replace it.
+    pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock(path)?,
+            file: OutputFile::create_private(path, interrupt)?,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a filter, in the place of any that was written before.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn write(&self, filter: &Filter<Buffer>) -> Result<()> {
+        let header = header(filter.shape(), filter.rules(), filter.keys());
+        write(header, filter.cells(), &self.file, &self.path)
+    }
+
+    /// As [`FilterTarget::write`]; `rules` say how the filter's keys were made.
+    ///
+    /// # Errors
+    /// As [`FilterTarget::write`].
+    pub fn write_blocked(&self, filter: &BlockedFilter, rules: Rules) -> Result<()> {
+        let shape = Shape {
+            kind: Kind::Blocked,
+            cells: filter.bits(),
+            hashes: filter.hashes(),
+        };
+        let header = header(shape, rules, filter.keys());
+        write(header, filter.blocks().words, &self.file, &self.path)
+    }
+
+    /// Puts what was written in place.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; what was there before is still there then.
+    pub fn finish(self) -> Result<()> {
+        self.file.finish()
+    }
+}
+
+/// Locks the regular file that has this name, if there is one.
+fn lock(path: &Path) -> Result<Option<File>> {
+    let refuse = |source, advice| Error::Output {
+        target: path.display().to_string(),
+        what: "cannot be changed",
+        source,
+        advice,
+    };
+    for _ in 0..TRIES {
+        if !path.is_file() {
+            return Ok(None);
+        }
+        // Some file systems lock only what is open for writing.
+        let opened = OpenOptions::new()
+            .write(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+            .open(path);
+        let file = opened.map_err(|error| refuse(error, "choose a place you may write to"))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let source = io::Error::other("another process is changing it");
+                return Err(refuse(source, "wait for it to end"));
+            }
+            Err(error) => {
+                return Err(refuse(error.into(), "choose a file system that has locks"));
+            }
+        }
+        // Between opening and locking another may have put a new file in its place.
+        if is_at(&file, path) {
+            return Ok(Some(file));
+        }
+    }
+    let source = io::Error::other("others change it again and again");
+    Err(refuse(source, "wait for them to end"))
+}
+
+/// Whether `path` is the name of this file.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
