@@ -52,9 +52,9 @@ pub(crate) enum Command {
 
 /// Write the lines that are in every FILE.
 ///
-/// Each once, in no particular order. A line is the bytes before a newline; a last line without one counts, an empty line is a line.
-/// The same file given twice counts as one. `-` is standard input, and a FILE may be a FIFO: what
-/// must be read twice is copied to temporary space first.
+/// Each once, in no particular order. A line is the bytes before a newline; a last line without one
+/// counts, an empty line is a line. The same file given twice counts as one. `-` is standard input,
+/// and a FILE may be a FIFO: what must be read twice is copied to temporary space first.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct IntersectArguments {

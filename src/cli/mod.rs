@@ -2,8 +2,8 @@
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`], [`size`]),
 //! exit status ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every
-//! error is one line on standard error, `outset: OBJECT: what happened: what to do about it`; standard output
-//! carries the result and nothing else. *Cost:* one thread that waits for signals.
+//! error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
+//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod exit;

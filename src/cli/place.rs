@@ -1,7 +1,8 @@
 //! Where a command's result goes: standard output, or a file that is put in place at the end.
 //!
-//! *Owns:* opening, naming and finishing it, and refusing one that would replace something else. *Invariants:* the writer is flushed before the file is
-//! put in place. *Cost:* a buffer of 512 KiB.
+//! *Owns:* opening, naming and finishing it, and refusing one that would replace something else.
+//! *Invariants:* the writer is flushed before the file is put in place. *Cost:* a buffer of 512
+//! KiB.
 
 use std::fs::File;
 use std::io::{self, Write};

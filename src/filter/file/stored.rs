@@ -1,9 +1,9 @@
 //! Reading a filter file.
 //!
-//! *Owns:* checking a file ([`StoredFilter`]), loading it, and mapping it ([`CheckedFilter`]). *Invariants:* every byte of the file is
-//! checked before the first answer; what was checked is the file that is loaded or mapped, even if
-//! another takes its name meanwhile. *Cost:* one pass over the file through a buffer of 1 MiB;
-//! loading reads straight into the cells.
+//! *Owns:* checking a file ([`StoredFilter`]), loading it, and mapping it ([`CheckedFilter`]).
+//! *Invariants:* every byte of the file is checked before the first answer; what was checked is the
+//! file that is loaded or mapped, even if another takes its name meanwhile. *Cost:* one pass over
+//! the file through a buffer of 1 MiB; loading reads straight into the cells.
 
 use std::fs::File;
 use std::io;

@@ -43,8 +43,8 @@ const MARGIN: f64 = 1.0 - 1e-7;
 /// [`MAX_BLOCKED_HASHES`].
 ///
 /// Exact for independent bits and many blocks: from simulations of a million blocks with 5 to 20
-/// bits a key it is off by 0.01 % to 0.06 % of itself, less than their standard error. A filter of a handful of blocks differs, for its keys are not Poisson
-/// distributed over them.
+/// bits a key it is off by 0.01 % to 0.06 % of itself, less than their standard error. A filter of
+/// a handful of blocks differs, for its keys are not Poisson distributed over them.
 ///
 /// ```
 /// use outset::filter::sizing::blocked_fpr;
