@@ -11,6 +11,7 @@ use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineKey, Options, Source, Strategy};
 
 use super::filter::FilterCommand;
+use super::manual::{CompletionArguments, ManArguments};
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::size::SizeArguments;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Filter(FilterCommand),
     Size(SizeArguments),
+    Completions(CompletionArguments),
+    Man(ManArguments),
 }
 
 /// Write the lines that are in every FILE.

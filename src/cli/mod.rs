@@ -1,7 +1,7 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`], [`size`]),
-//! exit status ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`], [`size`],
+//! [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every
 //! error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
 //! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
 
@@ -9,6 +9,7 @@ mod arguments;
 mod exit;
 mod filter;
 mod intersect;
+mod manual;
 mod options;
 mod place;
 mod plan;
@@ -42,6 +43,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),
+        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Man(arguments) => manual::man(arguments),
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),

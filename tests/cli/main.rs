@@ -27,6 +27,8 @@ mod filter_requests;
 mod filter_rows;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
+// Manual pages and completions.
+mod manual;
 // What the README says can be pasted.
 mod readme;
 // A place for runs, with the checks that every run must pass.

@@ -1,0 +1,78 @@
+//! `outset man` and `outset completions`: what is written from the definitions of the commands.
+//!
+//! *Owns:* the two commands that print files for a system to install. *Invariants:* nothing in them
+//! is written by hand, so they cannot fall behind the program. *Cost:* none.
+
+use std::io::{self, Write};
+
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+use outset::{Error, Result};
+
+use super::arguments::Cli;
+
+/// Print a script that completes commands and options in a shell.
+///
+/// For bash: outset completions bash > ~/.local/share/bash-completion/completions/outset
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Print the manual page of outset, or of a command, as troff source.
+///
+/// To read one: outset man filter build | man -l -
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The command, such as intersect, or filter build [default: outset itself]
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs `outset completions`.
+pub(crate) fn completions(arguments: &CompletionArguments) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "outset", &mut script);
+    print(&script)
+}
+
+/// Runs `outset man`.
+pub(crate) fn man(arguments: &ManArguments) -> Result<()> {
+    let mut command = Cli::command();
+    // Gives every command its whole name and the options that it has from those above it.
+    command.build();
+    for name in &arguments.command {
+        command = sub_command(&command, name)?;
+    }
+    let mut page = Vec::new();
+    let man = clap_mangen::Man::new(command);
+    man.render(&mut page).map_err(unwritable)?;
+    print(&page)
+}
+
+fn sub_command(command: &Command, name: &str) -> Result<Command> {
+    let found = command.find_subcommand(name).cloned();
+    found.ok_or_else(|| Error::Usage {
+        what: format!("man: {} has no command {name}", command.get_name()),
+        advice: "see 'outset --help' for the commands".to_owned(),
+    })
+}
+
+fn print(text: &[u8]) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text)
+        .and_then(|()| stdout.flush())
+        .map_err(unwritable)
+}
+
+fn unwritable(source: io::Error) -> Error {
+    Error::Output {
+        target: "standard output".to_owned(),
+        what: "cannot write",
+        source,
+        advice: "check where it goes",
+    }
+}
