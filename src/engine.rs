@@ -34,6 +34,8 @@ use crate::threads::STACK_BYTES;
 const CHECK_BYTES: u64 = 4 << 20;
 /// Memory of the process beside buffers: small allocations, channels, output.
 const SMALL_ALLOCATIONS: u64 = 3 << 19;
+/// What the command line's process has before a run: 4.5 to 5 MiB, as measured.
+const PROGRAM_BYTES: u64 = 21 << 18;
 /// Address space that buffers leave alone where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 /// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.
@@ -94,7 +96,10 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         .unwrap_or_else(machine::default_memory_bytes);
     // Readers and writers are threads, too.
     let all_threads = (threads as u64 + 4).min(asked_bytes >> 21);
-    let base_bytes = machine::resident_bytes() + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
+    // At least so much, so that equal requests get equal plans: how many pages of the program the
+    // system has mapped by now differs from run to run.
+    let resident = machine::resident_bytes().max(PROGRAM_BYTES);
+    let base_bytes = resident + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
     // Where address space is limited, buffers must leave room for stacks and small allocations:
     // those cannot be refused, they end the process.
     let stacks = (2 * all_threads + 4) * STACK_BYTES as u64;
