@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{BATCH, Batch, Keep};
 use crate::error::{Error, Result};
-use crate::filter::{AskedFilter, Kind, StoredFilter};
+use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
 use crate::input::{Input, Source};
 use crate::kept::with_run;
 use crate::options::Options;
@@ -29,12 +29,14 @@ pub enum Question {
 }
 
 /// How many lines were asked about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answers {
     /// Lines that were read.
     pub asked: u64,
     /// Lines that were written.
     pub written: u64,
+    /// What is in the filter's cells: they were counted when its file was checked.
+    pub occupancy: Occupancy,
 }
 
 /// Asks `filter` about all lines of `inputs` and writes the answers to `out` (which messages call
@@ -63,7 +65,8 @@ pub fn query(
         let room = layout
             .rest_bytes()
             .saturating_sub(beyond_scan_bytes(layout));
-        let filter = AskedFilter::new(&filter.check(&run.budget)?, &run.budget, room)?;
+        let checked = filter.check(&run.budget)?;
+        let filter = AskedFilter::new(&checked, &run.budget, room)?;
         let output = OrderedOutput::new(out, target);
         let written = AtomicU64::new(0);
         for input in &inputs {
@@ -72,6 +75,7 @@ pub fn query(
         Ok(Answers {
             asked: inputs.iter().map(Input::lines).sum(),
             written: written.into_inner(),
+            occupancy: checked.occupancy(),
         })
     })
 }

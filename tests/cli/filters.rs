@@ -318,6 +318,7 @@ fn a_filter_with_far_too_many_lines_is_said_to_be_overfull() {
         // The rate of now, from the cells: other lines pass as often.
         sandbox.write("others", lines(100_000..120_000));
         let passed = sandbox.run("filter query ../out/f others --count-only");
+        assert!(passed.stderr.contains("overfull"), "{}", passed.stderr);
         let passed: f64 = String::from_utf8_lossy(&passed.stdout)
             .trim()
             .parse()

@@ -128,8 +128,8 @@ fn run_query(
     }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let mut writer = place.writer()?;
-    let sources = arguments.sources();
-    if count_only {
+    let (shape, rules, sources) = (stored.shape(), stored.rules(), arguments.sources());
+    let answers = if count_only {
         let answers = query(
             stored,
             &sources,
@@ -138,8 +138,8 @@ fn run_query(
             &mut sink(),
             place.name(),
         )?;
-        reporter.finish();
         writeln!(writer, "{}", answers.written).map_err(|e| place.error("cannot write", e))?;
+        answers
     } else {
         query(
             stored,
@@ -148,10 +148,12 @@ fn run_query(
             &options,
             &mut writer,
             place.name(),
-        )?;
-        reporter.finish();
-    }
-    place.finish(writer)
+        )?
+    };
+    reporter.finish();
+    place.finish(writer)?;
+    warn_if_overfull(&arguments.filter, shape, rules, &answers.occupancy);
+    Ok(())
 }
 
 /// A filter that is to be replaced by what will become of it.
