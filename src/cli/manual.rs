@@ -5,11 +5,9 @@
 
 use std::io::{self, Write};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use outset::{Error, Result};
-
-use super::arguments::Cli;
 
 /// Print a script that completes commands and options in a shell.
 ///
@@ -31,16 +29,16 @@ pub(crate) struct ManArguments {
     command: Vec<String>,
 }
 
-/// Runs `outset completions`.
-pub(crate) fn completions(arguments: &CompletionArguments) -> Result<()> {
+/// Runs `outset completions`, for the commands of `outset`.
+pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "outset", &mut script);
+    clap_complete::generate(arguments.shell, &mut outset, "outset", &mut script);
     print(&script)
 }
 
-/// Runs `outset man`.
-pub(crate) fn man(arguments: &ManArguments) -> Result<()> {
-    let mut command = Cli::command();
+/// Runs `outset man`, for the commands of `outset`.
+pub(crate) fn man(arguments: &ManArguments, outset: Command) -> Result<()> {
+    let mut command = outset;
     // Gives every command its whole name and the options that it has from those above it.
     command.build();
     for name in &arguments.command {

@@ -20,8 +20,8 @@ mod size;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
+use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
 use exit::ExitStatus;
@@ -43,8 +43,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),
-        Command::Completions(arguments) => manual::completions(arguments),
-        Command::Man(arguments) => manual::man(arguments),
+        Command::Completions(arguments) => manual::completions(arguments, Cli::command()),
+        Command::Man(arguments) => manual::man(arguments, Cli::command()),
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),

@@ -1,35 +1,19 @@
-//! The blocked Bloom filter: all bits of a key in one cache line.
+//! The filter of the strategies: blocks in memory, filled once, then asked.
 //!
-//! *Owns:* the bits. A key's hash chooses a block of 512 bits by multiply-shift (any number of
-//! blocks, no power of two needed) and `k` bits of it by disjoint 9-bit fields taken from the high
-//! end of a remixed word.
-//!
-//! *Invariants.*
-//! - A [`FilterBuilder`] borrows its filter mutably: nobody can ask an incomplete filter.
-//! - The bits of a key depend on its hash, the number of blocks and `k`, and on nothing else: stored
-//!   filters rely on it.
-//!
-//! *Cost:* the bits, in one mapping on huge pages; per key one cache line, prefetched a batch
-//! ahead.
-//!
-//! *Sources:* Putze, Sanders, Singler, WEA 2007; `RocksDB`'s `FastLocalBloom` for multiply-derived
-//! fields.
+//! *Owns:* the bits; what a block is, is [`block`](super::block)'s. *Invariants:* a
+//! [`FilterBuilder`] borrows its filter mutably: nobody can ask an incomplete filter. *Cost:* the
+//! bits, in one mapping on huge pages; per key one cache line, prefetched a batch ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::Result;
+use crate::filter::block::{BLOCK_WORDS, Blocks};
 use crate::filter::builder::FilterBuilder;
-use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::cells::Ask;
 use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};
-use crate::filter::words::{LINE_WORDS, ReadWords};
-use crate::hash::{Purpose, derive, reduce};
 
-/// Words of a block.
-pub(super) const BLOCK_WORDS: usize = LINE_WORDS;
-/// Fields of nine bits in a derived word.
-pub(super) const FIELDS_PER_WORD: u32 = 7;
 /// Blocks that are looked at to measure the fill of a filter.
 const MEASURED_BLOCKS: u64 = 1 << 16;
 
@@ -135,88 +119,6 @@ impl BlockedFilter {
             blocked_fpr(self.bits() as f64 / keys as f64, self.hashes)
         }
     }
-}
-
-/// The blocks of a filter, wherever their words are.
-#[derive(Debug)]
-pub(super) struct Blocks<W> {
-    pub(super) words: W,
-    count: u64,
-    pub(super) hashes: u32,
-}
-
-impl<W> Blocks<W> {
-    /// The `count` blocks in `words`, with 1 to [`MAX_BLOCKED_HASHES`] bits a key.
-    pub(super) fn new(words: W, count: u64, hashes: u32) -> Self {
-        Self {
-            words,
-            count,
-            hashes,
-        }
-    }
-
-    /// The block of a hash.
-    #[inline]
-    pub(super) fn block_of(&self, hash: u64) -> usize {
-        reduce(derive(hash, Purpose::FilterBlock), self.count) as usize
-    }
-}
-
-impl<W: ReadWords> Ask for Blocks<W> {
-    type Key = u64;
-
-    #[inline]
-    fn fetch(&self, key: u64) {
-        self.words.fetch(self.block_of(key) * BLOCK_WORDS);
-    }
-
-    #[inline]
-    fn contains(&self, key: u64) -> bool {
-        let block = self.words.line(self.block_of(key) * BLOCK_WORDS);
-        fields(key, self.hashes).all(|field| block[field / 64] & (1 << (field % 64)) != 0)
-    }
-}
-
-impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Blocks<W> {
-    fn put(&mut self, key: u64) -> Put {
-        let start = self.block_of(key) * BLOCK_WORDS;
-        let block = &mut self.words.as_mut()[start..start + BLOCK_WORDS];
-        if set_bits(block, key, self.hashes) {
-            Put::New
-        } else {
-            Put::Present
-        }
-    }
-}
-
-/// Sets the bits of a key in its block; whether one of them was not set before.
-#[inline]
-pub(super) fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
-    let mut missing = 0;
-    for field in fields(hash, hashes) {
-        let bit = 1 << (field % 64);
-        missing |= !block[field / 64] & bit;
-        block[field / 64] |= bit;
-    }
-    missing != 0
-}
-
-/// The bits of a key within its block: disjoint 9-bit fields from the high end of one or two words.
-/// High, because the low bits of a product depend on few bits of the hash.
-#[inline]
-fn fields(hash: u64, hashes: u32) -> impl Iterator<Item = usize> {
-    let first = derive(hash, Purpose::FilterBits);
-    (0..hashes).map(move |number| {
-        let (word, place) = if number < FIELDS_PER_WORD {
-            (first, number)
-        } else {
-            (
-                derive(hash, Purpose::MoreFilterBits),
-                number - FIELDS_PER_WORD,
-            )
-        };
-        (word >> (55 - 9 * place)) as usize & (BLOCK_BITS as usize - 1)
-    })
 }
 
 #[cfg(test)]

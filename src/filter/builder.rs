@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::cpu;
-use crate::filter::blocked::{BLOCK_WORDS, set_bits};
+use crate::filter::block::{BLOCK_WORDS, set_bits};
 use crate::hash::{Purpose, derive, reduce};
 use crate::scatter::Scatter;
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::Batch;
 use crate::buffer::Buffer;
-use crate::filter::blocked::Blocks;
+use crate::filter::block::Blocks;
 use crate::filter::cells::{Ask, for_each_ahead};
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::digests::{Digest, Digests};

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A kind is a view of words that implements two traits (`cells`): what is in them, and putting
-//! something in. `blocked`, `flat` (classic), `counters` (counting, spectral) and `digests`
+//! something in. `block`, `flat` (classic), `counters` (counting, spectral) and `digests`
 //! (fingerprint) have one file each; everything else is the same for all.
 //!
 //! *Invariants:* no false negative, ever: a line that was inserted may always be contained. A
@@ -25,6 +25,7 @@
 //! *Cost:* the cells, on huge pages; one cache line per insertion and per question for blocks and
 //! digests, one for each of `k` positions for the others.
 
+mod block;
 pub mod blocked;
 pub mod builder;
 mod cells;

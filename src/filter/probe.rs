@@ -10,7 +10,7 @@
 //! processors", DaMoN 2014; with a permutation of the one block instead of a gather.
 
 use crate::cpu;
-use crate::filter::blocked::{BLOCK_WORDS, Blocks};
+use crate::filter::block::{BLOCK_WORDS, Blocks};
 use crate::filter::cells::Ask;
 
 /// Keys whose blocks are fetched ahead of their use.
@@ -62,7 +62,7 @@ mod avx512 {
     };
 
     use super::{BLOCK_WORDS, Blocks};
-    use crate::filter::blocked::FIELDS_PER_WORD;
+    use crate::filter::block::FIELDS_PER_WORD;
     use crate::hash::{Purpose, derive};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]

@@ -13,7 +13,6 @@ use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
-use crate::plan::Layout;
 use crate::size::round_mebibytes;
 
 /// The consumer, as the budget's messages name it.
@@ -37,13 +36,18 @@ pub(crate) struct LongLines<'a> {
 
 impl<'a> LongLines<'a> {
     /// Room for long lines of `budget`'s size in all, for a scan whose failure ends the waiting.
-    pub(crate) fn new(budget: MemoryBudget, layout: &Layout, failure: &'a FirstFailure) -> Self {
+    pub(crate) fn new(
+        budget: MemoryBudget,
+        memory_bytes: u64,
+        is_last_try: bool,
+        failure: &'a FirstFailure,
+    ) -> Self {
         Self {
             budget,
             turn: Mutex::new(()),
             failure,
-            memory_bytes: layout.memory_bytes,
-            is_last_try: layout.is_last_try,
+            memory_bytes,
+            is_last_try,
         }
     }
 

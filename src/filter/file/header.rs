@@ -64,6 +64,13 @@ impl Header {
         if number(CHECKSUM_AT) != xxh3_64(&page[..CHECKSUM_AT]) {
             return Err(damaged("its header is damaged".into()));
         }
+        Self::decode_checked(page)
+    }
+
+    /// The header in a page that is as it was written, by whatever program.
+    fn decode_checked(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
+        let damaged = |what: String| (what, BUILD_AGAIN);
+        let number = |at: usize| u64_at(page, at);
         let kind = kind_of(page[16])
             .ok_or_else(|| (format!("has an unknown kind {}", page[16]), NEWER))?;
         let is_known = page[18] <= 1 && [0, b'\n'].contains(&page[17]) && page[19] == 0;

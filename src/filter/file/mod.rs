@@ -41,7 +41,7 @@
 //!
 //! A section has 1 MiB; the last one what is left. The file ends with the body.
 //!
-//! Which cells are a line's: see [`crate::filter::blocked`] and the modules of the other kinds; they
+//! Which cells are a line's: see the modules `block`, `flat` and `digests` of [`crate::filter`]; they
 //! are taken from its `HighwayHash` of 64 bits (digests: of 128) under the key.
 //!
 //! Whoever can read a filter file can make lines that the filter wrongly claims to have, for it has
