@@ -1,6 +1,6 @@
 //! The filter of the strategies: blocks in memory, filled once, then asked.
 //!
-//! *Owns:* the bits; what a block is, is [`block`](super::block)'s. *Invariants:* a
+//! *Owns:* the bits; what a block is, is for `block` to say. *Invariants:* a
 //! [`FilterBuilder`] borrows its filter mutably: nobody can ask an incomplete filter. *Cost:* the
 //! bits, in one mapping on huge pages; per key one cache line, prefetched a batch ahead.
 

@@ -41,8 +41,20 @@
 //!
 //! A section has 1 MiB; the last one what is left. The file ends with the body.
 //!
-//! Which cells are a line's: see the modules `block`, `flat` and `digests` of [`crate::filter`]; they
-//! are taken from its `HighwayHash` of 64 bits (digests: of 128) under the key.
+//! # Which cells are a line's
+//!
+//! Let h be the `HighwayHash` of 64 bits of the line (without its end) under the key; w(c) the two
+//! halves of the product h c of 128 bits, combined by exclusive or; and r(x, n) the high half of the
+//! product x n, a number below n. With n cells:
+//!
+//! - *blocked:* the block r(w(`6a09e667f3bcc909`), n / 512), and in it the bits (w >> (55 - 9 i)) mod 512
+//!   for i from 0, of w(`bb67ae8584caa73b`) the first seven, of w(`3c6ef372fe94f82b`) the others.
+//! - *classic, counting, spectral:* p = r(w(`db0c2e0d64f98fa7`), n) and s = r(w(`47b5481dbefa4fa5`), n)
+//!   are the first position and step; then p becomes (p + s) mod n and s (s + i) mod n, for i from 1. Of
+//!   equal positions a counter counts one.
+//! - *fingerprint:* the slot r(d, n), or the next free one behind it, around the end; d is the first of
+//!   the two words of the line's `HighwayHash` of 128 bits, which the slot holds. Two words of 0 mean an
+//!   empty slot; a line that has them is kept as 1, 0.
 //!
 //! Whoever can read a filter file can make lines that the filter wrongly claims to have, for it has
 //! the key: files are readable by their owner alone.
