@@ -12,6 +12,7 @@ use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
 use crate::util::{MIB, Place};
 
+mod cells;
 mod crafted; // bodies with right checksums over what no filter has
 mod damaged; // every bit, every length, what is no filter file, what happens while one is in use
 mod examine; // all that can be asked of a file
