@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineKey, Options, Source, Strategy};
 
+use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::size::SizeArguments;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     // Each has its help text where its arguments are: a text here would replace the long one.
     Intersect(IntersectArguments),
     Plan(PlanArguments),
+    Estimate(EstimateArguments),
     #[command(subcommand)]
     Filter(FilterCommand),
     Size(SizeArguments),
