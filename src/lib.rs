@@ -129,7 +129,7 @@ pub mod stats;
 mod strategy;
 mod threads;
 
-pub use engine::{intersect, job_for, plan_for};
+pub use engine::{intersect, job_for, plan_for, plan_with_estimate};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::Source;

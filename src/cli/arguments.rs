@@ -109,6 +109,13 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
     pub(crate) line_bytes: u64,
 
+    /// Read the files first (as outset estimate), and plan with their different lines and overlap
+    ///
+    /// Tells the precision of an approximate result, too. intersect itself goes by a sample: where it
+    /// would choose otherwise, name the strategy.
+    #[arg(long, conflicts_with_all = ["lines", "filter"])]
+    pub(crate) estimate: bool,
+
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,

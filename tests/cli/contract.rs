@@ -996,8 +996,12 @@ fn intersect_does_what_the_plan_says() {
         let stats = parse(&fs::read(sandbox.output("s")).unwrap());
         assert_eq!(plan["strategy"], stats["strategy"], "{options}");
         assert_eq!(plan["exact"], stats["exact"], "{options}");
-        let (planned, used) = (&plan["buckets"], &stats["buckets"]["count"]);
-        assert_eq!(planned, used, "{options}");
+        let (planned, used) = (number(&plan, "/buckets"), number(&stats, "/buckets/count"));
+        // What a process has resident before it plans differs by some pages from the next one's.
+        assert!(
+            (planned - used).abs() <= 1.0,
+            "{options}: {planned}, {used}"
+        );
         chosen.insert(plan["strategy"].as_str().unwrap().to_owned());
     }
     assert!(chosen.len() >= 3, "the choice was always {chosen:?}");

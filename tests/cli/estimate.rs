@@ -94,7 +94,8 @@ fn large_inputs_are_estimated_alike_whatever_the_threads_and_the_way_they_are_re
 #[test]
 fn an_overlap_that_is_too_small_to_see_gets_no_number() {
     let mut b = lines(1_000_000..1_200_000);
-    b.extend(lines(7..8));
+    // One common line, which is not in the sample under this key.
+    b.extend(lines(8..9));
     let sandbox = Sandbox::with(&lines(0..200_000), &b);
     let said = text(&sandbox.run(&format!("estimate {KEY} a b")));
     assert!(
@@ -170,4 +171,29 @@ fn what_cannot_be_done_is_refused() {
     sandbox
         .run("estimate --memory 1M a b")
         .fails(6, &["give at least"]);
+}
+
+#[test]
+fn a_plan_can_go_by_an_estimate() {
+    let mut a = lines(0..150_000);
+    a.extend(lines(0..10_000));
+    let sandbox = Sandbox::with(&a, &lines(100_000..300_000));
+    let bloom = format!("plan {KEY} --memory 64M --strategy bloom --bits-per-key 8 a b");
+    let without = json(&sandbox.run(&format!("{bloom} --json")));
+    assert_eq!(without["expected_precision"], Value::Null);
+    let with = json(&sandbox.run(&format!("{bloom} --estimate --json")));
+    let keys = with["filter"]["keys"].as_f64().unwrap();
+    assert!((keys / 150_000.0 - 1.0).abs() < 0.03, "{with}");
+    let false_lines = with["expected_false_lines"].as_f64().unwrap();
+    let precision = with["expected_precision"].as_f64().unwrap();
+    let expected = 50_000.0 / (50_000.0 + false_lines);
+    assert!((precision / expected - 1.0).abs() < 0.03, "{with}");
+    let said = text(&sandbox.run(&format!("{bloom} --estimate")));
+    assert!(
+        said.contains("of the result's lines are expected to be common"),
+        "{said}"
+    );
+    sandbox
+        .run("plan --estimate --lines 1,1")
+        .fails(2, &["usage"]);
 }
