@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
+use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
 use crate::hash::LineHasher;
 use crate::input::sample::sample;
@@ -88,6 +89,29 @@ pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
     plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
+/// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
+/// different lines, and the share that is common. A run of [`intersect`] has no estimate: where its
+/// choice would differ, ask for a strategy.
+///
+/// # Errors
+/// As [`plan_for`] and the estimate.
+pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estimate, Plan)> {
+    let stored = open_stored(options)?;
+    let inputs = open(inputs, options)?;
+    let mut job = survey(&inputs, options)?;
+    let found = estimate_opened(&inputs, &job, options)?;
+    for (shape, input) in job.inputs.iter_mut().zip(&found.inputs) {
+        shape.lines = Some(input.distinct.estimate as u64);
+    }
+    // With a stored filter, which is one more input, nothing is known of what all have in common.
+    job.common_share = (stored.is_none() && inputs.len() > 1).then(|| {
+        let smallest = plan::smallest(&job.inputs);
+        found.common_share(smallest)
+    });
+    let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
+    Ok((found, plan))
+}
+
 /// The job for inputs that need not exist: shapes instead of files.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
     let threads = options.threads.unwrap_or_else(machine::default_threads);
@@ -120,6 +144,7 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         stored_filter: None,
         wants_filter: options.save_filter.is_some(),
         is_ipv4: options.key == LineKey::Ipv4,
+        common_share: None,
         always_spill: options.always_spill,
         set_estimate: SetEstimate::Trust,
     }

@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineKey, Options, Source, Strategy};
 
+use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::manual::{CompletionArguments, ManArguments};
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     // Each has its help text where its arguments are: a text here would replace the long one.
     Intersect(IntersectArguments),
     Plan(PlanArguments),
+    Estimate(EstimateArguments),
     #[command(subcommand)]
     Filter(FilterCommand),
     Size(SizeArguments),
@@ -109,6 +111,13 @@ pub(crate) struct PlanArguments {
     /// Mean length of a line in bytes, its terminator included (with --lines)
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
     pub(crate) line_bytes: u64,
+
+    /// Read the files first (as outset estimate), and plan with their different lines and overlap
+    ///
+    /// Tells the precision of an approximate result, too. intersect itself goes by a sample: where it
+    /// would choose otherwise, name the strategy.
+    #[arg(long, conflicts_with_all = ["lines", "filter"])]
+    pub(crate) estimate: bool,
 
     /// Print the plan as JSON
     #[arg(long)]

@@ -1,11 +1,13 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`filter`], [`size`],
-//! [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress ([`progress`]). *Invariants:* every
-//! error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
-//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`mod@estimate`],
+//! [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress
+//! ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
+//! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
+//! thread that waits for signals.
 
 mod arguments;
+mod estimate;
 mod exit;
 mod filter;
 mod intersect;
@@ -41,6 +43,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
+        Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments, Cli::command()),

@@ -3,15 +3,17 @@
 use std::io::{self, Write};
 
 use outset::plan::{Costs, InputShape, Plan, plan};
-use outset::size::{display_bytes, display_count};
-use outset::{Error, Interrupt, Options, Result, job_for, plan_for};
+use outset::size::{display_bytes, display_count, display_rate};
+use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let options = arguments.run.options(None, interrupt);
-    let plan = if arguments.lines.is_empty() {
+    let plan = if arguments.estimate {
+        plan_with_estimate(&arguments.sources(), &options)?.1
+    } else if arguments.lines.is_empty() {
         plan_for(&arguments.sources(), &options)?
     } else {
         plan_for_shapes(arguments, &options)?
@@ -100,6 +102,12 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
             filter.bits_per_key,
             filter.hashes,
             filter.predicted_fpr * 100.0
+        ));
+    }
+    if let Some(precision) = costs.expected_precision {
+        lines.push(format!(
+            "  about {} of the result's lines are expected to be common",
+            display_rate(precision)
         ));
     }
     if !costs.exact {

@@ -71,6 +71,8 @@ pub(crate) enum Purpose {
     Tag,
     /// Which shard of a set that several threads build.
     Shard,
+    /// Whether it is one of the smallest, which a sketch keeps.
+    Sketch,
 }
 
 impl Purpose {
@@ -87,6 +89,7 @@ impl Purpose {
             Self::Slot => 0xa54f_f53a_5f1d_36f1,
             Self::Tag => 0x510e_527f_ade6_82d1,
             Self::Shard => 0x9b05_688c_2b3e_6c1f,
+            Self::Sketch => 0x6d18_26ca_fd82_e1ed,
         }
     }
 }
@@ -283,6 +286,7 @@ mod tests {
             Purpose::Slot,
             Purpose::Tag,
             Purpose::Shard,
+            Purpose::Sketch,
         ];
         let hasher = LineHasher::with_key([9; 4]);
         for a in purposes {

@@ -49,6 +49,10 @@ pub struct Costs {
     pub filter: Option<FilterPlan>,
     /// Lines that the result is expected to have by mistake; 0 for exact strategies.
     pub expected_false_lines: f64,
+    /// The share of the result's lines that are expected to be common, of approximate strategies where
+    /// the overlap was estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_precision: Option<f64>,
 }
 
 /// A strategy that was not chosen.

@@ -16,7 +16,7 @@ use crate::plan::buckets::{
 use crate::plan::filters::{SievePlan, expected_survivors};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
-use crate::plan::{ASSUMED_COMMON, Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
+use crate::plan::{Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
 use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
@@ -105,6 +105,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
         filter: filters.map(|(first, _)| first),
         expected_false_lines: 0.0,
+        expected_precision: None,
     };
     Ok(Design {
         uses_bitmap,
@@ -168,6 +169,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, layout.usable_bytes),
         filter: None,
         expected_false_lines: 0.0,
+        expected_precision: None,
     };
     Ok(Design::new(costs, None, layout))
 }
@@ -207,6 +209,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(plan.first),
         expected_false_lines: 0.0,
+        expected_precision: None,
     };
     Ok(Design::new(costs, plan.fed, layout))
 }
@@ -241,9 +244,15 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     });
     first.predicted_fpr = 1.0 - (1.0 - first.predicted_fpr) * refused_later;
 
-    let false_lines = sizes.last.1 as f64 * first.predicted_fpr;
+    // A line that is common is never false.
+    let common = job.common_share.map(|share| share * sizes.build.1 as f64);
+    let strangers = (sizes.last.1 as f64 - common.unwrap_or(0.0)).max(0.0);
+    let false_lines = strangers * first.predicted_fpr;
+    let expected_precision = common
+        .map(|common| common / (common + false_lines))
+        .filter(|precision| precision.is_finite());
     let survivors =
-        sizes.last.0 as f64 * first.predicted_fpr + sizes.build.0 as f64 * ASSUMED_COMMON;
+        sizes.last.0 as f64 * first.predicted_fpr + sizes.build.0 as f64 * sizes.common_share;
     let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
     let costs = Costs {
         strategy: Strategy::Bloom,
@@ -259,6 +268,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(first),
         expected_false_lines: false_lines,
+        expected_precision,
     };
     Ok(Design::new(costs, second, layout))
 }

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::filter::Shape;
 use crate::filter::blocked::BlockedFilter;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
+use crate::plan::FilterPlan;
 use crate::plan::job::Sizes;
-use crate::plan::{ASSUMED_COMMON, FilterPlan};
 
 /// Survivors that a fed filter is laid out for, as a multiple of what is expected: overfull it
 /// would let everything through.
@@ -117,7 +117,7 @@ impl SievePlan {
 /// Lines of a further input that its filter is expected to let through, with some room.
 pub(super) fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
     let expected =
-        sizes.build.1 as f64 * ASSUMED_COMMON + sizes.last.1 as f64 * first.predicted_fpr;
+        sizes.build.1 as f64 * sizes.common_share + sizes.last.1 as f64 * first.predicted_fpr;
     (expected * SURVIVOR_SLACK) as u64 + 1024
 }
 
@@ -125,14 +125,15 @@ pub(super) fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
 /// passes by mistake.
 fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
     let build = sizes.build.0 as f64;
-    let common = build * ASSUMED_COMMON;
+    let common = build * sizes.common_share;
     (surviving_others(sizes, first_fpr) + common + (build - common) * second_fpr) as u64
 }
 
 /// The same of all inputs but the first.
 fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
     let others = (sizes.total - sizes.build.0) as f64;
-    let common = (sizes.build.0 as f64 * ASSUMED_COMMON * sizes.further_inputs as f64).min(others);
+    let common =
+        (sizes.build.0 as f64 * sizes.common_share * sizes.further_inputs as f64).min(others);
     common + (others - common) * first_fpr
 }
 
@@ -148,6 +149,7 @@ mod tests {
             total: 2 * side.0,
             last: side,
             further_inputs: 1,
+            common_share: crate::plan::ASSUMED_COMMON,
         };
         let moved = |plan: SievePlan| 2 * plan.survivors + plan.read_back;
         for bits in [2, 4, 5, 6, 8, 10, 14] {

@@ -5,7 +5,7 @@
 //! memory. *Cost:* none.
 
 use crate::options::Strategy;
-use crate::plan::FilterPlan;
+use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::set::estimate_set_bytes;
 
 /// What the planner knows of an input.
@@ -58,6 +58,9 @@ pub struct Job {
     pub wants_filter: bool,
     /// Whether lines are IPv4 addresses.
     pub is_ipv4: bool,
+    /// The lines of the smallest input that are common, as a share of its different lines, where that
+    /// was estimated; else a tenth is assumed.
+    pub common_share: Option<f64>,
     /// Whether every full block is to be spilled.
     pub always_spill: bool,
     /// What is made of the estimate of the smallest input's set.
@@ -82,6 +85,8 @@ pub(super) struct Sizes {
     pub(super) last: (u64, u64),
     /// Inputs beside the smallest.
     pub(super) further_inputs: usize,
+    /// The share of the smallest input that is common, estimated or assumed.
+    pub(super) common_share: f64,
 }
 
 impl Sizes {
@@ -103,6 +108,7 @@ impl Sizes {
             total: sizes.iter().map(|size| size.0).sum(),
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
+            common_share: job.common_share.unwrap_or(ASSUMED_COMMON),
         }
     }
 

@@ -90,6 +90,11 @@ impl Plan {
     }
 }
 
+/// Which of `inputs` is worked on first.
+pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
+    job::order(inputs).first().copied().unwrap_or_default()
+}
+
 /// Decides how `job` is done.
 ///
 /// # Errors
@@ -113,6 +118,7 @@ impl Plan {
 ///     stored_filter: None,
 ///     wants_filter: false,
 ///     is_ipv4: false,
+///     common_share: None,
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
 /// };

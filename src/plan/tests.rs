@@ -24,8 +24,8 @@ fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         stored_filter: None,
         wants_filter: false,
         is_ipv4: false,
+        common_share: None,
         always_spill: false,
-
         set_estimate: SetEstimate::Trust,
     }
 }
@@ -235,4 +235,28 @@ fn check_layout(plan: &Plan, job: &Job) {
         );
         assert!(plan.costs.memory_bytes <= job.memory_bytes);
     }
+}
+
+#[test]
+fn an_overlap_that_is_known_takes_the_place_of_the_assumed_one() {
+    let with_share = |common_share| {
+        let job = Job {
+            common_share,
+            strategy: Some(Strategy::Bloom),
+            ..job(&[CANONICAL, CANONICAL], 4 << 30)
+        };
+        plan(&job).unwrap().costs
+    };
+    let assumed = with_share(None);
+    assert_eq!(assumed.expected_precision, None);
+    assert_eq!(with_share(Some(ASSUMED_COMMON)).buckets, assumed.buckets);
+    let half = with_share(Some(0.5));
+    let (common, false_lines) = (2.5e9, half.expected_false_lines);
+    assert!(half.bytes_written > assumed.bytes_written);
+    assert!((false_lines / assumed.expected_false_lines - 0.5).abs() < 0.01);
+    assert_eq!(
+        half.expected_precision,
+        Some(common / (common + false_lines))
+    );
+    assert_eq!(with_share(Some(0.0)).expected_precision, Some(0.0));
 }

@@ -11,6 +11,8 @@
 mod contract;
 // Texts to intersect, and the plain way of computing what they have in common.
 mod data;
+// How many lines are common, estimated.
+mod estimate;
 // What a run that goes wrong says, and what it leaves behind.
 mod failures;
 // Filter files that are damaged or foreign, or that several processes have to do with.

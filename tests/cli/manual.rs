@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
+    "estimate",
     "intersect",
     "plan",
     "size",

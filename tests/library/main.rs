@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod equivalence; // generated inputs: all strategies and options give the oracle's set
+mod estimates; // real files: bounds hold as often as is said
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
 mod filter_files; // filters kept in files: what comes back, and what of foreign and damaged files is refused
 mod filter_models; // filters that forget or count, against multisets and sets

@@ -24,10 +24,10 @@ const WITHOUT_CR: (u64, &str) = (
 
 /// A row of the table of answers.
 #[derive(Debug)]
-struct Row {
-    group: String,
-    files: Vec<PathBuf>,
-    lines: u64,
+pub(crate) struct Row {
+    pub(crate) group: String,
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) lines: u64,
     sha256: String,
 }
 
@@ -49,7 +49,7 @@ impl Row {
 }
 
 /// The rows, their files unpacked; `None` where there is no data.
-fn rows() -> Option<Vec<Row>> {
+pub(crate) fn rows() -> Option<Vec<Row>> {
     let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"));
     let (Ok(truth), Ok(sizes)) = (
         fs::read_to_string(data.join("TRUTH.tsv")),

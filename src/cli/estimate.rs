@@ -1,0 +1,140 @@
+//! `outset estimate`: how many lines there are, and how many are common, within bounds.
+//!
+//! *Owns:* the arguments, and the report as text and as JSON. *Invariants:* nothing is called
+//! exact that was estimated, and an overlap that is too small for the sample is not given a number.
+//! *Cost:* that of [`outset::estimate`](outset::estimate()).
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use outset::estimate::{Bounds, Estimate, InputEstimate};
+use outset::size::display_rate;
+use outset::{Error, Interrupt, Options, Result, Source, estimate};
+
+use super::options::{LineArguments, MachineArguments, TalkArguments};
+use super::progress::Reporter;
+
+/// Fewer common lines in the sample than this are a faint sign.
+const FEW: u64 = 10;
+
+/// Estimate how many lines each FILE has, and how many are in all of them.
+///
+/// Each FILE is read once, in a few MiB of memory: its lines, its different lines, the lines common to
+/// all, and these as a share of all different lines (Jaccard), with bounds that hold in 99 of 100 runs.
+/// Inputs of up to 65536 different lines are counted exactly. `-` is standard input, and a FILE may be
+/// a FIFO.
+#[derive(Debug, Args)]
+pub(crate) struct EstimateArguments {
+    #[command(flatten)]
+    machine: MachineArguments,
+
+    #[command(flatten)]
+    lines: LineArguments,
+
+    /// Two files or more; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Print the estimate as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
+    let options = Options {
+        format: arguments.lines.format(),
+        hash_key: arguments.lines.hash_key(),
+        observer: Some(reporter.clone()),
+        ..arguments.machine.options(interrupt)
+    };
+    let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
+    let found = estimate(&sources, &options)?;
+    reporter.finish();
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&found).map_err(|error| unwritable(error.into()))?
+    } else {
+        describe(&found)
+    };
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .map_err(unwritable)
+}
+
+fn unwritable(source: io::Error) -> Error {
+    Error::Output {
+        target: "standard output".to_owned(),
+        what: "cannot write",
+        source,
+        advice: "check where the estimate goes",
+    }
+}
+
+fn describe(found: &Estimate) -> String {
+    let mut lines: Vec<String> = found.inputs.iter().map(describe_input).collect();
+    lines.extend(describe_common(found));
+    lines.join("\n")
+}
+
+fn describe_input(input: &InputEstimate) -> String {
+    // A path may hold anything: control characters must not reach the terminal.
+    let path = input.path.replace(char::is_control, "?");
+    let distinct = describe_count(input.distinct);
+    format!("{path}: {} lines, {distinct} different", input.lines)
+}
+
+fn describe_common(found: &Estimate) -> Vec<String> {
+    let common = found.common;
+    if found.is_too_small_to_see() {
+        return vec![
+            format!(
+                "common: too small to see: at most {:.0} lines (at 99%); none of {} sampled is common",
+                common.high, found.sample_lines
+            ),
+            "  outset intersect --count-only counts them".to_owned(),
+        ];
+    }
+    let mut lines = vec![
+        format!("common: {} different lines", describe_count(common)),
+        format!(
+            "  {} of all different lines (Jaccard)",
+            describe_share(found.jaccard)
+        ),
+    ];
+    if found.common_seen < FEW && !common.is_exact() {
+        lines.push(format!(
+            "  hardly to be seen: {} of {} sampled lines",
+            found.common_seen, found.sample_lines
+        ));
+    }
+    lines
+}
+
+fn describe_count(bounds: Bounds) -> String {
+    let Bounds {
+        estimate,
+        low,
+        high,
+    } = bounds;
+    if bounds.is_exact() {
+        format!("{estimate:.0}")
+    } else {
+        format!("about {estimate:.0} ({low:.0} to {high:.0} at 99%)")
+    }
+}
+
+fn describe_share(bounds: Bounds) -> String {
+    let share = display_rate(bounds.estimate);
+    if bounds.is_exact() {
+        return share.to_string();
+    }
+    let (low, high) = (display_rate(bounds.low), display_rate(bounds.high));
+    format!("about {share} ({low} to {high} at 99%)")
+}

@@ -1,0 +1,251 @@
+//! A sample of an input's different lines that is small, and comparable with those of others.
+//!
+//! *Owns:* the sketch of an input, gathering it, and what several sketches have in common.
+//!
+//! A sketch holds the `k` smallest of the different hashes of an input, and the *threshold*, which is
+//! the next larger one. The hashes are as good as random, so those below a threshold are a random
+//! sample of the different lines, of which they are a known share: the threshold over 2^64. Equal
+//! lines have equal hashes: below the smallest threshold of several sketches each has all that it
+//! would have alone, and what is in all of them is a sample of the common lines.
+//!
+//! *Invariants.*
+//! - A hash is in a sketch once, however often its line is repeated.
+//! - A sketch depends on the different lines and the key of the hash alone: not on their order, nor on
+//!   how they were divided between workers.
+//! - The threshold is above all hashes of a sketch that has the hash of every line.
+//!
+//! *Cost:* a multiplication and a comparison per line; about `k ln(n/k)` of `n` different lines go
+//! farther, into a table. 24 bytes for each of `k` while a worker gathers, 8 afterwards.
+//!
+//! *Sources:* Bar-Yossef, Jayram, Kumar, Sivakumar, Trevisan, "Counting distinct elements in a data
+//! stream", RANDOM 2002; Beyer, Haas, Reinwald, Sismanis, Gemulla, "On synopses for distinct-value
+//! estimation under multiset operations", SIGMOD 2007; Dasgupta, Lang, Rhodes, Thaler, "A framework
+//! for estimating stream expression cardinalities", ICDT 2016 (the smallest threshold of several, and
+//! the share as the estimator: `k` over the `k + 1`st hash has no bias).
+
+mod bounds;
+
+use crate::budget::MemoryBudget;
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::hash::{Purpose, derive};
+
+pub use self::bounds::Bounds;
+use self::bounds::{population, proportion};
+
+/// The threshold where nothing was dropped.
+const ALL: u64 = u64::MAX;
+
+/// What gathers a sketch. Several can gather parts of one input.
+#[derive(Debug)]
+pub(crate) struct Gatherer {
+    /// A table of `2 k` slots, 0 where one is free, and room for `k` hashes behind it.
+    words: Buffer,
+    k: usize,
+    /// Slots in use.
+    held: usize,
+    threshold: u64,
+}
+
+impl Gatherer {
+    /// What one for the `k` smallest hashes takes, in bytes.
+    pub(crate) fn bytes(k: usize) -> u64 {
+        3 * Sketch::bytes(k)
+    }
+
+    /// One that keeps the `k` smallest hashes, a power of two.
+    pub(crate) fn new(budget: &MemoryBudget, k: usize) -> Result<Self> {
+        Ok(Self {
+            words: Buffer::new(budget, "sketches", Self::bytes(k))?,
+            k,
+            held: 0,
+            threshold: ALL,
+        })
+    }
+
+    /// Adds the hashes of lines.
+    #[inline]
+    pub(crate) fn add_all(&mut self, hashes: &[u64]) {
+        for &hash in hashes {
+            // 0 marks a free slot.
+            self.add(derive(hash, Purpose::Sketch).max(1));
+        }
+    }
+
+    /// Adds what another has gathered.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.threshold = self.threshold.min(other.threshold);
+        let table = &other.words.words()[..2 * other.k];
+        for &value in table.iter().filter(|&&value| value != 0) {
+            self.add(value);
+        }
+    }
+
+    /// What was gathered.
+    pub(crate) fn into_sketch(mut self) -> Result<Sketch> {
+        let held = self.keep_smallest();
+        self.words.words_mut()[..held].sort_unstable();
+        self.words.shrink(Sketch::bytes(self.k))?;
+        Ok(Sketch {
+            words: self.words,
+            held,
+            threshold: self.threshold,
+        })
+    }
+
+    #[inline]
+    fn add(&mut self, value: u64) {
+        if value < self.threshold && self.insert(value) {
+            self.held += 1;
+            // Fuller, the table would be slow; emptier, it would be emptied more often.
+            if self.held > self.k + self.k / 2 {
+                self.cut();
+            }
+        }
+    }
+
+    /// Whether it was not there.
+    fn insert(&mut self, value: u64) -> bool {
+        let mask = 2 * self.k - 1;
+        let table = &mut self.words.words_mut()[..=mask];
+        // The high bits of what is below the threshold are all alike.
+        let mut slot = value as usize & mask;
+        while table[slot] != 0 {
+            if table[slot] == value {
+                return false;
+            }
+            slot = (slot + 1) & mask;
+        }
+        table[slot] = value;
+        true
+    }
+
+    /// Lowers the threshold and drops what is not below it.
+    fn cut(&mut self) {
+        self.held = self.keep_smallest();
+        let (table, aside) = self.words.words_mut().split_at_mut(2 * self.k);
+        aside[..self.held].copy_from_slice(&table[..self.held]);
+        table.fill(0);
+        for index in 2 * self.k..2 * self.k + self.held {
+            let value = self.words.words()[index];
+            self.insert(value);
+        }
+    }
+
+    /// Moves the smallest hashes, `k` at most, to the beginning, and says how many there are. The
+    /// table is none afterwards.
+    fn keep_smallest(&mut self) -> usize {
+        let (k, threshold) = (self.k, self.threshold);
+        let table = &mut self.words.words_mut()[..2 * k];
+        let mut held = 0;
+        for index in 0..table.len() {
+            let value = table[index];
+            if value != 0 && value < threshold {
+                table[held] = value;
+                held += 1;
+            }
+        }
+        if held <= k {
+            return held;
+        }
+        let (_, &mut next, _) = table[..held].select_nth_unstable(k);
+        self.threshold = next;
+        k
+    }
+}
+
+/// The smallest hashes of an input's different lines.
+#[derive(Debug)]
+pub(crate) struct Sketch {
+    words: Buffer,
+    held: usize,
+    threshold: u64,
+}
+
+impl Sketch {
+    /// What one of `k` hashes takes, in bytes.
+    pub(crate) fn bytes(k: usize) -> u64 {
+        k as u64 * 8
+    }
+
+    /// How many different lines the input has.
+    pub(crate) fn distinct(&self) -> Bounds {
+        population(self.held as u64, share(self.threshold))
+    }
+
+    /// Its hashes below `threshold`, in order.
+    fn below(&self, threshold: u64) -> &[u64] {
+        let values = &self.words.words()[..self.held];
+        &values[..values.partition_point(|&value| value < threshold)]
+    }
+}
+
+/// What several inputs have in common, as far as their sketches tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Overlap {
+    /// Hashes below all thresholds that are in every sketch.
+    pub(crate) common_seen: u64,
+    /// Hashes below all thresholds that are in any.
+    pub(crate) any_seen: u64,
+    /// The share of all lines that have such hashes; 1 if the sketches have every hash.
+    pub(crate) share: f64,
+}
+
+impl Overlap {
+    /// Compares `sketches`, which are of lines hashed under one key.
+    pub(crate) fn of(sketches: &[Sketch]) -> Self {
+        let thresholds = sketches.iter().map(|sketch| sketch.threshold);
+        let threshold = thresholds.min().unwrap_or(ALL);
+        let samples: Vec<&[u64]> = sketches.iter().map(|s| s.below(threshold)).collect();
+        let has = |sample: &&[u64], value: u64| sample.binary_search(&value).is_ok();
+        let is_common = |value: u64| samples.iter().all(|sample| has(sample, value));
+        let first = samples.first().copied().unwrap_or_default();
+        let common_seen = first.iter().filter(|&&value| is_common(value)).count();
+        let new_in = |(number, sample): (usize, &&[u64])| {
+            let before = &samples[..number];
+            let is_new = |value: u64| !before.iter().any(|sample| has(sample, value));
+            sample.iter().filter(|&&value| is_new(value)).count() as u64
+        };
+        Self {
+            common_seen: common_seen as u64,
+            any_seen: samples.iter().enumerate().map(new_in).sum(),
+            share: share(threshold),
+        }
+    }
+
+    /// Whether the sketches have the hash of every line.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.share >= 1.0
+    }
+
+    /// How many different lines all inputs have.
+    pub(crate) fn common(&self) -> Bounds {
+        population(self.common_seen, self.share)
+    }
+
+    /// How many different lines there are in any input.
+    pub(crate) fn any(&self) -> Bounds {
+        population(self.any_seen, self.share)
+    }
+
+    /// The common ones as a share of these (Jaccard); 0 where there are none.
+    pub(crate) fn jaccard(&self) -> Bounds {
+        if self.is_exact() {
+            let jaccard = self.common_seen as f64 / self.any_seen.max(1) as f64;
+            return Bounds::exactly(jaccard);
+        }
+        proportion(self.common_seen, self.any_seen)
+    }
+}
+
+/// The share of all hashes that is below `threshold`.
+fn share(threshold: u64) -> f64 {
+    if threshold == ALL {
+        1.0
+    } else {
+        threshold as f64 / 2f64.powi(64)
+    }
+}
+
+#[cfg(test)]
+mod tests;
