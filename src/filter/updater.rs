@@ -8,7 +8,8 @@
 //!   parallel, changing does not.
 //! - Of equal lines that are inserted at the same time, exactly one is new.
 //! - A filter is not asked while it is changed: the updater borrows it.
-//! - A refused change changes nothing.
+//! - When a table of digests must grow and is refused the memory, the lines before are in, and
+//!   counted.
 //!
 //! *Cost:* that of the kind; a lock per batch.
 
@@ -217,11 +218,14 @@ impl Updater<'_> {
             }
             Changing::Digests(growing) => {
                 let digests = self.digests(batch);
-                lock(growing).with(|cells| {
+                let mut growing = lock(growing);
+                growing.with(|cells| {
                     change_each_ahead(cells, &digests, |cells, index, key| {
                         note(index, cells.take(key))
                     })
                 });
+                self.keys.store(growing.used, Ordering::Relaxed);
+                return Ok(());
             }
             _ => return Err(cannot_forget(self.kind)),
         }
@@ -247,7 +251,14 @@ impl Updater<'_> {
             Changing::Bits(cells) => put_all(&mut *lock(cells), batch.hashes, each),
             Changing::Counting(cells) => put_all(&mut *lock(cells), batch.hashes, each),
             Changing::Spectral(cells) => put_all(&mut *lock(cells), batch.hashes, each),
-            Changing::Digests(growing) => lock(growing).put(&self.digests(batch), each)?,
+            Changing::Digests(growing) => {
+                let digests = self.digests(batch);
+                let mut growing = lock(growing);
+                let result = growing.put(&digests, each);
+                // Also after a refused growth: what was put in before it is in.
+                self.keys.store(growing.used, Ordering::Relaxed);
+                result?;
+            }
         }
         Ok(())
     }
@@ -257,7 +268,8 @@ impl Updater<'_> {
         let more = match self.changing {
             // The builder has counted those that were new.
             Changing::Blocks(_) => lines - new,
-            Changing::Digests(_) => new,
+            // The table has counted.
+            Changing::Digests(_) => 0,
             _ => lines,
         };
         self.keys.fetch_add(more, Ordering::Relaxed);
@@ -286,4 +298,42 @@ fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl F
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::buffer::PAGE;
+
+    #[test]
+    fn a_refused_growth_leaves_a_filter_that_counts_what_it_has() {
+        let shape = Shape {
+            kind: Kind::Fingerprint,
+            cells: 64,
+            hashes: 1,
+        };
+        let rules = Rules {
+            hasher: LineHasher::with_key([7; 4]),
+            format: crate::LineFormat::default(),
+            planned_keys: 50,
+        };
+        // Room for one table of a page, and not for another beside it.
+        let budget = MemoryBudget::new(PAGE, 0);
+        let mut filter = Filter::new(&budget, shape, rules).unwrap();
+        let texts: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        let lines: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+        let mut hashes = Vec::new();
+        rules.hasher.hash_batch(&lines, &mut hashes);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        let refused = filter.updater().insert(batch, &mut Scatter::default());
+        assert!(matches!(refused, Err(Error::Memory { .. })), "{refused:?}");
+        assert_eq!((filter.keys(), filter.occupancy().used), (52, 52));
+        assert!(lines[..52].iter().all(|line| filter.contains(line)));
+        assert!(filter.remove(lines[0]).unwrap() && !filter.remove(lines[60]).unwrap());
+        assert_eq!((filter.keys(), filter.occupancy().used), (51, 51));
+    }
 }
