@@ -4,16 +4,16 @@
 //! exact that was estimated, and an overlap that is too small for the sample is not given a number.
 //! *Cost:* that of [`outset::estimate`](outset::estimate()).
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
 use outset::size::display_rate;
-use outset::{Error, Interrupt, Options, Result, Source, estimate};
+use outset::{Interrupt, Options, Result, Source, estimate};
 
 use super::options::{LineArguments, MachineArguments, TalkArguments};
+use super::place::{json, print};
 use super::progress::Reporter;
 
 /// Fewer common lines in the sample than this are a faint sign.
@@ -58,23 +58,11 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
     let found = estimate(&sources, &options)?;
     reporter.finish();
     let text = if arguments.json {
-        serde_json::to_string_pretty(&found).map_err(|error| unwritable(error.into()))?
+        json(&found)?
     } else {
         describe(&found)
     };
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)
-}
-
-fn unwritable(source: io::Error) -> Error {
-    Error::Output {
-        target: "standard output".to_owned(),
-        what: "cannot write",
-        source,
-        advice: "check where the estimate goes",
-    }
+    print(&text)
 }
 
 fn describe(found: &Estimate) -> String {

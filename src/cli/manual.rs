@@ -3,11 +3,11 @@
 //! *Owns:* the two commands that print files for a system to install. *Invariants:* nothing in them
 //! is written by hand, so they cannot fall behind the program. *Cost:* none.
 
-use std::io::{self, Write};
-
 use clap::{Args, Command};
 use clap_complete::Shell;
 use outset::{Error, Result};
+
+use super::place::{print_bytes, unwritable};
 
 /// Print a script that completes commands and options in a shell.
 ///
@@ -33,7 +33,7 @@ pub(crate) struct ManArguments {
 pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut outset, "outset", &mut script);
-    print(&script)
+    print_bytes(&script)
 }
 
 /// Runs `outset man`, for the commands of `outset`.
@@ -47,7 +47,7 @@ pub(crate) fn man(arguments: &ManArguments, outset: Command) -> Result<()> {
     let mut page = Vec::new();
     let man = clap_mangen::Man::new(command);
     man.render(&mut page).map_err(unwritable)?;
-    print(&page)
+    print_bytes(&page)
 }
 
 fn sub_command(command: &Command, name: &str) -> Result<Command> {
@@ -56,21 +56,4 @@ fn sub_command(command: &Command, name: &str) -> Result<Command> {
         what: format!("man: {} has no command {name}", command.get_name()),
         advice: "see 'outset --help' for the commands".to_owned(),
     })
-}
-
-fn print(text: &[u8]) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text)
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)
-}
-
-fn unwritable(source: io::Error) -> Error {
-    Error::Output {
-        target: "standard output".to_owned(),
-        what: "cannot write",
-        source,
-        advice: "check where it goes",
-    }
 }

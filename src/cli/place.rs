@@ -1,8 +1,8 @@
 //! Where a command's result goes: standard output, or a file that is put in place at the end.
 //!
-//! *Owns:* opening, naming and finishing it, and refusing one that would replace something else.
-//! *Invariants:* the writer is flushed before the file is put in place. *Cost:* a buffer of 512
-//! KiB.
+//! *Owns:* opening, naming and finishing it, printing reports to standard output, and refusing a
+//! place that would replace something else. *Invariants:* the writer is flushed before the file is
+//! put in place. *Cost:* a buffer of 512 KiB.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -89,4 +89,33 @@ pub(crate) fn refuse_same<'a>(
         ),
         advice: format!("give {option} a file of its own"),
     })
+}
+
+/// Writes a text and a line end to standard output.
+pub(crate) fn print(text: &str) -> Result<()> {
+    print_bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes what is complete as it is to standard output.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(bytes)
+        .and_then(|()| stdout.flush())
+        .map_err(unwritable)
+}
+
+/// A report as JSON.
+pub(crate) fn json(report: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string_pretty(report).map_err(|error| unwritable(error.into()))
+}
+
+/// The error of standard output.
+pub(crate) fn unwritable(source: io::Error) -> Error {
+    Error::Output {
+        target: "standard output".to_owned(),
+        what: "cannot write",
+        source,
+        advice: "check where it goes",
+    }
 }

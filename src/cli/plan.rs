@@ -1,12 +1,11 @@
 //! `outset plan`: the choice, the alternatives, and what each would cost.
 
-use std::io::{self, Write};
-
 use outset::plan::{Costs, InputShape, Plan, plan};
 use outset::size::{display_bytes, display_count, display_rate};
 use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
+use super::place::{json, print};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
@@ -19,14 +18,11 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
         plan_for_shapes(arguments, &options)?
     };
     let text = if arguments.json {
-        serde_json::to_string_pretty(&plan).map_err(|error| unwritable(error.into()))?
+        json(&plan)?
     } else {
         describe(&plan)
     };
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)
+    print(&text)
 }
 
 fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
@@ -43,15 +39,6 @@ fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan>
     };
     let shapes = arguments.lines.iter().map(shape).collect();
     plan(&job_for(shapes, arguments.line_bytes, options))
-}
-
-fn unwritable(source: io::Error) -> Error {
-    Error::Output {
-        target: "standard output".to_owned(),
-        what: "cannot write",
-        source,
-        advice: "check where the plan goes",
-    }
 }
 
 fn describe(plan: &Plan) -> String {

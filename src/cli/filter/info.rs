@@ -4,13 +4,13 @@
 //! some more). *Invariants:* the whole file is checked before anything is said of it. *Cost:* one
 //! reading of the file.
 
-use std::io::{self, Write};
-
 use outset::budget::MemoryBudget;
 use outset::filter::{Kind, Occupancy, StoredFilter};
 use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
-use outset::{Error, Interrupt, Result};
+use outset::{Interrupt, Result};
+
+use super::super::place::{json, print};
 use serde::Serialize;
 
 use super::arguments::InfoArguments;
@@ -47,14 +47,11 @@ pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<(
     let occupancy = stored.occupancy(&MemoryBudget::new(MEMORY, 0))?;
     let report = report(&stored, &occupancy);
     let text = if arguments.json {
-        serde_json::to_string_pretty(&report).map_err(|error| unwritable(error.into()))?
+        json(&report)?
     } else {
         describe(&report, &arguments.filter.display().to_string())
     };
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)?;
+    print(&text)?;
     warn_if_overfull(
         &arguments.filter,
         stored.shape(),
@@ -62,15 +59,6 @@ pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<(
         &occupancy,
     );
     Ok(())
-}
-
-fn unwritable(source: io::Error) -> Error {
-    Error::Output {
-        target: "standard output".to_owned(),
-        what: "cannot write",
-        source,
-        advice: "check where it goes",
-    }
 }
 
 fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {

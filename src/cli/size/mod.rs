@@ -11,10 +11,9 @@ mod numbers;
 mod report;
 mod request;
 
-use std::io::{self, Write};
+use outset::Result;
 
-use outset::{Error, Result};
-use serde::Serialize;
+use super::place::{json, print};
 
 pub(crate) use arguments::SizeArguments;
 use report::Report;
@@ -37,21 +36,5 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
             report.describe()
         }
     };
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}")
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)
-}
-
-fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(value).map_err(|error| unwritable(error.into()))
-}
-
-fn unwritable(source: io::Error) -> Error {
-    Error::Output {
-        target: "standard output".to_owned(),
-        what: "cannot write",
-        source,
-        advice: "check where the sizes go",
-    }
+    print(&text)
 }
