@@ -12,7 +12,6 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::batch::Batch;
-use crate::engine::survey;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::{Input, Source};
@@ -24,6 +23,7 @@ use crate::run::Run;
 use crate::sketch::{Gatherer, Overlap, Sketch};
 use crate::spill::space::TempSpace;
 use crate::stats::MemoryStats;
+use crate::survey::survey;
 
 pub use crate::sketch::Bounds;
 

@@ -127,9 +127,10 @@ mod sketch;
 mod spill;
 pub mod stats;
 mod strategy;
+mod survey;
 mod threads;
 
-pub use engine::{intersect, job_for, plan_for, plan_with_estimate};
+pub use engine::{intersect, plan_for, plan_with_estimate};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::Source;
@@ -139,3 +140,4 @@ pub use observer::Observer;
 pub use options::{LineKey, Options, Strategy};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use stats::Stats;
+pub use survey::job_for;

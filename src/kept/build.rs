@@ -5,7 +5,6 @@
 //! counted first. Memory: the filter and the buffers of a scan.
 
 use crate::batch::Batch;
-use crate::engine::survey;
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Kind, Rules, Shape, StoredFilter, Updater};
 use crate::hash::LineHasher;
@@ -17,6 +16,7 @@ use crate::plan::Job;
 use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::size::display_rate;
+use crate::survey::survey;
 
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,6 @@ mod build;
 mod change;
 mod merge;
 
-use crate::engine::survey;
 use crate::error::Result;
 use crate::filter::Rules;
 use crate::input::Input;
@@ -48,6 +47,7 @@ use crate::options::Options;
 use crate::plan::scan_layout;
 use crate::run::Run;
 use crate::spill::space::TempSpace;
+use crate::survey::survey;
 
 pub use ask::{Answers, Question, query};
 pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
