@@ -22,6 +22,7 @@ use crate::input::{Input, Source};
 use crate::machine;
 use crate::options::{Options, Strategy};
 use crate::output::{Collector, Sink};
+use crate::pass::join::Wish;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
 use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
@@ -48,14 +49,11 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     };
     let opened = open(inputs, options)?;
     let saving = open_target(options, &opened)?;
-    let space = TempSpace::new(
-        &temp_parents(options),
-        options.max_temp_bytes.unwrap_or(u64::MAX),
-        &options.interrupt,
-    );
+    let space = temp_space(options);
     let out = Collector::new(sink);
     let engine = Engine {
         options,
+        wish: Wish::Common,
         hasher,
         lasting: Lasting {
             stored: stored.as_ref(),
@@ -67,6 +65,34 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     let stats = engine.run(opened, start)?;
     saving.map_or(Ok(()), FilterTarget::finish)?;
     Ok(stats)
+}
+
+/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`.
+///
+/// # Errors
+/// As [`intersect`].
+pub(crate) fn only_in_first(
+    inputs: &[Source],
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Stats> {
+    let start = Instant::now();
+    let options = &Options {
+        strategy: Some(Strategy::Partition),
+        ..options.clone()
+    };
+    let engine = Engine {
+        options,
+        wish: Wish::OnlyFirst,
+        hasher: LineHasher::new(options.hash_key)?,
+        lasting: Lasting {
+            stored: None,
+            saving: None,
+        },
+        space: &temp_space(options),
+        out: &Collector::new(sink),
+    };
+    engine.run(open(inputs, options)?, start)
 }
 
 /// What [`intersect`] would do with `inputs`, without doing it.
@@ -175,8 +201,18 @@ fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     Input::open_all(inputs)
 }
 
+/// Temporary space where the options want it, and as much of it.
+pub(crate) fn temp_space(options: &Options) -> TempSpace {
+    TempSpace::new(
+        &temp_parents(options),
+        options.max_temp_bytes.unwrap_or(u64::MAX),
+        &options.interrupt,
+    )
+}
+
 struct Engine<'a> {
     options: &'a Options,
+    wish: Wish,
     hasher: LineHasher,
     lasting: Lasting<'a>,
     space: &'a TempSpace,
@@ -229,6 +265,11 @@ impl Engine<'_> {
     }
 
     fn run_plan(&self, run: &Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
+        if self.wish == Wish::OnlyFirst {
+            // The plan's order is by size: here the first is another matter than the others.
+            inputs.sort_by_key(Input::number);
+            return strategy::only_in_first(run, inputs, self.out);
+        }
         // The sieve reads its first input twice.
         if plan.strategy() == Strategy::Sieve
             && inputs.first().is_some_and(|first| !first.is_file())

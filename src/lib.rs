@@ -98,6 +98,7 @@ mod address;
 mod batch;
 pub mod budget;
 pub mod buffer;
+pub mod compare;
 mod cpu;
 mod direct;
 mod engine;
@@ -130,6 +131,7 @@ mod strategy;
 mod survey;
 mod threads;
 
+pub use compare::compare;
 pub use engine::{intersect, plan_for, plan_with_estimate};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;

@@ -48,6 +48,13 @@ pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:").unwrap_or(0)
 }
 
+/// Lets the peak begin anew at what is resident now, so that a later [`peak_resident_bytes`] is that
+/// of what runs from here on. Where the system does not allow it the peak stays that of the whole
+/// process.
+pub(crate) fn restart_peak() {
+    let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
+}
+
 fn status_bytes(field: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     kilobytes(&status, field)

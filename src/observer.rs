@@ -9,6 +9,12 @@ use crate::stats::PhaseStats;
 
 /// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
 pub trait Observer: Send + Sync {
+    /// A part of a command begins that consists of several runs, such as the exact one of a
+    /// comparison.
+    fn part_started(&self, name: &str) {
+        let _ = name;
+    }
+
     /// The run is planned (again, where a first plan turned out not to fit).
     fn planned(&self, plan: &Plan) {
         let _ = plan;

@@ -83,7 +83,7 @@ pub struct TempStats {
 }
 
 /// Buckets.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct BucketStats {
     /// Buckets on the first level.
     pub count: u32,
@@ -93,6 +93,45 @@ pub struct BucketStats {
     pub largest_lines: u64,
     /// Split levels in use; 1 if nothing was split, 0 without buckets.
     pub levels: u32,
+    /// The buckets of all inputs on the first level by their lines, in classes of equal width.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<BucketClass>,
+}
+
+/// The buckets of about one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BucketClass {
+    /// They have at least so many lines.
+    pub from_lines: u64,
+    /// They have at most so many lines.
+    pub to_lines: u64,
+    /// How many they are.
+    pub buckets: u64,
+}
+
+impl BucketClass {
+    /// The most classes.
+    const MOST: u64 = 24;
+
+    /// Counts buckets with so many `lines` each.
+    pub(crate) fn classes(lines: impl Iterator<Item = u64> + Clone) -> Vec<Self> {
+        let (Some(least), Some(most)) = (lines.clone().min(), lines.clone().max()) else {
+            return Vec::new();
+        };
+        let width = (most - least + 1).div_ceil(Self::MOST);
+        let mut classes: Vec<Self> = (least..=most)
+            .step_by(width as usize)
+            .map(|from_lines| Self {
+                from_lines,
+                to_lines: from_lines + width - 1,
+                buckets: 0,
+            })
+            .collect();
+        for lines in lines {
+            classes[((lines - least) / width) as usize].buckets += 1;
+        }
+        classes
+    }
 }
 
 /// A filter.

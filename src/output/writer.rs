@@ -77,7 +77,7 @@ impl OutputWriter {
     }
 
     /// A writer into an empty regular file, around the page cache if that can be.
-    pub(super) fn direct(file: File) -> io::Result<Self> {
+    pub(crate) fn direct(file: File) -> io::Result<Self> {
         let is_direct = set_direct(&file, true);
         Self::new(FileEnd {
             file,

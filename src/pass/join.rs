@@ -1,10 +1,13 @@
-//! The join pass: bucket by bucket, the lines that every input has.
+//! The join pass: bucket by bucket, the lines that every input has, or that only the first has.
 //!
 //! Per bucket, with the input that has the fewest bytes in it as build side:
 //!
 //! 1. Build: the distinct lines of the build side go into a set, each with one mark.
 //! 2. Probe: the j-th further input gives mark j + 1 to each line that has mark j.
 //! 3. A line that gets the last mark is common, and written at that moment; with one input all are.
+//!
+//! Where the lines of the first input are wanted that no other has ([`Wish::OnlyFirst`]), that input
+//! is the build side, every other gives mark 2, and what is left with one mark is written at the end.
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
 //! are joined the same way ([`split`]). Where no split level would divide it,
@@ -29,17 +32,32 @@ use crate::run::{Phase, Run};
 use crate::set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
+use crate::stats::{BucketClass, BucketStats};
 use crate::threads;
 
 /// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
 /// is not free yet.
 const SWEEP_AHEAD: usize = 64;
 
-/// Joins stores of buckets, one store per input, and writes the common lines.
+/// Which lines of the buckets are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Those that every input has.
+    Common,
+    /// Those of the first input that no other has.
+    OnlyFirst,
+}
+
+/// Joins stores of buckets, one store per input, and writes the lines that are wished for.
 ///
 /// # Errors
 /// The first failure of any worker.
-pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>) -> Result<()> {
+pub(crate) fn join(
+    run: &Run<'_>,
+    stores: Vec<Vec<Bucket>>,
+    wish: Wish,
+    out: &Collector<'_>,
+) -> Result<()> {
     let total = stores
         .iter()
         .flatten()
@@ -64,7 +82,8 @@ pub(crate) fn join(run: &Run<'_>, stores: Vec<Vec<Bucket>>, out: &Collector<'_>)
         run.workers.broadcast(|context| {
             if context.index() < workers {
                 let _alarm = PanicAlarm(&failure);
-                let worker = Joiner::new(run, &phase, scope, (share, longest), out, joined.clone());
+                let memory = (share, longest);
+                let worker = Joiner::new(run, &phase, scope, memory, wish, out, joined.clone());
                 failure.keep(worker.and_then(|joiner| joiner.join_all(&queue, &failure)));
             }
         });
@@ -109,21 +128,21 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
 }
 
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
-    let mut record = run.record();
-    record.buckets.count = run.layout.buckets;
-    record.buckets.levels = 1;
-    record.buckets.largest_lines = stores
-        .iter()
-        .flatten()
-        .map(|bucket| bucket.lines)
-        .max()
-        .unwrap_or(0);
+    let lines = stores.iter().flatten().map(|bucket| bucket.lines);
+    run.record().buckets = BucketStats {
+        count: run.layout.buckets,
+        split: 0,
+        largest_lines: lines.clone().max().unwrap_or(0),
+        levels: 1,
+        sizes: BucketClass::classes(lines),
+    };
 }
 
 /// One worker of the join.
 pub(crate) struct Joiner<'a, 's> {
     pub(crate) run: &'a Run<'a>,
     phase: &'a Phase<'a>,
+    wish: Wish,
     pub(crate) budget: MemoryBudget,
     pub(crate) set: LineSet,
     pub(crate) reader: BucketReader,
@@ -139,6 +158,7 @@ impl<'a, 's> Joiner<'a, 's> {
         phase: &'a Phase<'a>,
         scope: &'scope Scope<'scope, 'env>,
         (share, longest): (u64, u64),
+        wish: Wish,
         out: &'a Collector<'s>,
         joined: Sender<Bucket>,
     ) -> Result<Self>
@@ -151,6 +171,7 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(Self {
             run,
             phase,
+            wish,
             budget,
             set,
             reader,
@@ -174,8 +195,13 @@ impl<'a, 's> Joiner<'a, 's> {
     /// Joins one bucket: `buckets[i]` has the lines of input i.
     pub(crate) fn join(&mut self, mut buckets: Vec<Bucket>) -> Result<()> {
         self.run.interrupt().check()?;
-        buckets.sort_by_key(|bucket| bucket.record_bytes);
-        let is_hopeless = buckets.iter().any(|bucket| bucket.lines == 0);
+        let is_hopeless = match self.wish {
+            Wish::Common => {
+                buckets.sort_by_key(|bucket| bucket.record_bytes);
+                buckets.iter().any(|bucket| bucket.lines == 0)
+            }
+            Wish::OnlyFirst => buckets[0].lines == 0,
+        };
         if !is_hopeless {
             let build = &buckets[0];
             let end = self.build(build, 0)?;
@@ -216,23 +242,29 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(end)
     }
 
-    /// Marks what the further inputs have and writes what gets the last mark.
+    /// Marks what the further inputs have and writes what is wished for.
     fn probe(&mut self, buckets: &[Bucket]) -> Result<()> {
         let out = &mut self.out;
         let set = &mut self.set;
         let last = buckets.len() as u16;
-        if last == 1 {
-            return set.iter_unmarked().try_for_each(|line| out.push(line));
-        }
-        for (bucket, mark) in buckets[1..].iter().zip(2..) {
+        let wants_common = self.wish == Wish::Common && last > 1;
+        for (bucket, number) in buckets[1..].iter().zip(2..) {
+            let mark = if wants_common { number } else { 2 };
             self.reader.read(bucket, |batch| {
                 let indexes = 0..batch.lines.len() as u32;
                 set.mark_all(batch, indexes, mark, |line| {
-                    if mark == last { out.push(line) } else { Ok(()) }
+                    if wants_common && mark == last {
+                        out.push(line)
+                    } else {
+                        Ok(())
+                    }
                 })
             })?;
         }
-        Ok(())
+        if wants_common {
+            return Ok(());
+        }
+        set.iter_unmarked().try_for_each(|line| out.push(line))
     }
 
     /// Works through a bucket that no split divides: piece after piece of the build side. The first

@@ -57,6 +57,16 @@ impl Bounds {
         }
     }
 
+    /// What is left without `part`, when at least `certain` is left.
+    pub(crate) fn minus(self, part: f64, certain: f64) -> Self {
+        let left = |value: f64| (value - part).max(certain);
+        Self {
+            estimate: left(self.estimate),
+            low: left(self.low),
+            high: left(self.high),
+        }
+    }
+
     /// Whether this is no estimate.
     pub fn is_exact(&self) -> bool {
         self.low >= self.high

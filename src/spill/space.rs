@@ -239,6 +239,11 @@ impl TempSpace {
         }
     }
 
+    /// What may still be written, in bytes.
+    pub(crate) fn left_bytes(&self) -> u64 {
+        self.cap_bytes - self.used.load(Ordering::Relaxed)
+    }
+
     fn open(&self, file: &SpillPath, options: &OpenOptions) -> io::Result<File> {
         let place = &self.places[file.place];
         let plain = OFlags::NOFOLLOW.bits() as i32;
@@ -272,7 +277,11 @@ impl TempSpace {
             .store(false, Ordering::Relaxed);
     }
 
-    fn charge(&self, file: &SpillPath, bytes: u64) -> Result<()> {
+    /// Counts `bytes` that are about to be written to `file` by other means.
+    ///
+    /// # Errors
+    /// [`Error::TempLimit`] where that is more than the cap allows.
+    pub(crate) fn charge(&self, file: &SpillPath, bytes: u64) -> Result<()> {
         let charged = self
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {

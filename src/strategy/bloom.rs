@@ -11,7 +11,7 @@ use crate::filter::{AskedFilter, BlockedFilter, CheckedFilter};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
-use crate::pass::join::join;
+use crate::pass::join::{Wish, join};
 use crate::pass::spill::spill;
 use crate::plan::Plan;
 use crate::run::Run;
@@ -26,7 +26,7 @@ pub(crate) fn bloom(
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
-        return partition(run, inputs, out);
+        return partition(run, inputs, Wish::Common, out);
     };
     let pool = run.block_pool();
     let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (lasting.stored, before) {
@@ -41,7 +41,7 @@ pub(crate) fn bloom(
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
-        (None, []) => return partition(run, inputs, out),
+        (None, []) => return partition(run, inputs, Wish::Common, out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
@@ -56,7 +56,7 @@ pub(crate) fn bloom(
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
             .min(survivors.passed as f64);
     run.record().filter = Some(stats);
-    join(run, vec![survivors.buckets], out)
+    join(run, vec![survivors.buckets], Wish::Common, out)
 }
 
 /// The stored filter, in what the plan's buffers and a further filter leave.

@@ -22,6 +22,7 @@ use crate::filter::{BlockedFilter, CheckedFilter, FilterTarget, Rules};
 use crate::input::Input;
 use crate::options::Strategy;
 use crate::output::Collector;
+use crate::pass::join::Wish;
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::stats::FilterStats;
@@ -45,10 +46,15 @@ pub(crate) fn execute(
 ) -> Result<()> {
     match plan.strategy() {
         Strategy::Memory => memory::memory(run, plan, inputs, lasting, out),
-        Strategy::Partition => partition::partition(run, inputs, out),
+        Strategy::Partition => partition::partition(run, inputs, Wish::Common, out),
         Strategy::Sieve => sieve::sieve(run, plan, inputs, lasting, out),
         Strategy::Bloom => bloom::bloom(run, plan, inputs, lasting, out),
     }
+}
+
+/// The lines of the first of `inputs` that no other has, each once.
+pub(crate) fn only_in_first(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+    partition::partition(run, inputs, Wish::OnlyFirst, out)
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking.

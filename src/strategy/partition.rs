@@ -6,11 +6,16 @@
 use crate::error::Result;
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::join::join;
+use crate::pass::join::{Wish, join};
 use crate::pass::spill::spill;
 use crate::run::Run;
 
-pub(crate) fn partition(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
+pub(crate) fn partition(
+    run: &Run<'_>,
+    inputs: &[Input],
+    wish: Wish,
+    out: &Collector<'_>,
+) -> Result<()> {
     let pool = run.block_pool();
     let mut stores = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -18,5 +23,5 @@ pub(crate) fn partition(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) ->
     }
     // The free blocks' memory is the join's.
     drop(pool);
-    join(run, stores, out)
+    join(run, stores, wish, out)
 }

@@ -14,7 +14,7 @@ use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{filter, filter_store, shape_for_store};
-use crate::pass::join::join;
+use crate::pass::join::{Wish, join};
 use crate::pass::spill::{Spilled, spill};
 use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
@@ -30,7 +30,7 @@ pub(crate) fn sieve(
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
-        return partition(run, inputs, out);
+        return partition(run, inputs, Wish::Common, out);
     };
     let pool = run.block_pool();
     let built = filter(run, first, None, &shape)?;
@@ -61,7 +61,7 @@ pub(crate) fn sieve(
     stores.push(spill(run, &pool, first, useful, None)?.buckets);
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
-    join(run, stores, out)
+    join(run, stores, Wish::Common, out)
 }
 
 /// A filter of what survived of `input` a filter of rate `fpr`, if it saves more than reading that

@@ -1,0 +1,285 @@
+//! Exact and approximate beside each other: what the approximate answer would have cost.
+//!
+//! *Owns:* the order of the runs of a comparison, and which of them points of a sweep share. Each
+//! run is the one that [`intersect`] would make, alone and with all of the memory; nothing of one
+//! serves another but the exact result of the same limit, so the times are those of single runs.
+//!
+//! ```text
+//! exact run ────────▶ result ─┐
+//!                             ├─▶ lines of the second only: the false ones
+//! approximate run ──▶ result ─┘
+//! estimate of both inputs ──▶ how many lines could have passed by mistake
+//! ```
+//!
+//! *Invariants:* the memory limit holds for each run; the inputs are the same in all of them, or the
+//! comparison fails; the false lines are found by comparing the two results byte by byte.
+//!
+//! *Cost:* an exact run, an approximate one, `partition` of the two results and one more reading of
+//! the inputs; the results on temporary disk.
+
+mod report;
+mod stored;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use self::report::Counts;
+pub use self::report::{Comparison, RunReport};
+use self::stored::{Stored, StoredResult};
+use crate::engine::{intersect, only_in_first, plan_for, temp_space};
+use crate::error::{Error, Result};
+use crate::estimate::{Bounds, estimate};
+use crate::filter::sizing::blocked_bits_per_key;
+use crate::input::lines::LineFormat;
+use crate::input::{Input, Source};
+use crate::machine;
+use crate::options::{LineKey, Options, Strategy};
+use crate::output::Sink;
+use crate::plan::Plan;
+use crate::spill::space::TempSpace;
+use crate::stats::Stats;
+
+/// Where a comparison is made: what differs from the options of the [`Comparer`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Point {
+    /// The memory limit of the process, in bytes. `None`: that of the options.
+    pub memory_bytes: Option<u64>,
+    /// The filter is to have just as many bits as are predicted to give this rate, 0..1. `None`: as
+    /// the options say.
+    pub filter_fpr: Option<f64>,
+}
+
+/// What each of the two runs is going to do.
+#[derive(Debug)]
+pub struct Plans {
+    /// The exact run.
+    pub exact: Plan,
+    /// The approximate run.
+    pub approximate: Plan,
+}
+
+/// Compares the exact and the approximate way over two files, at one point or at several.
+#[derive(Debug)]
+pub struct Comparer<'o> {
+    sources: Vec<Source>,
+    inputs: Vec<Input>,
+    options: &'o Options,
+    space: Arc<TempSpace>,
+    /// The last exact run and the limit that it had.
+    exact: Option<(Option<u64>, Stored, Stats)>,
+    different_lines: Option<Vec<Bounds>>,
+}
+
+/// Runs the exact and the approximate way over two files, and hands each line that only the
+/// approximate result has to `false_lines`.
+///
+/// ```
+/// use outset::{Options, Source, compare};
+/// # let place = tempfile::tempdir()?;
+/// # let (a, b) = (place.path().join("a"), place.path().join("b"));
+/// std::fs::write(&a, "apple\nbanana\ncherry\n")?;
+/// std::fs::write(&b, "cherry\ndate\n")?;
+///
+/// let mut false_lines = 0;
+/// let found = compare(&[Source::from(&a), Source::from(&b)], &Options::default(), &mut |_: &[u8]| {
+///     false_lines += 1;
+///     Ok(())
+/// })?;
+/// assert_eq!((found.exact.stats.output.lines, found.missing_lines), (1, 0));
+/// assert_eq!(found.approximate.stats.output.lines, 1 + false_lines);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Any [`Error`]; [`Error::Usage`] where an input is not a file, for each is read several times.
+pub fn compare(
+    inputs: &[Source],
+    options: &Options,
+    false_lines: &mut dyn Sink,
+) -> Result<Comparison> {
+    Comparer::new(inputs, options)?.compare(Point::default(), false_lines)
+}
+
+impl<'o> Comparer<'o> {
+    /// Opens and checks the inputs. Of `options`, `strategy` is that of the exact run, and `max_fpr`,
+    /// if it is not 0, the rate above which the approximate run is refused.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an input that cannot be read; [`Error::Usage`] for one that is not a
+    /// file, for other than two, and for options that make no sense here.
+    pub fn new(sources: &[Source], options: &'o Options) -> Result<Self> {
+        check_options(sources, options)?;
+        let inputs = Input::open_all(sources)?;
+        if let Some(input) = inputs.iter().find(|input| !input.is_file()) {
+            return Err(usage(
+                &format!(
+                    "{}: a comparison reads it several times",
+                    input.name().display()
+                ),
+                "write it to a file first",
+            ));
+        }
+        Ok(Self {
+            sources: sources.to_vec(),
+            inputs,
+            options,
+            space: Arc::new(temp_space(options)),
+            exact: None,
+            different_lines: None,
+        })
+    }
+
+    /// What the two runs are going to do at `point`.
+    ///
+    /// # Errors
+    /// The refusal of a plan, as of [`intersect`].
+    pub fn plans(&self, point: Point) -> Result<Plans> {
+        Ok(Plans {
+            exact: plan_for(&self.sources, &self.exact_options(point))?,
+            approximate: plan_for(&self.sources, &self.approximate_options(point))?,
+        })
+    }
+
+    /// Compares at `point`, and hands each line that only the approximate result has to
+    /// `false_lines`. Where the last exact run had the same limit it is not repeated.
+    ///
+    /// # Errors
+    /// Any [`Error`].
+    pub fn compare(&mut self, point: Point, false_lines: &mut dyn Sink) -> Result<Comparison> {
+        let start = Instant::now();
+        let limit = self.exact_options(point).memory_bytes;
+        let (exact, exact_stats) = match self.exact.take() {
+            Some((before, result, stats)) if before == limit => (result, stats),
+            outdated => {
+                drop(outdated);
+                self.run("exact", self.exact_options(point))?
+            }
+        };
+        let (approximate, approximate_stats) =
+            self.run("approximate", self.approximate_options(point))?;
+        let difference = self.difference(point, &approximate, &exact, false_lines)?;
+        let counts = Counts {
+            exact: exact_stats.clone(),
+            approximate: approximate_stats,
+            false_lines: difference.output.lines,
+            different_lines: self.different_lines(point)?,
+            build: self.build(),
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        self.exact = Some((limit, exact, exact_stats));
+        Ok(counts.report())
+    }
+
+    fn exact_options(&self, point: Point) -> Options {
+        Options {
+            memory_bytes: point.memory_bytes.or(self.options.memory_bytes),
+            max_fpr: 0.0,
+            max_temp_bytes: Some(self.space.left_bytes()),
+            ..self.options.clone()
+        }
+    }
+
+    fn approximate_options(&self, point: Point) -> Options {
+        let bits_per_key = |fpr| blocked_bits_per_key(fpr, None);
+        Options {
+            strategy: Some(Strategy::Bloom),
+            max_fpr: point.filter_fpr.unwrap_or(self.options.max_fpr),
+            bits_per_key: point
+                .filter_fpr
+                .map(bits_per_key)
+                .or(self.options.bits_per_key),
+            ..self.exact_options(point)
+        }
+    }
+
+    /// One of the two runs, as if it were alone.
+    fn run(&self, name: &str, options: Options) -> Result<(Stored, Stats)> {
+        self.begin(name)?;
+        machine::restart_peak();
+        let mut result = StoredResult::new(&self.space, self.options.format.terminator)?;
+        let stats = intersect(&self.sources, &options, &mut result)
+            .map_err(|error| result.failure_or(error))?;
+        Ok((result.finish()?, stats))
+    }
+
+    /// The lines that `approximate` has and `exact` has not.
+    fn difference(
+        &self,
+        point: Point,
+        approximate: &Stored,
+        exact: &Stored,
+        false_lines: &mut dyn Sink,
+    ) -> Result<Stats> {
+        self.begin("false lines")?;
+        let options = Options {
+            // What was stripped is gone, and what is still there is part of the line.
+            format: LineFormat {
+                strip_cr: false,
+                ..self.options.format
+            },
+            key: LineKey::Bytes,
+            buckets: None,
+            ..self.exact_options(point)
+        };
+        let results = [Source::from(approximate.path()), Source::from(exact.path())];
+        only_in_first(&results, &options, false_lines)
+    }
+
+    /// How many different lines each input has. They do not depend on the point.
+    fn different_lines(&mut self, point: Point) -> Result<Vec<Bounds>> {
+        if let Some(known) = &self.different_lines {
+            return Ok(known.clone());
+        }
+        self.begin("different lines")?;
+        let found = estimate(&self.sources, &self.exact_options(point))?;
+        let bounds: Vec<Bounds> = found.inputs.iter().map(|input| input.distinct).collect();
+        self.different_lines = Some(bounds.clone());
+        Ok(bounds)
+    }
+
+    /// Which input goes into the filter: the smallest.
+    fn build(&self) -> usize {
+        let sizes = self.inputs.iter().map(Input::bytes).enumerate();
+        sizes
+            .min_by_key(|&(_, bytes)| bytes)
+            .map_or(0, |(number, _)| number)
+    }
+
+    /// A part of the comparison begins. The inputs must still be what they were.
+    fn begin(&self, name: &str) -> Result<()> {
+        for input in &self.inputs {
+            let _verified = input.open_file()?;
+        }
+        if let Some(observer) = &self.options.observer {
+            observer.part_started(name);
+        }
+        Ok(())
+    }
+}
+
+fn check_options(sources: &[Source], options: &Options) -> Result<()> {
+    if sources.len() != 2 {
+        let given = format!("inputs: {} given", sources.len());
+        return Err(usage(&given, "name two files to compare the two ways over"));
+    }
+    if options.strategy == Some(Strategy::Bloom) {
+        return Err(usage(
+            "strategy: bloom is the approximate run of every comparison",
+            "name the strategy of the exact run, or none",
+        ));
+    }
+    if options.stored_filter.is_some() || options.save_filter.is_some() {
+        return Err(usage(
+            "filter: a comparison needs the lines of both inputs, and keeps nothing",
+            "use intersect for stored filters",
+        ));
+    }
+    Ok(())
+}
+
+fn usage(what: &str, advice: &str) -> Error {
+    Error::Usage {
+        what: what.to_owned(),
+        advice: advice.to_owned(),
+    }
+}

@@ -1,0 +1,139 @@
+//! What a comparison found, in numbers. The field names are stable: scripts read them.
+//!
+//! *Owns:* [`Comparison`] and the rates that follow from its counts. *Invariants:* everything here was counted or
+//! measured, except what is called predicted, and the different lines where they are bounds. Sizes
+//! are bytes, rates are in 0..1. *Cost:* none.
+
+use serde::Serialize;
+
+use crate::estimate::Bounds;
+use crate::filter::sizing::blocked_fpr;
+use crate::stats::Stats;
+
+/// The exact and the approximate way beside each other.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// The crate's version.
+    pub version: &'static str,
+    /// The command that ran.
+    pub command: &'static str,
+    /// The memory limit that both had, in bytes.
+    pub limit_bytes: u64,
+    /// Wall-clock seconds of everything, the comparing included.
+    pub seconds: f64,
+    /// The exact run.
+    pub exact: RunReport,
+    /// The approximate run.
+    pub approximate: RunReport,
+    /// The different lines of each input, in the order given.
+    pub different_lines: Vec<Bounds>,
+    /// Different lines of the input that was held against the filter, less those that are common:
+    /// what could pass by mistake.
+    pub could_pass_lines: Bounds,
+    /// Lines of the approximate result that the exact one does not have.
+    pub false_lines: u64,
+    /// Lines of the exact result that the approximate one does not have: 0, as is promised.
+    pub missing_lines: u64,
+    /// The false lines as a share of what could pass by mistake; `None` where that is nothing.
+    pub measured_fpr: Option<f64>,
+    /// The least and the most that the measured rate can be, for the different lines are mostly
+    /// estimated.
+    pub measured_fpr_bounds: Option<Bounds>,
+    /// The rate predicted from the filter's size and the different lines that went into it; `None`
+    /// where no filter was used.
+    pub predicted_fpr: Option<f64>,
+    /// The rate that follows from the filter's fill.
+    pub fill_fpr: Option<f64>,
+    /// The common lines as a share of the approximate result; 1 if that is empty.
+    pub precision: f64,
+}
+
+/// One of the two runs.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    /// Bytes read, from the inputs and from temporary files.
+    pub bytes_read: u64,
+    /// Bytes written to temporary files.
+    pub bytes_written: u64,
+    /// The run's own report.
+    #[serde(flatten)]
+    pub stats: Stats,
+}
+
+impl RunReport {
+    pub(super) fn new(stats: Stats) -> Self {
+        let sum =
+            |bytes: fn(&crate::stats::PhaseStats) -> u64| stats.phases.iter().map(bytes).sum();
+        Self {
+            bytes_read: sum(|phase| phase.bytes_read),
+            bytes_written: sum(|phase| phase.bytes_written),
+            stats,
+        }
+    }
+}
+
+/// What was counted; the rates follow from it.
+pub(super) struct Counts {
+    pub(super) exact: Stats,
+    pub(super) approximate: Stats,
+    pub(super) false_lines: u64,
+    pub(super) different_lines: Vec<Bounds>,
+    /// Which input went into the filter.
+    pub(super) build: usize,
+    pub(super) seconds: f64,
+}
+
+impl Counts {
+    pub(super) fn report(self) -> Comparison {
+        let (common, answered) = (self.exact.output.lines, self.approximate.output.lines);
+        let found = answered - self.false_lines;
+        let filter = self.approximate.filter.as_ref();
+        let keys = self.different_lines.get(self.build).copied();
+        let predicted_fpr = filter.zip(keys).map(|(filter, keys)| {
+            blocked_fpr(filter.bits as f64 / keys.estimate.max(1.0), filter.hashes)
+        });
+        let could_pass_lines = self.could_pass_lines(common);
+        let measured_fpr_bounds = rate(self.false_lines, could_pass_lines);
+        Comparison {
+            version: self.exact.version,
+            command: "compare",
+            limit_bytes: self.exact.memory.limit_bytes,
+            seconds: self.seconds,
+            false_lines: self.false_lines,
+            missing_lines: common - found.min(common),
+            measured_fpr: measured_fpr_bounds.map(|bounds| bounds.estimate),
+            measured_fpr_bounds,
+            predicted_fpr,
+            fill_fpr: filter.map(|filter| filter.fill_fpr),
+            precision: if answered == 0 {
+                1.0
+            } else {
+                found as f64 / answered as f64
+            },
+            could_pass_lines,
+            different_lines: self.different_lines,
+            exact: RunReport::new(self.exact),
+            approximate: RunReport::new(self.approximate),
+        }
+    }
+
+    /// The different lines of the input that was asked about, less the common ones. What passed is
+    /// certainly there, so the bounds are no lower than that.
+    fn could_pass_lines(&self, common: u64) -> Bounds {
+        let last = self.different_lines.len().saturating_sub(1);
+        let probe = if self.build == last { 0 } else { last };
+        let all = self.different_lines.get(probe).copied();
+        all.unwrap_or_else(|| Bounds::exactly(0.0))
+            .minus(common as f64, self.false_lines as f64)
+    }
+}
+
+/// `count` as a share of about `all`.
+fn rate(count: u64, all: Bounds) -> Option<Bounds> {
+    let share = |of: f64| (count as f64 / of).min(1.0);
+    (all.estimate > 0.0 && all.low > 0.0).then(|| Bounds {
+        estimate: share(all.estimate),
+        low: share(all.high),
+        high: share(all.low),
+    })
+}

@@ -1,0 +1,125 @@
+//! A result that is kept in temporary space until it was compared.
+//!
+//! *Owns:* the file, and its share of the cap on temporary disk. *Invariants:* the file is written
+//! as the result of a command is: in large pieces, by a thread of its own, around the page cache. It
+//! is removed with the space that it is in. *Cost:* 1 MiB of memory while it is written; the result's
+//! bytes on disk.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::output::{OutputWriter, Sink};
+use crate::spill::space::{SpillPath, TempSpace};
+
+/// Bytes that are charged to the space at a time.
+const CHARGE: u64 = 1 << 20;
+
+/// The lines of a result, on their way to a file or there.
+#[derive(Debug)]
+pub(super) struct StoredResult {
+    space: Arc<TempSpace>,
+    file: SpillPath,
+    writer: OutputWriter,
+    terminator: u8,
+    bytes: u64,
+    charged: u64,
+    failure: Option<Error>,
+}
+
+impl StoredResult {
+    /// An empty result in `space`.
+    ///
+    /// # Errors
+    /// [`Error::Temp`] when there can be no file.
+    pub(super) fn new(space: &Arc<TempSpace>, terminator: u8) -> Result<Self> {
+        let file = space.new_path("result")?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let writer = options.open(&file.path).and_then(OutputWriter::direct);
+        let writer = writer.map_err(|error| unwritable(&file.path, error))?;
+        Ok(Self {
+            space: Arc::clone(space),
+            file,
+            writer,
+            terminator,
+            bytes: 0,
+            charged: 0,
+            failure: None,
+        })
+    }
+
+    /// Hands everything to the system, and tells where it is and how many bytes it is charged for.
+    ///
+    /// # Errors
+    /// [`Error::Temp`] when it cannot be written.
+    pub(super) fn finish(mut self) -> Result<Stored> {
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| unwritable(&self.file.path, error))?;
+        Ok(Stored {
+            space: self.space,
+            file: self.file,
+            charged: self.charged,
+        })
+    }
+
+    /// What went wrong in the space, if that is what a run failed of; else the run's own error.
+    pub(super) fn failure_or(&mut self, error: Error) -> Error {
+        self.failure.take().unwrap_or(error)
+    }
+
+    fn write(&mut self, line: &[u8]) -> Result<()> {
+        self.bytes += line.len() as u64 + 1;
+        if self.bytes > self.charged {
+            let more = (self.bytes - self.charged).next_multiple_of(CHARGE);
+            self.space.charge(&self.file, more)?;
+            self.charged += more;
+        }
+        let written = self.writer.write_all(line);
+        written
+            .and_then(|()| self.writer.write_all(&[self.terminator]))
+            .map_err(|error| unwritable(&self.file.path, error))
+    }
+}
+
+impl Sink for StoredResult {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.write(line).map_err(|error| {
+            self.failure = Some(error);
+            io::Error::other("temporary space")
+        })
+    }
+}
+
+/// A result that is complete. Its file goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct Stored {
+    space: Arc<TempSpace>,
+    file: SpillPath,
+    charged: u64,
+}
+
+impl Stored {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.file.path
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        self.space.remove(&self.file, self.charged);
+    }
+}
+
+fn unwritable(path: &Path, source: io::Error) -> Error {
+    Error::Temp {
+        path: PathBuf::from(path),
+        what: "cannot write a result that is to be compared",
+        source,
+        advice: "free some space, or name another place with --temp-dir",
+    }
+}
