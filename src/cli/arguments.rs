@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Interrupt, LineKey, Options, Source, Strategy};
 
+use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::manual::{CompletionArguments, ManArguments};
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     // Each has its help text where its arguments are: a text here would replace the long one.
     Intersect(IntersectArguments),
     Plan(PlanArguments),
+    Compare(CompareArguments),
     Estimate(EstimateArguments),
     #[command(subcommand)]
     Filter(FilterCommand),
@@ -65,6 +67,9 @@ pub(crate) enum Command {
 pub(crate) struct IntersectArguments {
     #[command(flatten)]
     pub(crate) run: RunArguments,
+
+    #[command(flatten)]
+    pub(crate) kept: KeptArguments,
 
     /// Two files or more (with --filter one); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -100,6 +105,9 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) run: RunArguments,
 
+    #[command(flatten)]
+    pub(crate) kept: KeptArguments,
+
     /// The files that would be intersected
     #[arg(value_name = "FILE", required_unless_present = "lines")]
     files: Vec<PathBuf>,
@@ -122,6 +130,32 @@ pub(crate) struct PlanArguments {
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Filters that are kept in files.
+#[derive(Debug, Args)]
+pub(crate) struct KeptArguments {
+    /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
+    ///
+    /// Lines are hashed under the filter's key, and what a line is must be what it was when the
+    /// filter was built (-z, --strip-cr).
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<PathBuf>,
+
+    /// Save the filter of the smallest FILE, for later runs; auto then chooses a strategy with one
+    #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
+    pub(crate) save_filter: Option<PathBuf>,
+}
+
+impl KeptArguments {
+    /// `options` with these filters.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            stored_filter: self.filter.clone(),
+            save_filter: self.save_filter.clone(),
+            ..options
+        }
+    }
 }
 
 /// What a run may use, and what a line is.
@@ -153,17 +187,6 @@ pub(crate) struct RunArguments {
     /// of no use]; with `memory`, use filters whatever the size
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
-
-    /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
-    ///
-    /// Lines are hashed under the filter's key, and what a line is must be what it was when the
-    /// filter was built (-z, --strip-cr).
-    #[arg(long, value_name = "FILTER")]
-    filter: Option<PathBuf>,
-
-    /// Save the filter of the smallest FILE, for later runs; auto then chooses a strategy with one
-    #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
-    save_filter: Option<PathBuf>,
 
     /// Directory for temporary files; repeat it to spread them over several
     ///
@@ -211,8 +234,6 @@ impl RunArguments {
             max_fpr: self.max_fpr.unwrap_or(0.0),
             buckets: self.buckets,
             bits_per_key: self.bits_per_key,
-            stored_filter: self.filter.clone(),
-            save_filter: self.save_filter.clone(),
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
             format: self.lines.format(),
@@ -224,11 +245,6 @@ impl RunArguments {
             hash_key: self.lines.hash_key(),
             ..self.machine.options(interrupt)
         }
-    }
-
-    /// Where the filter is to be saved.
-    pub(crate) fn save_filter(&self) -> Option<&PathBuf> {
-        self.save_filter.as_ref()
     }
 
     fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {

@@ -5,30 +5,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outset::size::{display_bytes, display_count};
-use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
+use outset::{CountSink, Interrupt, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
-use super::place::{ResultPlace, refuse_same};
+use super::place::{ResultPlace, StatsPlace, refuse_same};
 use super::progress::Reporter;
 use super::{say, signals};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
-    let mut options = arguments
+    let options = arguments
         .run
         .options(arguments.output.as_deref(), interrupt);
+    let mut options = arguments.kept.add_to(options);
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());
     check_places(arguments)?;
     if let Some(filter) = &options.stored_filter {
         signals::watch_mapping(filter, interrupt)?;
     }
-    let stats_file = match &arguments.stats {
-        Some(path) if path.as_path() != Path::new("-") => {
-            Some(OutputFile::create(path, interrupt)?)
-        }
-        _ => None,
-    };
+    let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let terminator = options.format.terminator;
     let sources = arguments.sources();
@@ -45,13 +41,14 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     };
     reporter.finish();
     place.finish(writer)?;
-    report(arguments, &stats, stats_file)
+    report(arguments, &stats);
+    stats_place.write(&stats)
 }
 
 /// The report and the saved filter must replace neither the result nor an input, nor each other.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
     let others = || arguments.output.iter().chain(arguments.files());
-    let filter = arguments.run.save_filter();
+    let filter = arguments.kept.save_filter.as_ref();
     if let Some(stats) = arguments
         .stats
         .as_deref()
@@ -66,11 +63,7 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
 }
 
 /// The report of a run: the label of an approximate result always, the rest as asked for.
-fn report(
-    arguments: &IntersectArguments,
-    stats: &Stats,
-    stats_file: Option<OutputFile>,
-) -> Result<()> {
+fn report(arguments: &IntersectArguments, stats: &Stats) {
     if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
         say(&format!(
             "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
@@ -83,28 +76,6 @@ fn report(
     }
     if arguments.talk.verbose || (!arguments.talk.quiet && io::stderr().is_terminal()) {
         say(&summary(stats));
-    }
-    let Some(path) = &arguments.stats else {
-        return Ok(());
-    };
-    let target = path.display().to_string();
-    let fail = |source: io::Error| Error::Output {
-        target: target.clone(),
-        what: "cannot write the report",
-        source,
-        advice: "check where --stats points",
-    };
-    let text = serde_json::to_string_pretty(stats).map_err(|error| fail(error.into()))?;
-    match stats_file {
-        None => writeln!(io::stderr(), "{text}").map_err(fail),
-        Some(file) => {
-            let mut writer = file.writer()?;
-            writeln!(writer, "{text}")
-                .and_then(|()| writer.flush())
-                .map_err(fail)?;
-            drop(writer);
-            file.finish()
-        }
     }
 }
 

@@ -1,17 +1,19 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`mod@estimate`],
-//! [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress
+//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
+//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress
 //! ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
 //! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
 //! thread that waits for signals.
 
 mod arguments;
+mod compare;
 mod estimate;
 mod exit;
 mod filter;
 mod intersect;
 mod manual;
+mod numbers;
 mod options;
 mod place;
 mod plan;
@@ -43,6 +45,7 @@ pub(crate) fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
+        Command::Compare(arguments) => compare::run(arguments, &interrupt),
         Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),

@@ -49,11 +49,20 @@ impl ResultPlace {
     }
 
     /// Flushes the writer and puts the file in place.
-    pub(crate) fn finish(self, mut writer: OutputWriter) -> Result<()> {
+    pub(crate) fn finish(self, writer: OutputWriter) -> Result<()> {
+        self.flush(writer)?;
+        self.put_in_place()
+    }
+
+    /// Hands what was written to the system.
+    pub(crate) fn flush(&self, mut writer: OutputWriter) -> Result<()> {
         writer
             .flush()
-            .map_err(|error| self.error("cannot write", error))?;
-        drop(writer);
+            .map_err(|error| self.error("cannot write", error))
+    }
+
+    /// Puts the file in place. Everything must have been flushed.
+    pub(crate) fn put_in_place(self) -> Result<()> {
         self.file.map_or(Ok(()), OutputFile::finish)
     }
 
@@ -64,6 +73,55 @@ impl ResultPlace {
             what,
             source,
             advice: "check where the result goes",
+        }
+    }
+}
+
+/// Where the JSON report of a run goes, if it is wanted.
+pub(crate) enum StatsPlace {
+    Nowhere,
+    Stderr,
+    File(OutputFile, String),
+}
+
+impl StatsPlace {
+    /// The file at `path`; `-` is standard error.
+    pub(crate) fn open(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
+        Ok(match path {
+            None => Self::Nowhere,
+            Some(path) if path == Path::new("-") => Self::Stderr,
+            Some(path) => {
+                let name = path.display().to_string();
+                Self::File(OutputFile::create(path, interrupt)?, name)
+            }
+        })
+    }
+
+    /// Writes the report, and puts the file in place.
+    pub(crate) fn write(self, report: &impl serde::Serialize) -> Result<()> {
+        let name = match &self {
+            Self::Nowhere => return Ok(()),
+            Self::Stderr => "standard error",
+            Self::File(_, name) => name,
+        };
+        let fail = |source: io::Error| Error::Output {
+            target: name.to_owned(),
+            what: "cannot write the report",
+            source,
+            advice: "check where --stats points",
+        };
+        let text = serde_json::to_string_pretty(report).map_err(|error| fail(error.into()))?;
+        let Self::File(file, _) = &self else {
+            return writeln!(io::stderr(), "{text}").map_err(fail);
+        };
+        let mut writer = file.writer()?;
+        writeln!(writer, "{text}")
+            .and_then(|()| writer.flush())
+            .map_err(fail)?;
+        drop(writer);
+        match self {
+            Self::File(file, _) => file.finish(),
+            Self::Nowhere | Self::Stderr => Ok(()),
         }
     }
 }

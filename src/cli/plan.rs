@@ -9,7 +9,9 @@ use super::place::{json, print};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let options = arguments.run.options(None, interrupt);
+    let options = arguments
+        .kept
+        .add_to(arguments.run.options(None, interrupt));
     let plan = if arguments.estimate {
         plan_with_estimate(&arguments.sources(), &options)?.1
     } else if arguments.lines.is_empty() {

@@ -152,11 +152,11 @@ impl<'o> Comparer<'o> {
             Some((before, result, stats)) if before == limit => (result, stats),
             outdated => {
                 drop(outdated);
-                self.run("exact", self.exact_options(point))?
+                self.run("exact", &self.exact_options(point))?
             }
         };
         let (approximate, approximate_stats) =
-            self.run("approximate", self.approximate_options(point))?;
+            self.run("approximate", &self.approximate_options(point))?;
         let difference = self.difference(point, &approximate, &exact, false_lines)?;
         let counts = Counts {
             exact: exact_stats.clone(),
@@ -193,11 +193,11 @@ impl<'o> Comparer<'o> {
     }
 
     /// One of the two runs, as if it were alone.
-    fn run(&self, name: &str, options: Options) -> Result<(Stored, Stats)> {
+    fn run(&self, name: &str, options: &Options) -> Result<(Stored, Stats)> {
         self.begin(name)?;
         machine::restart_peak();
         let mut result = StoredResult::new(&self.space, self.options.format.terminator)?;
-        let stats = intersect(&self.sources, &options, &mut result)
+        let stats = intersect(&self.sources, options, &mut result)
             .map_err(|error| result.failure_or(error))?;
         Ok((result.finish()?, stats))
     }

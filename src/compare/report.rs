@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::estimate::Bounds;
 use crate::filter::sizing::blocked_fpr;
-use crate::stats::Stats;
+use crate::machine;
+use crate::stats::{MemoryStats, PhaseStats, Stats};
 
 /// The exact and the approximate way beside each other.
 #[derive(Debug, Clone, Serialize)]
@@ -17,8 +18,8 @@ pub struct Comparison {
     pub version: &'static str,
     /// The command that ran.
     pub command: &'static str,
-    /// The memory limit that both had, in bytes.
-    pub limit_bytes: u64,
+    /// Memory of the process: the limit that each run had, and the peak of all.
+    pub memory: MemoryStats,
     /// Wall-clock seconds of everything, the comparing included.
     pub seconds: f64,
     /// The exact run.
@@ -62,8 +63,7 @@ pub struct RunReport {
 
 impl RunReport {
     pub(super) fn new(stats: Stats) -> Self {
-        let sum =
-            |bytes: fn(&crate::stats::PhaseStats) -> u64| stats.phases.iter().map(bytes).sum();
+        let sum = |bytes: fn(&PhaseStats) -> u64| stats.phases.iter().map(bytes).sum();
         Self {
             bytes_read: sum(|phase| phase.bytes_read),
             bytes_written: sum(|phase| phase.bytes_written),
@@ -97,7 +97,7 @@ impl Counts {
         Comparison {
             version: self.exact.version,
             command: "compare",
-            limit_bytes: self.exact.memory.limit_bytes,
+            memory: self.memory(),
             seconds: self.seconds,
             false_lines: self.false_lines,
             missing_lines: common - found.min(common),
@@ -114,6 +114,19 @@ impl Counts {
             different_lines: self.different_lines,
             exact: RunReport::new(self.exact),
             approximate: RunReport::new(self.approximate),
+        }
+    }
+
+    /// The peak begins anew with each of the two runs; what it is now is that of the rest.
+    fn memory(&self) -> MemoryStats {
+        let peaks = [
+            self.exact.memory.peak_rss_bytes,
+            self.approximate.memory.peak_rss_bytes,
+            machine::peak_resident_bytes(),
+        ];
+        MemoryStats {
+            peak_rss_bytes: peaks.into_iter().max().unwrap_or(0),
+            ..self.exact.memory
         }
     }
 

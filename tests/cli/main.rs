@@ -7,6 +7,8 @@
     reason = "the numbers compared are counts and sizes, read from JSON"
 )]
 
+// The exact and the approximate way beside each other.
+mod compare;
 // What a run that goes well does: results, options, reports, plans.
 mod contract;
 // Texts to intersect, and the plain way of computing what they have in common.

@@ -8,9 +8,9 @@ use std::f64::consts::LN_2;
 use outset::filter::{Kind, sizing};
 use serde::Serialize;
 
-use super::numbers::{binary, decimal, grouped, percent, significant};
 use super::report::Row;
 use super::request::Request::{self, LinesAndBits, LinesAndMemory, LinesAndRate};
+use crate::cli::numbers::{binary, decimal, grouped, percent, significant};
 
 const MILLION: u64 = 1_000_000;
 const BILLION: u64 = 1_000_000_000;

@@ -1,13 +1,11 @@
 //! `outset size`: how large a filter must be, and how often it is wrong.
 //!
 //! *Owns:* the command: what may be asked ([`arguments`]), what that means for each kind
-//! ([`request`]), the answer ([`report`]), the textbooks' figures ([`figures`]), and numbers as they
-//! are printed ([`numbers`]). *Invariants:* it computes nothing; every figure comes out of
+//! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing; every figure comes out of
 //! [`outset::filter`]. It reads no file and takes no memory for a filter. *Cost:* none.
 
 mod arguments;
 mod figures;
-mod numbers;
 mod report;
 mod request;
 

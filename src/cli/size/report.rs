@@ -8,8 +8,8 @@ use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;
 
 use super::arguments::SizeArguments;
-use super::numbers::{binary, decimal, grouped, percent, significant};
 use super::request::Request;
+use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
 
 /// A whole number of hashes costs a flat filter up to 3.6 % of the rate; what is further off is not
 /// reached.
@@ -217,19 +217,4 @@ impl Report {
             binary(bytes)
         )
     }
-}
-
-/// Columns under each other: the first to the left, numbers to the right.
-pub(super) fn aligned<const N: usize>(table: &[[String; N]]) -> Vec<String> {
-    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
-    let widths: [usize; N] = std::array::from_fn(|column| width(column).unwrap_or(0));
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).enumerate();
-        let cells = cells.map(|(column, (cell, width))| match column {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    table.iter().map(line).collect()
 }

@@ -1,10 +1,10 @@
-//! Numbers as `outset size` prints them: enough digits to tell two numbers of hashes apart.
+//! Numbers in tables: enough digits to tell two numbers of hashes apart.
 //!
-//! *Owns:* four significant digits, thousands separators, units. *Invariants:* nothing is rounded to
+//! *Owns:* four significant digits, thousands separators, units, and columns under each other. *Invariants:* nothing is rounded to
 //! zero. *Cost:* none.
 
 /// `19,170,117`.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.char_indices() {
@@ -17,7 +17,7 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// Four significant digits: `9.585`, `0.01001`, `1.47e-31`; whole numbers whole.
-pub(super) fn significant(number: f64) -> String {
+pub(crate) fn significant(number: f64) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
@@ -34,17 +34,17 @@ pub(super) fn significant(number: f64) -> String {
 }
 
 /// A rate in per cent: `3.686%`.
-pub(super) fn percent(rate: f64) -> String {
+pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
 /// Bytes by powers of 1024: `2.285 MiB`.
-pub(super) fn binary(bytes: u64) -> String {
+pub(crate) fn binary(bytes: u64) -> String {
     scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
 /// Bytes by powers of 1000: `5.991 GB`.
-pub(super) fn decimal(bytes: u64) -> String {
+pub(crate) fn decimal(bytes: u64) -> String {
     scaled(bytes, 1000.0, &["B", "KB", "MB", "GB", "TB", "PB"])
 }
 
@@ -60,6 +60,21 @@ fn scaled(bytes: u64, step: f64, units: &[&str]) -> String {
         significant(value)
     };
     format!("{number} {}", units[unit])
+}
+
+/// Columns under each other: the first to the left, numbers to the right.
+pub(crate) fn aligned<const N: usize>(table: &[[String; N]]) -> Vec<String> {
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max();
+    let widths: [usize; N] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).enumerate();
+        let cells = cells.map(|(column, (cell, width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    table.iter().map(line).collect()
 }
 
 #[cfg(test)]

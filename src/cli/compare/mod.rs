@@ -1,0 +1,148 @@
+//! `outset compare`: the exact and the approximate way over the same files, and how they differ.
+//!
+//! *Owns:* the arguments, the order of the points of a sweep ([`sweep`]), and the report as text
+//! ([`table`]) and as JSON. *Invariants:* every point is planned before the first is run, so that a
+//! sweep does not end in the middle for want of memory. *Cost:* that of
+//! [`outset::compare`](mod@outset::compare), for each point.
+
+mod sweep;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use outset::compare::{Comparer, Comparison, Point};
+use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
+use serde::Serialize;
+
+use super::arguments::RunArguments;
+use super::options::TalkArguments;
+use super::place::{ResultPlace, StatsPlace, print, refuse_same};
+use super::progress::Reporter;
+use sweep::Sweep;
+
+/// Run the exact and the approximate way over two files, and show how they differ.
+///
+/// Both run under the same memory limit, one after the other and each as if alone: what intersect
+/// would do, and what it would do with --strategy bloom. Then: common lines, lines that the filter
+/// answered, false ones among them; the false-positive rate as measured, as predicted, and by the filter's
+/// fill; precision; seconds, bytes, temporary disk and peak memory of each.
+///
+/// The measured rate is the false lines as a share of the different lines of the larger file that are
+/// not common. Different lines are counted up to 65536 and estimated beyond, so it has bounds.
+///
+/// --strategy is that of the exact run. With --max-fpr a filter that is predicted to be worse is
+/// refused.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    run: RunArguments,
+
+    /// Two files; each is read several times
+    #[arg(value_name = "FILE", required = true, num_args = 2)]
+    files: Vec<PathBuf>,
+
+    /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
+    ///
+    /// memory: limits that both ways have. max-fpr: rates, each with a filter of just as many bits as
+    /// that needs; the exact way runs once.
+    #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
+    sweep: Option<Sweep>,
+
+    /// Write the false lines to FILE, complete or not at all
+    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
+    list_false: Option<PathBuf>,
+
+    /// Write the comparison as JSON to FILE; `-` is standard error
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+
+    #[command(flatten)]
+    talk: TalkArguments,
+}
+
+/// The report of a sweep.
+#[derive(Serialize)]
+struct SweepReport<'a> {
+    version: &'static str,
+    command: &'static str,
+    points: &'a [Comparison],
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
+    let reporter = Arc::new(Reporter::new(&arguments.talk));
+    let mut options = arguments.run.options(None, interrupt);
+    options.observer = Some(reporter.clone());
+    if let Some(sweep) = &arguments.sweep {
+        sweep.check(&options)?;
+    }
+    check_places(arguments)?;
+    let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
+    let list = match &arguments.list_false {
+        Some(path) => Some(ResultPlace::open(Some(path), interrupt)?),
+        None => None,
+    };
+    let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
+    let mut comparer = Comparer::new(&sources, &options)?;
+    let points = match &arguments.sweep {
+        Some(sweep) => sweep.points(),
+        None => vec![Point::default()],
+    };
+    for &point in &points {
+        comparer.plans(point)?;
+    }
+    let mut found = Vec::with_capacity(points.len());
+    for &point in &points {
+        found.push(match &list {
+            Some(place) => listed(&mut comparer, point, place, options.format.terminator)?,
+            None => comparer.compare(point, &mut CountSink)?,
+        });
+    }
+    reporter.finish();
+    if let Some(place) = list {
+        place.put_in_place()?;
+    }
+    let text = match (&arguments.sweep, found.as_slice()) {
+        (None, [only]) => {
+            stats_place.write(only)?;
+            table::of_one(only)
+        }
+        _ => {
+            stats_place.write(&SweepReport {
+                version: env!("CARGO_PKG_VERSION"),
+                command: "compare",
+                points: &found,
+            })?;
+            table::of_sweep(&found)
+        }
+    };
+    print(&text)
+}
+
+/// Compares, and writes the false lines to `place`.
+fn listed(
+    comparer: &mut Comparer<'_>,
+    point: Point,
+    place: &ResultPlace,
+    terminator: u8,
+) -> Result<Comparison> {
+    let mut sink = WriteSink::new(place.writer()?, terminator, place.name());
+    let found = comparer.compare(point, &mut sink as &mut dyn Sink)?;
+    place.flush(sink.into_inner())?;
+    Ok(found)
+}
+
+/// What is written must be neither an input nor written twice.
+fn check_places(arguments: &CompareArguments) -> Result<()> {
+    let stats = arguments.stats.as_ref();
+    if let Some(stats) = stats.filter(|path| path.as_path() != Path::new("-")) {
+        let others = arguments.files.iter().chain(&arguments.list_false);
+        refuse_same(stats, "--stats", others)?;
+    }
+    match &arguments.list_false {
+        Some(list) => refuse_same(list, "--list-false", &arguments.files),
+        None => Ok(()),
+    }
+}

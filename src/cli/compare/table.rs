@@ -1,0 +1,121 @@
+//! A comparison as text.
+//!
+//! *Owns:* the layout for people. *Invariants:* every figure is one of the JSON report, rounded; what
+//! was estimated says so. *Cost:* none.
+
+use outset::compare::{Comparison, RunReport};
+use outset::estimate::Bounds;
+
+use crate::cli::numbers::{aligned, binary, grouped, percent};
+
+/// Both ways beside each other.
+pub(super) fn of_one(found: &Comparison) -> String {
+    let (exact, approximate) = (&found.exact, &found.approximate);
+    let row = |name: &str, figure: &dyn Fn(&RunReport) -> String| {
+        [name.to_owned(), figure(exact), figure(approximate)]
+    };
+    let mut table = vec![
+        [String::new(), "exact".to_owned(), "approximate".to_owned()],
+        row("strategy", &|run| run.stats.strategy.clone()),
+        row("lines", &|run| grouped(run.stats.output.lines)),
+        [
+            "false lines".to_owned(),
+            "0".to_owned(),
+            grouped(found.false_lines),
+        ],
+        row("seconds", &|run| format!("{:.2}", run.stats.seconds)),
+        row("bytes read", &|run| binary(run.bytes_read)),
+        row("bytes written", &|run| binary(run.bytes_written)),
+        row("temporary disk", &|run| binary(run.stats.temp.peak_bytes)),
+        row("peak memory", &|run| {
+            binary(run.stats.memory.peak_rss_bytes)
+        }),
+    ];
+    if let Some(filter) = &approximate.stats.filter {
+        let bits = format!("{:.2}", filter.bits_per_key);
+        table.push(["filter bits a line".to_owned(), "-".to_owned(), bits]);
+    }
+    let mut lines = vec![format!("memory limit {}", binary(found.memory.limit_bytes))];
+    lines.extend(aligned(&table));
+    lines.push(describe_rates(found));
+    lines.push(format!(
+        "precision: {} of the approximate lines are common; {} common lines are missing",
+        percent(found.precision),
+        match found.missing_lines {
+            0 => "no".to_owned(),
+            missing => grouped(missing),
+        },
+    ));
+    lines.join("\n")
+}
+
+fn describe_rates(found: &Comparison) -> String {
+    let Some(measured) = found.measured_fpr_bounds else {
+        return "false-positive rate: nothing could pass by mistake".to_owned();
+    };
+    format!(
+        "false-positive rate: measured {}, predicted {}, by the filter's fill {}",
+        describe_bounds(measured),
+        optional(found.predicted_fpr),
+        optional(found.fill_fpr),
+    )
+}
+
+fn describe_bounds(rate: Bounds) -> String {
+    if rate.is_exact() {
+        return percent(rate.estimate);
+    }
+    let (low, high) = (percent(rate.low), percent(rate.high));
+    format!("{} ({low} to {high})", percent(rate.estimate))
+}
+
+fn optional(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "-".to_owned(), percent)
+}
+
+/// A row for each point.
+pub(super) fn of_sweep(found: &[Comparison]) -> String {
+    let mut table = vec![
+        [
+            "memory",
+            "exact by",
+            "seconds",
+            "temporary",
+            "common",
+            "bits/line",
+            "seconds",
+            "temporary",
+            "answered",
+            "false",
+            "measured",
+            "predicted",
+            "by fill",
+            "precision",
+        ]
+        .map(str::to_owned),
+    ];
+    table.extend(found.iter().map(|point| {
+        let (exact, approximate) = (&point.exact.stats, &point.approximate.stats);
+        let bits = approximate
+            .filter
+            .as_ref()
+            .map(|filter| filter.bits_per_key);
+        [
+            binary(point.memory.limit_bytes),
+            exact.strategy.clone(),
+            format!("{:.2}", exact.seconds),
+            binary(exact.temp.peak_bytes),
+            grouped(exact.output.lines),
+            bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
+            format!("{:.2}", approximate.seconds),
+            binary(approximate.temp.peak_bytes),
+            grouped(approximate.output.lines),
+            grouped(point.false_lines),
+            optional(point.measured_fpr),
+            optional(point.predicted_fpr),
+            optional(point.fill_fpr),
+            percent(point.precision),
+        ]
+    }));
+    aligned(&table).join("\n")
+}
