@@ -180,16 +180,19 @@ fn describe((input, sketch): (&Input, &Sketch)) -> InputEstimate {
 /// The sketch of all lines of `input`.
 fn gather(run: &Run<'_>, input: &Input, hashes: usize) -> Result<Sketch> {
     let phase = run.input_phase("estimate", input);
-    let all = Mutex::new(Gatherer::new(&run.budget, hashes)?);
+    let all = Mutex::new(None);
     scan(run, &phase, input, || Gather {
         run,
         hashes,
         own: None,
         all: &all,
     })?;
-    all.into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_sketch()
+    let gathered = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match gathered {
+        Some(gathered) => gathered.into_sketch(),
+        // The input is empty.
+        None => Gatherer::new(&run.budget, hashes)?.into_sketch(),
+    }
 }
 
 /// Gathers what one thread sees, and adds it to what the others saw at the end.
@@ -197,7 +200,7 @@ struct Gather<'a> {
     run: &'a Run<'a>,
     hashes: usize,
     own: Option<Gatherer>,
-    all: &'a Mutex<Gatherer>,
+    all: &'a Mutex<Option<Gatherer>>,
 }
 
 impl Worker for Gather<'_> {
@@ -213,7 +216,10 @@ impl Worker for Gather<'_> {
     fn finish(&mut self) -> Result<()> {
         if let Some(own) = self.own.take() {
             let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-            all.absorb(&own);
+            match &mut *all {
+                Some(all) => all.absorb(&own),
+                none => *none = Some(own),
+            }
         }
         Ok(())
     }

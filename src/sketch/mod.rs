@@ -196,19 +196,23 @@ impl Overlap {
     pub(crate) fn of(sketches: &[Sketch]) -> Self {
         let thresholds = sketches.iter().map(|sketch| sketch.threshold);
         let threshold = thresholds.min().unwrap_or(ALL);
-        let samples: Vec<&[u64]> = sketches.iter().map(|s| s.below(threshold)).collect();
-        let has = |sample: &&[u64], value: u64| sample.binary_search(&value).is_ok();
-        let is_common = |value: u64| samples.iter().all(|sample| has(sample, value));
-        let first = samples.first().copied().unwrap_or_default();
-        let common_seen = first.iter().filter(|&&value| is_common(value)).count();
-        let new_in = |(number, sample): (usize, &&[u64])| {
-            let before = &samples[..number];
-            let is_new = |value: u64| !before.iter().any(|sample| has(sample, value));
-            sample.iter().filter(|&&value| is_new(value)).count() as u64
-        };
+        let mut rests: Vec<&[u64]> = sketches.iter().map(|s| s.below(threshold)).collect();
+        let (mut common_seen, mut any_seen) = (0, 0);
+        // All are in order: merged, each value is met in all that have it at once.
+        while let Some(&least) = rests.iter().filter_map(|rest| rest.first()).min() {
+            let mut holders = 0;
+            for rest in &mut rests {
+                if rest.first() == Some(&least) {
+                    *rest = &rest[1..];
+                    holders += 1;
+                }
+            }
+            any_seen += 1;
+            common_seen += u64::from(holders == rests.len());
+        }
         Self {
-            common_seen: common_seen as u64,
-            any_seen: samples.iter().enumerate().map(new_in).sum(),
+            common_seen,
+            any_seen,
             share: share(threshold),
         }
     }
