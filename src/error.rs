@@ -169,6 +169,14 @@ pub enum Error {
         /// What does not agree.
         what: String,
     },
+    /// Lines of an input did not all reach the buckets.
+    #[error("{}: {what}: the memory of this machine is faulty, or outset is; run again on another one, and tell us if it comes again", path.display())]
+    LinesLost {
+        /// The input.
+        path: PathBuf,
+        /// What does not agree.
+        what: String,
+    },
     /// A filter file cannot be used: damaged, shortened, of another program or a newer version.
     #[error("{}: {what}: {advice}", path.display())]
     BadFilter {
@@ -206,7 +214,9 @@ impl Error {
             | Self::Memory { .. }
             | Self::MemoryPlan { .. }
             | Self::RateTooHigh { .. } => ErrorKind::Memory,
-            Self::Damaged { .. } | Self::BadFilter { .. } => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::LinesLost { .. } | Self::BadFilter { .. } => {
+                ErrorKind::Damaged
+            }
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Machine { .. } => ErrorKind::Machine,
         }

@@ -2,14 +2,14 @@
 //! bucket.
 //!
 //! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets
-//! through is in the bucket of its hash, at least once; with `feed`, every such line is in that
+//! through is in the bucket of its hash, at least once, and that is counted; with `feed`, every such line is in that
 //! filter, too.
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{BATCH, Batch, Keep};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
 use crate::hash::LineHasher;
@@ -41,7 +41,7 @@ pub(crate) fn spill(
     feed: Option<&mut BlockedFilter>,
 ) -> Result<Spilled> {
     let phase = run.input_phase("spill", input);
-    let passed = AtomicU64::new(0);
+    let counts = Counts::default();
     let builder = feed.map(BlockedFilter::builder);
     let rules = FillRules {
         space: run.space,
@@ -57,14 +57,44 @@ pub(crate) fn spill(
             kept: Vec::with_capacity(BATCH),
             recent: RecentLines::new(),
             to_feed: Scatter::default(),
-            passed: &passed,
+            counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
     })?;
+    counts.check(input, keep.is_none(), &buckets)?;
     Ok(Spilled {
         buckets,
-        passed: passed.into_inner(),
+        passed: counts.passed.into_inner(),
     })
+}
+
+/// What became of the lines of an input.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Lines that were let through.
+    passed: AtomicU64,
+    /// Those of them that are in their bucket already.
+    repeats: AtomicU64,
+}
+
+impl Counts {
+    /// Every line that was let through, all of them without a filter, must be in a bucket.
+    fn check(&self, input: &Input, keeps_all: bool, buckets: &[Bucket]) -> Result<()> {
+        let passed = self.passed.load(Ordering::Relaxed);
+        let repeats = self.repeats.load(Ordering::Relaxed);
+        let appended: u64 = buckets.iter().map(|bucket| bucket.lines).sum();
+        let expected = if keeps_all { input.lines() } else { passed };
+        if expected == passed && appended + repeats == passed {
+            return Ok(());
+        }
+        Err(Error::LinesLost {
+            path: input.name().to_owned(),
+            what: format!(
+                "{} of {expected} lines reached the buckets",
+                appended + repeats
+            ),
+        })
+    }
 }
 
 struct SpillWorker<'a, 'f> {
@@ -72,7 +102,7 @@ struct SpillWorker<'a, 'f> {
     feed: Option<&'a FilterBuilder<'f>>,
     kept: Vec<u32>,
     recent: RecentLines,
-    passed: &'a AtomicU64,
+    counts: &'a Counts,
     to_feed: Scatter,
     to_buckets: ToBuckets<'a>,
 }
@@ -80,14 +110,20 @@ struct SpillWorker<'a, 'f> {
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.keep(self.keep, &mut self.kept)?;
-        self.passed
-            .fetch_add(self.kept.len() as u64, Ordering::Relaxed);
+        let passed = self.kept.len();
+        self.counts
+            .passed
+            .fetch_add(passed as u64, Ordering::Relaxed);
         self.kept.retain(|&index| {
             let index = index as usize;
             !self
                 .recent
                 .is_repeat(batch.hashes[index], batch.lines[index])
         });
+        let repeats = passed - self.kept.len();
+        self.counts
+            .repeats
+            .fetch_add(repeats as u64, Ordering::Relaxed);
         if let Some(builder) = self.feed {
             builder.insert(batch.hashes, self.kept.iter().copied(), &mut self.to_feed);
         }

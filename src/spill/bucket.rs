@@ -38,6 +38,8 @@ pub(crate) struct Bucket {
     pub(crate) record_bytes: u64,
     /// The longest of them, in bytes.
     pub(crate) longest_line: u64,
+    /// The sum of their hashes, modulo 2^64: whatever their order, the same lines have the same.
+    pub(crate) hash_sum: u64,
 }
 
 /// The file of a bucket. The last block of a long line may leave a hole before the next.

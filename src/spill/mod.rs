@@ -33,3 +33,7 @@ pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod space;
 pub(crate) mod writer;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

@@ -1,8 +1,8 @@
 //! Reading sealed buckets back.
 //!
 //! *Owns:* going through the blocks of a bucket, and the check that all of it came back.
-//! *Invariants:* blocks are read in the order they were filled; the lines and bytes read equal the
-//! lines and bytes appended, or the reading fails. Reading does not change a bucket: it can be read
+//! *Invariants:* blocks are read in the order they were filled; the lines and bytes read, and the sum
+//! of the lines' hashes, equal those of what was appended, or the reading fails. Reading does not change a bucket: it can be read
 //! again until it is discarded. *Cost:* the loader's two buffers; a line longer than a block is put
 //! together in memory that the budget grants.
 
@@ -162,8 +162,10 @@ impl ContentReader {
         state: &mut Progress,
         work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
     ) -> Result<()> {
-        let (read, is_over) = (&mut state.read, &mut state.is_over);
+        let (read, is_over, sum) = (&mut state.read, &mut state.is_over, &mut state.hash_sum);
         *read += for_each_batch(lines, &self.hasher, &mut self.hashes, |batch| {
+            let hashes = batch.hashes.iter();
+            *sum = hashes.fold(*sum, |sum, &hash| sum.wrapping_add(hash));
             let goes_on = work(batch)?;
             *is_over = !goes_on;
             Ok(goes_on)
@@ -180,6 +182,8 @@ struct Progress {
     payload_bytes: u64,
     /// Lines that were found.
     read: u64,
+    /// The sum of their hashes, modulo 2^64.
+    hash_sum: u64,
     /// A long line of which not all pieces have come.
     long: Option<LongRecord>,
     /// Whether the reader wants no more.
@@ -196,7 +200,11 @@ impl Progress {
     fn compare(&self, bucket: &Bucket) -> Result<()> {
         let expected = (bucket.lines, bucket.lines, bucket.record_bytes);
         if (self.read, self.records, self.payload_bytes) == expected {
-            return Ok(());
+            if self.hash_sum == bucket.hash_sum {
+                return Ok(());
+            }
+            let what = "other lines came back than were written".to_owned();
+            return Err(bucket.damaged(bucket.file.blocks, what));
         }
         let what = format!(
             "{} of {} lines came back",

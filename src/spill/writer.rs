@@ -103,6 +103,7 @@ impl<'a> BucketWriter<'a> {
         let mut part = mutex.lock().unwrap_or_else(PoisonError::into_inner);
         for &index in indexes {
             self.push(&mut part, bucket, batch.lines[index as usize])?;
+            part.hash_sum = part.hash_sum.wrapping_add(batch.hashes[index as usize]);
         }
         Ok(())
     }
@@ -285,6 +286,7 @@ struct Part {
     lines: u64,
     record_bytes: u64,
     longest_line: u64,
+    hash_sum: u64,
 }
 
 impl Part {
@@ -297,6 +299,7 @@ impl Part {
             lines: self.lines,
             record_bytes: self.record_bytes,
             longest_line: self.longest_line,
+            hash_sum: self.hash_sum,
         }
     }
 }
