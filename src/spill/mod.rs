@@ -29,6 +29,7 @@ pub(crate) mod block;
 pub(crate) mod bucket;
 pub(crate) mod buckets;
 pub(crate) mod loader;
+mod orphans;
 pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod space;

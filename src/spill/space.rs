@@ -9,9 +9,10 @@
 //! - Bytes are charged before they are written and given back when the write fails or the file
 //!   goes: the cap is never exceeded, and an error does not shrink it.
 //! - Nothing remains: the directories go when this value is dropped, and are known to the
-//!   [`Interrupt`] for signals.
+//!   [`Interrupt`] for signals. What a killed run has left goes when the next one makes its own
+//!   (`orphans`).
 //!
-//! *Cost:* no open descriptor between two operations. Blocks are written around the page cache
+//! *Cost:* no open descriptor between two operations but that of the mark of a live run, one a place. Blocks are written around the page cache
 //! (`O_DIRECT`) where the file system allows it: written so they took a quarter of the time, and a
 //! container's memory limit stays free of page cache.
 
@@ -29,6 +30,7 @@ use crate::buffer::PAGE;
 use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::spill::orphans::{PREFIX, mark_as_alive, remove_orphans};
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
 
@@ -56,9 +58,17 @@ pub(crate) struct TempSpace {
 struct Place {
     parent: PathBuf,
     is_direct: AtomicBool,
-    /// Made when the first file is. Declared in this order: the path stays on the interrupt's list
-    /// until the directory is gone.
-    directory: Mutex<Option<(TempDir, PathGuard)>>,
+    /// Made when the first file is.
+    directory: Mutex<Option<PrivateDirectory>>,
+}
+
+/// Declared in this order: the path stays on the interrupt's list, and the mark of a live run in its
+/// place, until the directory is gone.
+#[derive(Debug)]
+struct PrivateDirectory {
+    directory: TempDir,
+    _guard: PathGuard,
+    _mark: Option<File>,
 }
 
 /// What was done in temporary space so far, in bytes and files.
@@ -212,10 +222,10 @@ impl TempSpace {
                 .directory
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            let Some((directory, _)) = &*made else {
+            let Some(made) = &*made else {
                 continue;
             };
-            for file in std::fs::read_dir(directory.path())
+            for file in std::fs::read_dir(made.directory.path())
                 .into_iter()
                 .flatten()
                 .flatten()
@@ -323,13 +333,14 @@ impl Place {
             .directory
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((directory, _)) = &*made {
-            return Ok(directory.path().to_owned());
+        if let Some(made) = &*made {
+            return Ok(made.directory.path().to_owned());
         }
         interrupt.check()?;
+        remove_orphans(&self.parent);
         let make = || {
             tempfile::Builder::new()
-                .prefix("outset-")
+                .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
                 .tempdir_in(&self.parent)
         };
@@ -343,7 +354,12 @@ impl Place {
                     advice: "name another place with --temp-dir",
                 })?;
         let path = directory.path().to_owned();
-        *made = Some((directory, guard));
+        let mark = mark_as_alive(&path);
+        *made = Some(PrivateDirectory {
+            directory,
+            _guard: guard,
+            _mark: mark,
+        });
         Ok(path)
     }
 }

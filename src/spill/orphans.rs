@@ -1,0 +1,198 @@
+//! Temporary directories whose run was killed.
+//!
+//! *Owns:* the mark by which a private directory tells that its run is alive, and the removal of
+//! those whose run is not. The mark is a file with an exclusive lock (flock(2)), which the system
+//! takes back when the process ends, however it ends.
+//!
+//! *Invariants.*
+//! - The file has its name only once it is locked: a directory without it, or with one that is
+//!   locked, is left alone. So is one of another user, one that others may enter, and one with
+//!   anything in it that no run makes.
+//! - What is removed is removed relative to the directory that was looked at: no path is gone along
+//!   twice, and no link is followed.
+//!
+//! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
+//! files go to, once per run.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat,
+};
+
+/// How the names of private directories begin.
+pub(super) const PREFIX: &str = "outset-";
+/// The file that is locked.
+const LOCK: &CStr = c"lock";
+/// Its name before it is.
+const UNLOCKED: &str = "lock.new";
+/// For whoever finds the directory.
+const NOTE: &[u8] =
+    b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
+
+/// Marks `directory` as one of a live run, for as long as the file is open. Where the file system
+/// has no locks there is no mark, and the directory is never taken for an orphan.
+pub(super) fn mark_as_alive(directory: &Path) -> Option<File> {
+    let unlocked = directory.join(UNLOCKED);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mut file = File::from(openat(CWD, &unlocked, flags, Mode::RUSR | Mode::WUSR).ok()?);
+    let is_marked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        && file.write_all(NOTE).is_ok()
+        && std::fs::rename(&unlocked, directory.join(LOCK.to_str().ok()?)).is_ok();
+    if !is_marked {
+        let _goes_with_the_directory = std::fs::remove_file(&unlocked);
+    }
+    is_marked.then_some(file)
+}
+
+/// Removes what killed runs of this user have left in `place`. What cannot be removed stays.
+pub(super) fn remove_orphans(place: &Path) {
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PREFIX.as_bytes())
+        {
+            let path = entry.path();
+            if let Some(orphan) = Orphan::recognised(&path) {
+                orphan.remove(&path);
+            }
+        }
+    }
+}
+
+/// A directory whose lock is ours now.
+struct Orphan {
+    directory: OwnedFd,
+    _lock: OwnedFd,
+}
+
+impl Orphan {
+    /// Looks at the directory; `None` where anything tells that it is not left by a killed run of
+    /// this user.
+    fn recognised(path: &Path) -> Option<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+        let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
+        is_private(&directory, FileType::Directory).then_some(())?;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDWR | OFlags::CLOEXEC;
+        let lock = openat(&directory, LOCK, flags, Mode::empty()).ok()?;
+        is_private(&lock, FileType::RegularFile).then_some(())?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        names(&directory, |name| is_ours(name.to_bytes()))?;
+        Some(Self {
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// The lock goes last: until then another run sees that somebody is at it.
+    fn remove(self, path: &Path) {
+        let emptied = names(&self.directory, |name| {
+            name == LOCK || unlinkat(&self.directory, name, AtFlags::empty()).is_ok()
+        });
+        if emptied.is_some() && unlinkat(&self.directory, LOCK, AtFlags::empty()).is_ok() {
+            // Only ever removes an empty directory.
+            let _may_be_gone = std::fs::remove_dir(path);
+        }
+    }
+}
+
+/// Whether it is of this kind, belongs to this user, and nobody else may do anything with it.
+fn is_private(file: &OwnedFd, kind: FileType) -> bool {
+    fstat(file).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == kind
+            && stat.st_uid == rustix::process::geteuid().as_raw()
+            && stat.st_mode & 0o077 == 0
+    })
+}
+
+/// Goes through all names in a directory; `None` where `is_fine` is false for one of them.
+fn names(directory: &OwnedFd, is_fine: impl Fn(&CStr) -> bool) -> Option<()> {
+    for entry in Dir::read_from(directory).ok()? {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." && !is_fine(name) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Whether a run makes files of this name: the lock, or a number, a dash, and what it is.
+fn is_ours(name: &[u8]) -> bool {
+    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    name == LOCK.to_bytes() || (digits >= 6 && name.get(digits) == Some(&b'-'))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// A directory as a run makes it, with a file in it.
+    fn made(place: &Path, name: &str) -> std::path::PathBuf {
+        let path = place.join(name);
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+        fs::write(path.join("000001-store0-bucket3"), "x").unwrap();
+        path
+    }
+
+    #[test]
+    fn the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let (dead, alive) = (
+            made(place.path(), "outset-dead"),
+            made(place.path(), "outset-alive"),
+        );
+        drop(mark_as_alive(&dead).unwrap());
+        let lock = mark_as_alive(&alive).unwrap();
+        remove_orphans(place.path());
+        assert!(!dead.exists() && alive.join("000001-store0-bucket3").exists());
+        drop(lock);
+        remove_orphans(place.path());
+        assert!(!alive.exists());
+    }
+
+    #[test]
+    fn what_is_not_certainly_an_orphan_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let orphan = |name: &str| {
+            let path = made(place.path(), name);
+            drop(mark_as_alive(&path).unwrap());
+            path
+        };
+        let unmarked = made(place.path(), "outset-unmarked");
+        let other_name = orphan("offset-abc");
+        let open_to_all = orphan("outset-open");
+        fs::set_permissions(&open_to_all, Permissions::from_mode(0o755)).unwrap();
+        let foreign_file = orphan("outset-foreign");
+        fs::write(foreign_file.join("thesis.txt"), "x").unwrap();
+        let foreign_directory = orphan("outset-nested");
+        fs::create_dir(foreign_directory.join("000001-directory")).unwrap();
+        let target = orphan("linked");
+        symlink(&target, place.path().join("outset-link")).unwrap();
+        let linked_lock = made(place.path(), "outset-lock");
+        symlink(target.join("lock"), linked_lock.join("lock")).unwrap();
+        remove_orphans(place.path());
+        for path in [
+            unmarked,
+            other_name,
+            open_to_all,
+            foreign_file,
+            target,
+            linked_lock,
+        ] {
+            let left = path.join("000001-store0-bucket3");
+            assert!(left.exists(), "{}", left.display());
+        }
+        assert!(foreign_directory.join("000001-directory").exists());
+    }
+}
