@@ -22,6 +22,7 @@ mod design;
 mod filters;
 mod job;
 pub(crate) mod layout;
+mod phases;
 mod request;
 
 use serde::Serialize;
@@ -35,6 +36,7 @@ pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use layout::Layout;
+pub use phases::PlannedPhase;
 use request::{check_floor, check_request};
 
 /// The least memory limit that is accepted.
@@ -52,6 +54,8 @@ pub struct Plan {
     /// What the chosen strategy costs.
     #[serde(flatten)]
     pub costs: Costs,
+    /// The phases that it expects, in their order.
+    pub phases: Vec<PlannedPhase>,
     /// The others, and why not.
     pub rejected: Vec<Rejected>,
     /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
