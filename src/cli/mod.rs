@@ -13,6 +13,7 @@ mod filter;
 mod intersect;
 mod manual;
 mod options;
+mod pace;
 mod place;
 mod plan;
 mod progress;

@@ -18,7 +18,7 @@ pub struct PlannedPhase {
     /// What it does: the first word of its name, or all of it where it works on no input.
     pub name: &'static str,
     /// Bytes that it goes through: of an input, of buckets, or of blocks in memory. Of an input of
-    /// unknown size this is a guess.
+    /// unknown size this is a guess, or 0 where there is none.
     pub bytes_read: u64,
 }
 
