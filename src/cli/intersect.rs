@@ -1,15 +1,15 @@
 //! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use outset::size::{display_bytes, display_count};
 use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
+use super::summary::{label, summary};
 use super::{say, signals};
 
 /// Runs the command.
@@ -24,9 +24,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         signals::watch_mapping(filter, interrupt)?;
     }
     let stats_file = match &arguments.stats {
-        Some(path) if path.as_path() != Path::new("-") => {
-            Some(OutputFile::create(path, interrupt)?)
-        }
+        Some(path) if !arguments.reports_on_stderr() => Some(OutputFile::create(path, interrupt)?),
         _ => None,
     };
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
@@ -52,10 +50,8 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
     let others = || arguments.output.iter().chain(arguments.files());
     let filter = arguments.run.save_filter();
-    if let Some(stats) = arguments
-        .stats
-        .as_deref()
-        .filter(|path| *path != Path::new("-"))
+    if let Some(stats) = &arguments.stats
+        && !arguments.reports_on_stderr()
     {
         refuse_same(stats, "--stats", others().chain(filter))?;
     }
@@ -65,28 +61,28 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
     }
 }
 
-/// The report of a run: the label of an approximate result always, the rest as asked for.
+/// The report of a run: the label of an approximate result always, the statistics as asked for, and
+/// the summary unless it is unwanted.
 fn report(
     arguments: &IntersectArguments,
     stats: &Stats,
     stats_file: Option<OutputFile>,
 ) -> Result<()> {
-    if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
-        say(&format!(
-            "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
-             (false-positive rate predicted {:.3}%, by the filter's fill {:.3}%)",
-            filter.expected_false_lines.min(stats.output.lines as f64),
-            stats.output.lines,
-            filter.predicted_fpr * 100.0,
-            filter.fill_fpr * 100.0
-        ));
+    if let Some(label) = label(stats) {
+        say(&label);
     }
-    if arguments.talk.verbose || (!arguments.talk.quiet && io::stderr().is_terminal()) {
+    if let Some(path) = &arguments.stats {
+        write_stats(stats, path, stats_file)?;
+    }
+    // Last: a failure is said in one line.
+    if !arguments.talk.quiet && !arguments.reports_on_stderr() {
         say(&summary(stats));
     }
-    let Some(path) = &arguments.stats else {
-        return Ok(());
-    };
+    Ok(())
+}
+
+/// Writes the statistics to a file that is named `path`, or without one to standard error.
+fn write_stats(stats: &Stats, path: &Path, file: Option<OutputFile>) -> Result<()> {
     let target = path.display().to_string();
     let fail = |source: io::Error| Error::Output {
         target: target.clone(),
@@ -95,7 +91,7 @@ fn report(
         advice: "check where --stats points",
     };
     let text = serde_json::to_string_pretty(stats).map_err(|error| fail(error.into()))?;
-    match stats_file {
+    match file {
         None => writeln!(io::stderr(), "{text}").map_err(fail),
         Some(file) => {
             let mut writer = file.writer()?;
@@ -106,17 +102,4 @@ fn report(
             file.finish()
         }
     }
-}
-
-fn summary(stats: &Stats) -> String {
-    format!(
-        "{} common lines, {} ({}) in {:.2} s; peak memory {} of {}; temporary disk {}",
-        display_count(stats.output.lines).to_string().trim(),
-        if stats.exact { "exact" } else { "approximate" },
-        stats.strategy,
-        stats.seconds,
-        display_bytes(stats.memory.peak_rss_bytes),
-        display_bytes(stats.memory.limit_bytes),
-        display_bytes(stats.temp.peak_bytes),
-    )
 }

@@ -45,6 +45,15 @@ pub(super) struct Outlook {
     pub(super) run_left: Option<f64>,
 }
 
+impl Outlook {
+    /// How much of the phase is done, 0..1, where its size is known.
+    pub(super) fn share(&self) -> Option<f64> {
+        let done = |total: u64| (self.done as f64 / total.max(1) as f64).min(1.0);
+        self.total
+            .map(|total| if total == 0 { 1.0 } else { done(total) })
+    }
+}
+
 /// Bytes and the seconds they took.
 #[derive(Debug, Clone, Copy, Default)]
 struct Spent {
