@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 

@@ -20,6 +20,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use tempfile::TempDir;
 
 use crate::data;
+use crate::terminal::Terminal;
 
 /// The program under test.
 pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
@@ -187,6 +188,7 @@ impl Sandbox {
             outputs,
             complete: None,
             is_summarised,
+            is_on_terminal: false,
         }
     }
 }
@@ -262,6 +264,7 @@ pub(crate) struct Running<'s> {
     outputs: Snapshot,
     complete: Option<usize>,
     is_summarised: bool,
+    is_on_terminal: bool,
 }
 
 impl Drop for Running<'_> {
@@ -275,6 +278,12 @@ impl Running<'_> {
     /// Begins to read standard output.
     pub(crate) fn read_stdout(&mut self) {
         self.stdout = self.child.stdout.take().map(read_all);
+    }
+
+    /// Standard error is this terminal: what is said is what is left on it.
+    pub(crate) fn show_on(&mut self, terminal: Terminal) {
+        self.stderr = Some(terminal.watch());
+        self.is_on_terminal = true;
     }
 
     /// The inputs were changed by the test: what they are now is what they must stay.
@@ -383,7 +392,8 @@ impl Running<'_> {
                     names_and_sizes(&outputs),
                     names_and_sizes(&self.outputs)
                 );
-                if code.is_some() {
+                // On a terminal, the phases before the failure are above the message.
+                if code.is_some() && !self.is_on_terminal {
                     outcome.check_message();
                 }
             }
