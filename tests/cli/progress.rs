@@ -186,7 +186,7 @@ fn a_size_that_is_not_known_has_no_end() {
     running.read_stdout();
     let mut feed = Feed::open(&pipe, &mut running);
     assert!(feed.send(&megabytes(2, 0)));
-    wait_until_drawn(&drawn, &mut running, "MiB/s");
+    wait_until_drawn(&drawn, &mut running, "spill pipe");
     drop(feed);
     running.finish().succeeds();
     let drawn = drawn.lock().unwrap();
