@@ -4,7 +4,7 @@
 //! implements it. *Invariants:* an observer cannot change a run, and a run without one does no work
 //! for it. *Cost:* one call per chunk or block.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPhase};
 use crate::stats::PhaseStats;
 
 /// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
@@ -18,6 +18,12 @@ pub trait Observer: Send + Sync {
     /// The run is planned (again, where a first plan turned out not to fit).
     fn planned(&self, plan: &Plan) {
         let _ = plan;
+    }
+
+    /// These phases come now, of work that needs no plan: an estimate, or a filter's. (Those of a
+    /// run are in its [`Plan`].)
+    fn expected(&self, phases: &[PlannedPhase]) {
+        let _ = phases;
     }
 
     /// A phase begins; `total_bytes` is what it will read, where that is known.

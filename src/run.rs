@@ -18,7 +18,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::options::{LineKey, Options};
-use crate::plan::Layout;
+use crate::plan::{Layout, PlannedPhase};
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
@@ -115,6 +115,20 @@ impl<'o> Run<'o> {
     /// Whether lines must be IPv4 addresses.
     pub(crate) fn is_ipv4(&self) -> bool {
         self.options.key == LineKey::Ipv4
+    }
+
+    /// Tells the observer that each of `inputs` will be read, once for each of `verbs`.
+    pub(crate) fn expect_inputs(&self, verbs: &[&'static str], inputs: &[Input]) {
+        let Some(observer) = &self.options.observer else {
+            return;
+        };
+        let phases = verbs.iter().flat_map(|&name| {
+            inputs.iter().map(move |input| PlannedPhase {
+                name,
+                bytes_read: input.bytes().unwrap_or(0),
+            })
+        });
+        observer.expected(&phases.collect::<Vec<_>>());
     }
 
     /// Begins a phase; it ends when the returned value is dropped.

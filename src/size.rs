@@ -141,6 +141,20 @@ pub fn display_count(count: u64) -> impl fmt::Display {
     }
 }
 
+/// Prints a time in its largest unit, rounded up: `0 s` is nothing, `12 s`, `2 min`, `3.5 h`, `4 days`.
+pub fn display_duration(seconds: f64) -> impl fmt::Display {
+    let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
+    if seconds <= 99.0 {
+        format!("{:.0} s", seconds.max(0.0).ceil())
+    } else if minutes <= 99.0 {
+        format!("{:.0} min", minutes.ceil())
+    } else if hours <= 72.0 {
+        format!("{:.1} h", (hours * 10.0).ceil() / 10.0)
+    } else {
+        format!("{:.0} days", (hours / 24.0).ceil())
+    }
+}
+
 struct Scaled {
     value: f64,
     step: f64,
@@ -257,5 +271,23 @@ mod tests {
         assert_eq!(display_rate(0.01256).to_string(), "1.256%");
         assert_eq!(display_rate(3.2e-9).to_string(), "3.2e-7%");
         assert_eq!(display_count(20_000_000).to_string(), "20 M");
+    }
+
+    #[test]
+    fn times_print_in_their_largest_unit_and_only_nothing_is_zero() {
+        for (seconds, text) in [
+            (-1.0, "0 s"),
+            (0.0, "0 s"),
+            (0.01, "1 s"),
+            (12.0, "12 s"),
+            (99.0, "99 s"),
+            (100.0, "2 min"),
+            (5940.0, "99 min"),
+            (5941.0, "1.7 h"),
+            (36_000.0, "10.0 h"),
+            (86_400.0 * 4.0, "4 days"),
+        ] {
+            assert_eq!(display_duration(seconds).to_string(), text, "{seconds}");
+        }
     }
 }

@@ -130,6 +130,9 @@ pub(crate) struct PlanArguments {
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkArguments,
 }
 
 /// Filters that are kept in files.
@@ -207,6 +210,11 @@ pub(crate) struct RunArguments {
 }
 
 impl IntersectArguments {
+    /// Whether the statistics go to standard error.
+    pub(crate) fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
+    }
+
     /// The inputs as paths.
     pub(crate) fn files(&self) -> &[PathBuf] {
         &self.files

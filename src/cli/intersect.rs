@@ -1,15 +1,14 @@
 //! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::io::Write;
 use std::sync::Arc;
 
-use outset::size::{display_bytes, display_count};
 use outset::{CountSink, Interrupt, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, StatsPlace, refuse_same};
 use super::progress::Reporter;
+use super::summary::{label, summary};
 use super::{say, signals};
 
 /// Runs the command.
@@ -41,18 +40,15 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     };
     reporter.finish();
     place.finish(writer)?;
-    report(arguments, &stats);
-    stats_place.write(&stats)
+    report(arguments, &stats, stats_place)
 }
 
 /// The report and the saved filter must replace neither the result nor an input, nor each other.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
     let others = || arguments.output.iter().chain(arguments.files());
     let filter = arguments.kept.save_filter.as_ref();
-    if let Some(stats) = arguments
-        .stats
-        .as_deref()
-        .filter(|path| *path != Path::new("-"))
+    if let Some(stats) = &arguments.stats
+        && !arguments.reports_on_stderr()
     {
         refuse_same(stats, "--stats", others().chain(filter))?;
     }
@@ -62,32 +58,16 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
     }
 }
 
-/// The report of a run: the label of an approximate result always, the rest as asked for.
-fn report(arguments: &IntersectArguments, stats: &Stats) {
-    if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
-        say(&format!(
-            "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
-             (false-positive rate predicted {:.3}%, by the filter's fill {:.3}%)",
-            filter.expected_false_lines.min(stats.output.lines as f64),
-            stats.output.lines,
-            filter.predicted_fpr * 100.0,
-            filter.fill_fpr * 100.0
-        ));
+/// The report of a run: the label of an approximate result always, the statistics as asked for, and
+/// the summary unless it is unwanted.
+fn report(arguments: &IntersectArguments, stats: &Stats, place: StatsPlace) -> Result<()> {
+    if let Some(label) = label(stats) {
+        say(&label);
     }
-    if arguments.talk.verbose || (!arguments.talk.quiet && io::stderr().is_terminal()) {
+    place.write(stats)?;
+    // Last: a failure is said in one line.
+    if !arguments.talk.quiet && !arguments.reports_on_stderr() {
         say(&summary(stats));
     }
-}
-
-fn summary(stats: &Stats) -> String {
-    format!(
-        "{} common lines, {} ({}) in {:.2} s; peak memory {} of {}; temporary disk {}",
-        display_count(stats.output.lines).to_string().trim(),
-        if stats.exact { "exact" } else { "approximate" },
-        stats.strategy,
-        stats.seconds,
-        display_bytes(stats.memory.peak_rss_bytes),
-        display_bytes(stats.memory.limit_bytes),
-        display_bytes(stats.temp.peak_bytes),
-    )
+    Ok(())
 }

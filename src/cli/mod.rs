@@ -1,8 +1,8 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
-//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress
-//! ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
+//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]),
+//! progress ([`progress`]) and the final [`summary`]. *Invariants:* every error is one line on standard error, `outset: OBJECT: what
 //! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
 //! thread that waits for signals.
 
@@ -20,6 +20,7 @@ mod plan;
 mod progress;
 mod signals;
 mod size;
+mod summary;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ use clap::{CommandFactory, Parser};
 use arguments::{Cli, Command};
 use exit::ExitStatus;
 use outset::{Error, Interrupt};
+use progress::screen;
 
 /// Runs the command that the arguments name.
 pub(crate) fn main() -> ExitCode {
@@ -118,9 +120,16 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
 pub(crate) fn say(message: &str) {
-    // A path may hold anything: control characters must not reach the terminal.
-    let escaped: String = message
-        .chars()
+    let line = format!("outset: {}\n", escaped(message));
+    screen::aside(|| {
+        // In one piece: others may write to the same place.
+        let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
+    });
+}
+
+/// A text without control characters: a path may hold anything, and they must not reach the terminal.
+fn escaped(text: &str) -> String {
+    text.chars()
         .flat_map(|c| {
             if c.is_control() {
                 c.escape_default().collect()
@@ -128,6 +137,5 @@ pub(crate) fn say(message: &str) {
                 vec![c]
             }
         })
-        .collect();
-    let _nowhere_to_report = writeln!(std::io::stderr(), "outset: {escaped}");
+        .collect()
 }

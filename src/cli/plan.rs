@@ -1,19 +1,26 @@
 //! `outset plan`: the choice, the alternatives, and what each would cost.
 
+use std::sync::Arc;
+
 use outset::plan::{Costs, InputShape, Plan, plan};
 use outset::size::{display_bytes, display_count, display_rate};
 use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
 use super::place::{json, print};
+use super::progress::Reporter;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let options = arguments
+    let mut options = arguments
         .kept
         .add_to(arguments.run.options(None, interrupt));
     let plan = if arguments.estimate {
-        plan_with_estimate(&arguments.sources(), &options)?.1
+        let reporter = Arc::new(Reporter::new(&arguments.talk));
+        options.observer = Some(reporter.clone());
+        let (_, plan) = plan_with_estimate(&arguments.sources(), &options)?;
+        reporter.finish();
+        plan
     } else if arguments.lines.is_empty() {
         plan_for(&arguments.sources(), &options)?
     } else {

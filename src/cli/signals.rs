@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::ExitStatus;
+use super::progress::screen;
 use super::say;
 
 /// Signals whose default action ends the process, and that can be survived long enough to clean up.
@@ -25,6 +26,8 @@ const ENDING: [i32; 9] = [
 ];
 /// Much more than the thread needs, and less than a huge page.
 const STACK_BYTES: usize = 256 << 10;
+/// How long an end by a signal waits for the terminal to be clean: it may be stopped.
+const SCREEN_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Starts to wait for signals; the first one removes what the run has made and ends the process.
 pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
@@ -38,6 +41,7 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 interrupt.stop_and_clean_up();
+                screen::end(SCREEN_PATIENCE);
                 end_by(signal);
             }
         })?;
@@ -63,6 +67,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
         .spawn(move || {
             if signals.forever().next().is_some() {
                 interrupt.stop_and_clean_up();
+                screen::end(SCREEN_PATIENCE);
                 say(&format!(
                     "{path}: became shorter while it was asked, or its disk fails: restore it from a copy, or build it again"
                 ));

@@ -140,6 +140,31 @@ impl<'o> Comparer<'o> {
         })
     }
 
+    /// How many bytes each part of comparisons at `points`, one after the other, is expected to go
+    /// through; the parts are those that [`part_started`](crate::Observer::part_started) tells of.
+    ///
+    /// # Errors
+    /// The first refusal of a plan: ask before the first point, and no sweep ends in the middle.
+    pub fn expected_bytes(&self, points: &[Point]) -> Result<Vec<u64>> {
+        let phases = |plan: &Plan| plan.phases.iter().map(|phase| phase.bytes_read).sum();
+        let inputs = self.inputs.iter().filter_map(Input::bytes).sum();
+        let mut parts = Vec::new();
+        let mut before = None;
+        for &point in points {
+            let plans = self.plans(point)?;
+            let limit = self.exact_options(point).memory_bytes;
+            if before.replace(limit) != Some(limit) {
+                parts.push(phases(&plans.exact));
+            }
+            // How much there is to compare is not known, and mostly little.
+            parts.extend([phases(&plans.approximate), 0]);
+            if parts.len() == 3 {
+                parts.push(inputs);
+            }
+        }
+        Ok(parts)
+    }
+
     /// Compares at `point`, and hands each line that only the approximate result has to
     /// `false_lines`. Where the last exact run had the same limit it is not repeated.
     ///

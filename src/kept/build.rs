@@ -144,6 +144,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
     };
     with_run(&inputs, options, rules, "a filter", shape.bytes(), |run| {
         let mut filter = Filter::new(&run.budget, shape, rules)?;
+        run.expect_inputs(&["insert"], &inputs);
         for input in &inputs {
             insert_all(run, &mut filter, input)?;
         }
@@ -188,6 +189,7 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
         return Ok(inputs.iter().filter_map(|shape| shape.lines).sum());
     }
     with_run(inputs, options, rules, "nothing", 0, |run| {
+        run.expect_inputs(&["count", "insert"], inputs);
         for input in inputs {
             let phase = run.input_phase("count", input);
             scan(run, &phase, input, || Counter)?;

@@ -58,6 +58,11 @@ pub fn change(
     }
     change_with(stored, inputs, options, |run, filter, inputs| {
         let absent = AtomicU64::new(0);
+        let verb = match change {
+            Change::Insert => "insert",
+            Change::Remove => "remove",
+        };
+        run.expect_inputs(&[verb], inputs);
         for input in inputs {
             match change {
                 Change::Insert => insert_all(run, filter, input)?,
@@ -87,6 +92,7 @@ pub fn insert_new(
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);
+        run.expect_inputs(&["insert"], inputs);
         for input in inputs {
             let phase = run.input_phase("insert", input);
             scan_in_order(run, &phase, input, &output, || InsertNew {

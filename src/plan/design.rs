@@ -16,6 +16,7 @@ use crate::plan::buckets::{
 use crate::plan::filters::{SievePlan, expected_survivors};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
+use crate::plan::phases::{Survivors, phases};
 use crate::plan::{Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
 use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
@@ -35,6 +36,7 @@ pub(crate) struct Design {
     second_filter: Option<FilterPlan>,
     layout: Layout,
     uses_bitmap: bool,
+    survivors: Survivors,
 }
 
 impl Design {
@@ -44,7 +46,14 @@ impl Design {
             second_filter,
             layout,
             uses_bitmap: false,
+            survivors: Survivors::default(),
         }
+    }
+
+    /// So many bytes are joined at the end.
+    fn joining(mut self, bytes: u64) -> Self {
+        self.survivors.joined = bytes;
+        self
     }
 
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
@@ -52,6 +61,7 @@ impl Design {
         Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
+            phases: phases(job, &self.costs, self.survivors),
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,
@@ -171,7 +181,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         expected_false_lines: 0.0,
         expected_precision: None,
     };
-    Ok(Design::new(costs, None, layout))
+    Ok(Design::new(costs, None, layout).joining(sizes.total))
 }
 
 /// Each input through a filter of the one before it; the first again at the end.
@@ -211,7 +221,9 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         expected_false_lines: 0.0,
         expected_precision: None,
     };
-    Ok(Design::new(costs, plan.fed, layout))
+    let mut design = Design::new(costs, plan.fed, layout).joining(plan.survivors);
+    design.survivors.read_back = plan.read_back;
+    Ok(design)
 }
 
 /// One filter, no second look.
@@ -270,7 +282,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         expected_false_lines: false_lines,
         expected_precision,
     };
-    Ok(Design::new(costs, second, layout))
+    Ok(Design::new(costs, second, layout).joining(survivors as u64))
 }
 
 /// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory

@@ -74,6 +74,20 @@ pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
     order
 }
 
+/// Bytes and lines of each input in working order, known or assumed.
+pub(super) fn sizes_in_order(job: &Job) -> Vec<(u64, u64)> {
+    let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
+    // With nothing known, assume that it is much more than memory; a set that was asked for grows
+    // as needed.
+    let unknown = match job.strategy {
+        Some(Strategy::Memory) => (0, 0),
+        _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
+    };
+    let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
+    let size = |&index: &usize| known(&job.inputs[index]).unwrap_or(largest);
+    order(&job.inputs).iter().map(size).collect()
+}
+
 /// The sizes that the formulas use; an unknown size counts as that of the largest known input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
@@ -91,18 +105,7 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn of(job: &Job) -> Self {
-        let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
-        // With nothing known, assume that it is much more than memory; a set that was asked for
-        // grows as needed.
-        let unknown = match job.strategy {
-            Some(Strategy::Memory) => (0, 0),
-            _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
-        };
-        let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
-        let sizes: Vec<(u64, u64)> = order(&job.inputs)
-            .iter()
-            .map(|&index| known(&job.inputs[index]).unwrap_or(largest))
-            .collect();
+        let sizes = sizes_in_order(job);
         Self {
             build: sizes.first().copied().unwrap_or_default(),
             total: sizes.iter().map(|size| size.0).sum(),

@@ -15,23 +15,29 @@
 //! 1984) and Bloom-filter semi-joins, both ways; the prediction of rates:
 //! [`crate::filter::sizing`].
 
+mod advice;
 mod buckets;
 mod costs;
 mod design;
 mod filters;
 mod job;
 pub(crate) mod layout;
+mod phases;
+mod request;
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::size::{display_at_least, display_bytes, round_mebibytes};
+use crate::size::{display_at_least, display_bytes};
 
+use advice::{least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use layout::Layout;
+pub use phases::PlannedPhase;
+use request::{check_floor, check_request};
 
 /// The least memory limit that is accepted.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
@@ -48,6 +54,8 @@ pub struct Plan {
     /// What the chosen strategy costs.
     #[serde(flatten)]
     pub costs: Costs,
+    /// The phases that it expects, in their order.
+    pub phases: Vec<PlannedPhase>,
     /// The others, and why not.
     pub rejected: Vec<Rejected>,
     /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
@@ -140,49 +148,6 @@ pub fn plan(job: &Job) -> Result<Plan> {
     plan.map_err(|error| with_advice(job, error))
 }
 
-/// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
-/// is quick.
-fn with_advice(job: &Job, error: Error) -> Error {
-    let Error::MemoryPlan { what, .. } = error else {
-        return error;
-    };
-    let strategy = job.strategy.unwrap_or(Strategy::Partition);
-    let fits = |mebibytes: u64| {
-        let larger = Job {
-            memory_bytes: mebibytes << 20,
-            set_estimate: SetEstimate::Trust,
-            ..job.clone()
-        };
-        design_of(&larger, strategy).is_ok()
-    };
-    let least_bytes = least_memory(job, fits);
-    let advice = format!("give at least {}", display_at_least(least_bytes));
-    Error::MemoryPlan {
-        what,
-        advice,
-        least_bytes,
-    }
-}
-
-/// The least limit under which a job `fits`, which is told the limit in MiB, found by trying.
-fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
-    let mut low = job.memory_bytes >> 20;
-    let mut high = low.max(1) * 2;
-    while !fits(high) && high < 1 << 40 {
-        (low, high) = (high, high * 2);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if fits(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    // What the process itself needs varies a little from run to run.
-    (high + 1 + high / 64) << 20
-}
-
 /// The layout for reading the inputs of `job` with `beside_bytes` of memory for `consumer`, by one who
 /// cannot plan again when a line turns out too long.
 ///
@@ -211,70 +176,6 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
         advice: format!("give at least {}", display_at_least(least_bytes)),
         least_bytes,
     })
-}
-
-fn check_floor(job: &Job) -> Result<()> {
-    let least = LEAST_MEMORY_BYTES.max(job.base_bytes + layout::LEAST_USABLE_BYTES);
-    if job.memory_bytes >= least {
-        return Ok(());
-    }
-    Err(Error::MemoryPlan {
-        what: format!(
-            "{} is too little to run in",
-            display_bytes(job.memory_bytes)
-        ),
-        advice: format!("give at least {}", display_at_least(least)),
-        least_bytes: round_mebibytes(least),
-    })
-}
-
-fn check_request(job: &Job) -> Result<()> {
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: what.into(),
-            advice: advice.into(),
-        })
-    };
-    if !(0.0..=1.0).contains(&job.max_fpr) {
-        return usage(
-            "max-fpr: it is no rate",
-            "give a number from 0 to 1, or a percentage",
-        );
-    }
-    if job.buckets == Some(0) || job.threads == 0 {
-        return usage(
-            "buckets, threads: there must be at least one",
-            "leave the option out for the default",
-        );
-    }
-    if job
-        .bits_per_key
-        .is_some_and(|bits| bits.is_nan() || bits <= 0.0)
-    {
-        return usage(
-            "bits-per-key: it must be positive",
-            "leave the option out for the default",
-        );
-    }
-    if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
-        return usage(
-            "filter: of what it was built of there are only bits, and no lines to compare",
-            "leave --strategy out, or name the file that it was built of",
-        );
-    }
-    if job.stored_filter.is_some() && job.wants_filter {
-        return usage(
-            "save-filter: with --filter none is built",
-            "leave one of them out",
-        );
-    }
-    if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::MAX_MARKS) {
-        return usage(
-            "inputs: from 2 to 65534 can be intersected",
-            "intersect them in groups",
-        );
-    }
-    Ok(())
 }
 
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
@@ -316,45 +217,6 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
         })
         .collect();
     Ok(design.into_plan(job, rejected))
-}
-
-fn too_high(job: &Job, filter: &FilterPlan) -> Error {
-    if job.stored_filter.is_some() {
-        return Error::RateTooHigh {
-            predicted: filter.predicted_fpr,
-            accepted: job.max_fpr,
-            advice: "accept a higher rate, or build a larger filter".into(),
-        };
-    }
-    let is_enough = |memory_bytes: u64| {
-        let larger = Job {
-            memory_bytes,
-            ..job.clone()
-        };
-        let filter = design_of(&larger, Strategy::Bloom)
-            .ok()
-            .and_then(|design| design.costs.filter);
-        filter.is_some_and(|filter| filter.predicted_fpr <= job.max_fpr)
-    };
-    // Steps of an eighth: the advice is "about".
-    let steps = std::iter::successors(Some(job.memory_bytes), |bytes| bytes.checked_add(bytes / 8));
-    let enough = steps
-        .take_while(|&bytes| bytes < 1 << 50)
-        .find(|&bytes| is_enough(bytes));
-    let advice = match enough {
-        Some(bytes) => {
-            format!(
-                "give about {} of memory, or run an exact strategy",
-                display_at_least(bytes)
-            )
-        }
-        None => "no filter reaches that: accept a higher rate, or run an exact strategy".to_owned(),
-    };
-    Error::RateTooHigh {
-        predicted: filter.predicted_fpr,
-        accepted: job.max_fpr,
-        advice,
-    }
 }
 
 /// The three rules of `auto`.

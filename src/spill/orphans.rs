@@ -30,6 +30,8 @@ pub(super) const PREFIX: &str = "outset-";
 const LOCK: &CStr = c"lock";
 /// Its name before it is.
 const UNLOCKED: &str = "lock.new";
+/// What others than the owner may do, as bits of a mode.
+const OTHERS: u32 = 0o077;
 /// For whoever finds the directory.
 const NOTE: &[u8] =
     b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
@@ -106,7 +108,7 @@ fn is_private(file: &OwnedFd, kind: FileType) -> bool {
     fstat(file).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == kind
             && stat.st_uid == rustix::process::geteuid().as_raw()
-            && stat.st_mode & 0o077 == 0
+            && stat.st_mode & OTHERS == 0
     })
 }
 

@@ -39,7 +39,8 @@ fn a_filter_and_a_file_give_what_the_query_gives_each_line_once() {
             outcome.stderr.starts_with("outset: approximate"),
             "{outcome}"
         );
-        assert_eq!(outcome.stderr.lines().count(), 1, "{outcome}");
+        let lines = if options.contains("-q") { 1 } else { 2 };
+        assert_eq!(outcome.stderr.lines().count(), lines, "{outcome}");
     }
     let fed = sandbox.run_fed(
         "intersect --filter ../out/f -",

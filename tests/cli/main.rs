@@ -33,6 +33,8 @@ mod filter_rows;
 mod limits;
 // Manual pages and completions.
 mod manual;
+// Progress and the final summary.
+mod progress;
 // What the README says can be pasted.
 mod readme;
 // A place for runs, with the checks that every run must pass.
@@ -41,3 +43,5 @@ mod sandbox;
 mod signals;
 // Sizes of filters: the textbooks' figures, and the answers to requests.
 mod size;
+// A terminal to show progress on.
+mod terminal;

@@ -5,7 +5,7 @@
 //! succeeded; a failure says so in one line. [`Running::finish`] checks all of that.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -20,6 +20,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use tempfile::TempDir;
 
 use crate::data;
+use crate::terminal::Terminal;
 
 /// The program under test.
 pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
@@ -175,6 +176,7 @@ impl Sandbox {
     pub(crate) fn start_unread(&self, mut command: Command) -> Running<'_> {
         let inputs = snapshot(&self.root().join("in"));
         let outputs = snapshot(&self.root().join("out"));
+        let is_summarised = is_summarised(&command);
         let mut child = command.spawn().unwrap();
         let stderr = child.stderr.take().map(read_all);
         Running {
@@ -185,8 +187,23 @@ impl Sandbox {
             inputs,
             outputs,
             complete: None,
+            is_summarised,
+            is_on_terminal: false,
         }
     }
+}
+
+/// Whether a command, which a shell or another program may start, is to end with a summary.
+fn is_summarised(command: &Command) -> bool {
+    let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
+    if let Some(program) = words.iter().position(|&word| word == OUTSET) {
+        words.drain(..=program);
+    }
+    words.first() == Some(&"intersect")
+        && !words
+            .iter()
+            .any(|word| ["-q", "--quiet", "--help"].contains(word))
+        && !words.windows(2).any(|pair| pair == ["--stats", "-"])
 }
 
 fn names(directory: &Path) -> Vec<OsString> {
@@ -246,6 +263,8 @@ pub(crate) struct Running<'s> {
     inputs: Snapshot,
     outputs: Snapshot,
     complete: Option<usize>,
+    is_summarised: bool,
+    is_on_terminal: bool,
 }
 
 impl Drop for Running<'_> {
@@ -259,6 +278,12 @@ impl Running<'_> {
     /// Begins to read standard output.
     pub(crate) fn read_stdout(&mut self) {
         self.stdout = self.child.stdout.take().map(read_all);
+    }
+
+    /// Standard error is this terminal: what is said is what is left on it.
+    pub(crate) fn show_on(&mut self, terminal: Terminal) {
+        self.stderr = Some(terminal.watch());
+        self.is_on_terminal = true;
     }
 
     /// The inputs were changed by the test: what they are now is what they must stay.
@@ -331,6 +356,7 @@ impl Running<'_> {
             status,
             stdout: collect(self.stdout.take()),
             stderr: String::from_utf8_lossy(&collect(self.stderr.take())).into_owned(),
+            is_summarised: self.is_summarised,
         };
         self.check(&outcome);
         outcome
@@ -366,7 +392,8 @@ impl Running<'_> {
                     names_and_sizes(&outputs),
                     names_and_sizes(&self.outputs)
                 );
-                if code.is_some() {
+                // On a terminal, the phases before the failure are above the message.
+                if code.is_some() && !self.is_on_terminal {
                     outcome.check_message();
                 }
             }
@@ -379,6 +406,8 @@ pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+    /// Whether a final summary is due.
+    is_summarised: bool,
 }
 
 impl std::fmt::Display for Outcome {
@@ -411,9 +440,15 @@ impl Outcome {
         self
     }
 
-    /// The run succeeded and had nothing to say.
+    /// The run succeeded and had nothing to say, but for the summary of an exact intersection.
     pub(crate) fn succeeds_silently(&self) -> &Self {
-        assert_eq!(self.succeeds().stderr, "", "{self}");
+        self.succeeds();
+        if self.is_summarised {
+            assert_eq!(self.stderr.lines().count(), 1, "{self}");
+            assert_is_summary(&self.stderr, "exact");
+        } else {
+            assert_eq!(self.stderr, "", "{self}");
+        }
         self
     }
 
@@ -437,6 +472,25 @@ impl Outcome {
     pub(crate) fn has_lines(&self, expected: &BTreeSet<&[u8]>) -> &Self {
         assert_same_lines(&self.stdout, b'\n', expected);
         self
+    }
+}
+
+/// A line is the final summary of a result that is `kind`: exact or approximate.
+pub(crate) fn assert_is_summary(line: &str, kind: &str) {
+    let parts = [
+        " common line",
+        kind,
+        ") in ",
+        " s; peak memory ",
+        " of ",
+        "temporary disk",
+    ];
+    let mut rest = line.strip_prefix("outset: ").unwrap_or_default();
+    for part in parts {
+        let Some((_, behind)) = rest.split_once(part) else {
+            panic!("no {part:?} in {line:?}");
+        };
+        rest = behind;
     }
 }
 

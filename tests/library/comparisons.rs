@@ -193,13 +193,20 @@ fn points_with_one_limit_share_the_exact_run() {
         ..place.options()
     });
     let mut comparer = Comparer::new(&sources(&paths), &options).unwrap();
+    let other = Point {
+        memory_bytes: options.memory_bytes.map(|bytes| bytes + 16 * MIB),
+        ..Point::default()
+    };
+    let rate = |fpr| Point {
+        filter_fpr: Some(fpr),
+        ..Point::default()
+    };
+    let expected = comparer
+        .expected_bytes(&[rate(0.1), rate(0.01), other])
+        .unwrap();
     let mut rates = Vec::new();
     for fpr in [0.1, 0.01] {
-        let point = Point {
-            filter_fpr: Some(fpr),
-            ..Point::default()
-        };
-        let found = comparer.compare(point, &mut CountSink).unwrap();
+        let found = comparer.compare(rate(fpr), &mut CountSink).unwrap();
         let filter = found.approximate.stats.filter.unwrap();
         assert!(
             filter.predicted_fpr <= fpr && filter.predicted_fpr > 0.9 * fpr,
@@ -209,10 +216,6 @@ fn points_with_one_limit_share_the_exact_run() {
         rates.push(found.measured_fpr.unwrap());
     }
     assert!(rates[0] > 0.08 && rates[1] < 0.02, "{rates:?}");
-    let other = Point {
-        memory_bytes: options.memory_bytes.map(|bytes| bytes + 16 * MIB),
-        ..Point::default()
-    };
     let found = comparer.compare(other, &mut CountSink).unwrap();
     assert_eq!(Some(found.memory.limit_bytes), other.memory_bytes);
     assert_eq!(
@@ -229,6 +232,11 @@ fn points_with_one_limit_share_the_exact_run() {
             "false lines", // the third, with another limit
         ]
     );
+    let inputs = 50_000 * 21;
+    let names = parts.0.lock().unwrap().len();
+    assert_eq!((expected.len(), expected[3]), (names, inputs));
+    let is_plausible = |&bytes: &u64| bytes == 0 || bytes >= inputs;
+    assert!(expected.iter().all(is_plausible), "{expected:?}");
     assert_eq!(
         parts.1.load(Ordering::Relaxed),
         8,

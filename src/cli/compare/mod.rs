@@ -90,9 +90,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         Some(sweep) => sweep.points(),
         None => vec![Point::default()],
     };
-    for &point in &points {
-        comparer.plans(point)?;
-    }
+    reporter.expect(comparer.expected_bytes(&points)?);
     let mut found = Vec::with_capacity(points.len());
     for &point in &points {
         found.push(match &list {

@@ -1,0 +1,227 @@
+//! Progress: what is going on, how far, how fast, how long still.
+//!
+//! *Owns:* what is told of a run while it goes on: [`pace`] computes
+//! it, [`line`] puts it in words, [`screen`] shows it.
+//! *Invariants:* nothing is shown where standard error is no terminal, unless asked for, and then as plain
+//! lines; nothing is left on a terminal. *Cost:* an atomic addition per chunk; whatever else there
+//! is to do, a thread of its own does, five times a second.
+
+mod line;
+mod pace;
+pub(super) mod screen;
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use outset::Observer;
+use outset::plan::{Plan, PlannedPhase};
+use outset::size::display_bytes;
+use outset::stats::PhaseStats;
+
+use super::options::{TalkArguments, When};
+use super::say;
+use line::{bar_text, phase_summary, plain_text};
+use pace::Pace;
+use screen::Kind;
+
+/// How long the end of a run waits for the terminal to be clean.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Tells a person how a run goes. There is one at a time.
+pub(crate) struct Reporter {
+    is_verbose: bool,
+    is_shown: bool,
+    watched: Arc<Watched>,
+}
+
+/// What the run tells, and the thread that draws looks at.
+struct Watched {
+    start: Instant,
+    /// Bytes that the phase went through: all that is touched from worker threads.
+    bytes: AtomicU64,
+    story: Mutex<Story>,
+}
+
+#[derive(Default)]
+struct Story {
+    pace: Pace,
+    /// What the run is a part of; empty if it is all there is.
+    part: String,
+    /// The name of the phase that is going on.
+    phase: Option<String>,
+}
+
+impl Reporter {
+    /// A reporter for these wishes and this terminal.
+    pub(crate) fn new(wishes: &TalkArguments) -> Self {
+        let watched = Arc::new(Watched {
+            start: Instant::now(),
+            bytes: AtomicU64::new(0),
+            story: Mutex::default(),
+        });
+        let drawn = watched.clone();
+        let is_shown = kind(wishes)
+            .is_some_and(|kind| screen::show(kind, move |kind| drawn.line(kind)).is_ok());
+        Self {
+            is_verbose: wishes.verbose,
+            is_shown,
+            watched,
+        }
+    }
+
+    /// Several runs are to come, which will go through so many bytes each (the sum of their plan's
+    /// phases): they count in the time left.
+    pub(crate) fn expect(&self, runs: Vec<u64>) {
+        self.watched.story().pace.expect_runs(runs);
+    }
+
+    /// Clears what is drawn. Nothing is drawn any more.
+    pub(crate) fn finish(&self) {
+        if self.is_shown {
+            screen::end(PATIENCE);
+        }
+    }
+}
+
+impl Drop for Reporter {
+    /// Before an error is reported, too.
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// How progress is shown, if it is.
+fn kind(wishes: &TalkArguments) -> Option<Kind> {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    let is_terminal = io::stderr().is_terminal() && !is_dumb;
+    match (wishes.progress, is_terminal) {
+        (When::Never, _) | (When::Auto, false) => None,
+        (When::Auto, true) => (!wishes.quiet).then_some(Kind::Bar),
+        (When::Always, true) => Some(Kind::Bar),
+        (When::Always, false) => Some(Kind::Plain),
+    }
+}
+
+impl Watched {
+    fn story(&self) -> MutexGuard<'_, Story> {
+        self.story.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// How things stand now, if anything is going on.
+    fn line(&self, kind: Kind) -> Option<String> {
+        let mut story = self.story();
+        let name = story.full_name(story.phase.as_deref()?);
+        story
+            .pace
+            .sample(self.bytes.load(Ordering::Relaxed), self.seconds());
+        let outlook = story.pace.outlook();
+        Some(match kind {
+            Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook),
+            Kind::Plain => plain_text(&name, &outlook),
+        })
+    }
+}
+
+impl Story {
+    fn full_name(&self, phase: &str) -> String {
+        if self.part.is_empty() {
+            phase.to_owned()
+        } else {
+            format!("{}: {phase}", self.part)
+        }
+    }
+}
+
+impl Observer for Reporter {
+    /// Its name is put before those of its phases.
+    fn part_started(&self, name: &str) {
+        let mut story = self.watched.story();
+        name.clone_into(&mut story.part);
+        story.pace.next_run();
+    }
+
+    fn planned(&self, plan: &Plan) {
+        self.expected(&plan.phases);
+        if self.is_verbose {
+            let costs = &plan.costs;
+            say(&format!(
+                "memory limit {}; strategy {}; {} buckets; about {} to read and {} to write",
+                display_bytes(plan.limit_bytes()),
+                costs.strategy,
+                costs.buckets,
+                display_bytes(costs.bytes_read),
+                display_bytes(costs.bytes_written),
+            ));
+        }
+    }
+
+    fn expected(&self, phases: &[PlannedPhase]) {
+        self.watched.story().pace.planned(phases);
+    }
+
+    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        let mut story = self.watched.story();
+        self.watched.bytes.store(0, Ordering::Relaxed);
+        story.phase = Some(name.to_owned());
+        story
+            .pace
+            .started(name, total_bytes, self.watched.seconds());
+    }
+
+    fn advanced(&self, bytes_read: u64, _lines: u64) {
+        if self.is_shown {
+            self.watched.bytes.fetch_add(bytes_read, Ordering::Relaxed);
+        }
+    }
+
+    fn phase_finished(&self, phase: &PhaseStats) {
+        let name = {
+            let mut story = self.watched.story();
+            story.phase = None;
+            story.pace.finished(phase.bytes_read, phase.seconds);
+            story.full_name(&phase.name)
+        };
+        if self.is_verbose || self.is_shown {
+            say(&phase_summary(&name, phase));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_runs_have_their_labels_and_count_in_the_time_left() {
+        let reporter = Reporter {
+            is_verbose: false,
+            is_shown: false,
+            watched: Arc::new(Watched {
+                start: Instant::now(),
+                bytes: AtomicU64::new(0),
+                story: Mutex::default(),
+            }),
+        };
+        assert!(reporter.watched.line(Kind::Plain).is_none());
+        reporter.expect(vec![100, 200]);
+        reporter.part_started("exact");
+        reporter.phase_started("spill a", Some(100));
+        let line = reporter.watched.line(Kind::Plain);
+        assert_eq!(line, Some("exact: spill a: 0% of 100 B".to_owned()));
+        reporter.phase_finished(&PhaseStats {
+            name: "spill a".to_owned(),
+            seconds: 10.0,
+            bytes_read: 100,
+            bytes_written: 0,
+            lines: 1,
+        });
+        reporter.part_started("approximate");
+        assert_eq!(reporter.watched.story().pace.outlook().run_left, Some(20.0));
+    }
+}

@@ -1,0 +1,142 @@
+//! What is on the terminal while something is drawn there.
+//!
+//! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all
+//! other lines. *Invariants:* whoever writes a line writes it through [`aside`], so it stands above what is drawn;
+//! after [`end`] nothing is drawn and the line is empty, whoever called it and however often.
+//! Nobody but the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes
+//! up five times a second.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::say;
+
+/// How often the line is drawn.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// How often a plain line is printed.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
+/// More than the thread needs, and less than a huge page.
+const STACK_BYTES: usize = 256 << 10;
+
+/// What is drawn now.
+static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
+
+/// How it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One line of a terminal that is drawn again and again.
+    Bar,
+    /// A line now and then.
+    Plain,
+}
+
+#[derive(Clone)]
+struct Shown {
+    bar: Option<ProgressBar>,
+    end: Arc<End>,
+    thread: Thread,
+}
+
+/// How the drawing ends.
+#[derive(Default)]
+struct End {
+    is_wanted: AtomicBool,
+    has_come: AtomicBool,
+}
+
+/// Shows the lines that `look` returns, which have no control characters, until [`end`].
+///
+/// # Errors
+/// That there can be no thread.
+pub(super) fn show(
+    kind: Kind,
+    look: impl Fn(Kind) -> Option<String> + Send + 'static,
+) -> io::Result<()> {
+    let bar = (kind == Kind::Bar).then(new_bar);
+    let end = Arc::new(End::default());
+    let (drawn, watched) = (bar.clone(), end.clone());
+    let drawing = thread::Builder::new()
+        .name("progress".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            match drawn {
+                Some(bar) => draw(&bar, &watched, look),
+                None => print(&watched, look),
+            }
+            watched.has_come.store(true, Ordering::Release);
+        })?;
+    *shown() = Some(Shown {
+        bar,
+        end,
+        thread: drawing.thread().clone(),
+    });
+    Ok(())
+}
+
+/// Ends the drawing and leaves the line empty; waits `patience` at most. A signal must end the process
+/// though its terminal is stopped.
+pub(crate) fn end(patience: Duration) {
+    // Left where it is: who comes second must wait, too.
+    let Some(shown) = shown().clone() else {
+        return;
+    };
+    shown.end.is_wanted.store(true, Ordering::Release);
+    shown.thread.unpark();
+    let start = Instant::now();
+    while !shown.end.has_come.load(Ordering::Acquire) && start.elapsed() < patience {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Lets `write` print lines above what is drawn.
+pub(crate) fn aside(write: impl FnOnce()) {
+    let bar = shown().as_ref().and_then(|shown| {
+        let is_over = shown.end.has_come.load(Ordering::Acquire);
+        shown.bar.clone().filter(|_| !is_over)
+    });
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    // The thread decides when to draw: the target is to draw whenever it is told.
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(50));
+    match ProgressStyle::with_template("{wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn draw(bar: &ProgressBar, end: &End, look: impl Fn(Kind) -> Option<String>) {
+    while !end.is_wanted.load(Ordering::Acquire) {
+        if let Some(text) = look(Kind::Bar) {
+            bar.set_message(text);
+        }
+        thread::park_timeout(INTERVAL);
+    }
+    bar.finish_and_clear();
+}
+
+fn print(end: &End, look: impl Fn(Kind) -> Option<String>) {
+    let mut last = Instant::now();
+    while !end.is_wanted.load(Ordering::Acquire) {
+        // Also when nothing is printed: the rate follows from many looks.
+        let line = look(Kind::Plain);
+        if let Some(text) = line.filter(|_| last.elapsed() >= PLAIN_INTERVAL) {
+            last = Instant::now();
+            say(&text);
+        }
+        thread::park_timeout(INTERVAL);
+    }
+}
+
+fn shown() -> MutexGuard<'static, Option<Shown>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}

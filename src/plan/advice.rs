@@ -1,0 +1,93 @@
+//! What would do, where a plan is refused: found by trying, for the planner is quick.
+//!
+//! *Owns:* the advice of refusals. *Invariants:* a limit that is advised is accepted by the same
+//! request. *Cost:* some dozens of designs.
+
+use crate::error::Error;
+use crate::options::Strategy;
+use crate::plan::job::{Job, SetEstimate};
+use crate::plan::{FilterPlan, design_of};
+use crate::size::display_at_least;
+
+/// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
+/// is quick.
+pub(super) fn with_advice(job: &Job, error: Error) -> Error {
+    let Error::MemoryPlan { what, .. } = error else {
+        return error;
+    };
+    let strategy = job.strategy.unwrap_or(Strategy::Partition);
+    let fits = |mebibytes: u64| {
+        let larger = Job {
+            memory_bytes: mebibytes << 20,
+            set_estimate: SetEstimate::Trust,
+            ..job.clone()
+        };
+        design_of(&larger, strategy).is_ok()
+    };
+    let least_bytes = least_memory(job, fits);
+    let advice = format!("give at least {}", display_at_least(least_bytes));
+    Error::MemoryPlan {
+        what,
+        advice,
+        least_bytes,
+    }
+}
+
+/// The least limit under which a job `fits`, which is told the limit in MiB, found by trying.
+pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
+    let mut low = job.memory_bytes >> 20;
+    let mut high = low.max(1) * 2;
+    while !fits(high) && high < 1 << 40 {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    // What the process itself needs varies a little from run to run.
+    (high + 1 + high / 64) << 20
+}
+
+/// The refusal of a filter whose rate is above the accepted one.
+pub(super) fn too_high(job: &Job, filter: &FilterPlan) -> Error {
+    if job.stored_filter.is_some() {
+        return Error::RateTooHigh {
+            predicted: filter.predicted_fpr,
+            accepted: job.max_fpr,
+            advice: "accept a higher rate, or build a larger filter".into(),
+        };
+    }
+    let is_enough = |memory_bytes: u64| {
+        let larger = Job {
+            memory_bytes,
+            ..job.clone()
+        };
+        let filter = design_of(&larger, Strategy::Bloom)
+            .ok()
+            .and_then(|design| design.costs.filter);
+        filter.is_some_and(|filter| filter.predicted_fpr <= job.max_fpr)
+    };
+    // Steps of an eighth: the advice is "about".
+    let steps = std::iter::successors(Some(job.memory_bytes), |bytes| bytes.checked_add(bytes / 8));
+    let enough = steps
+        .take_while(|&bytes| bytes < 1 << 50)
+        .find(|&bytes| is_enough(bytes));
+    let advice = match enough {
+        Some(bytes) => {
+            format!(
+                "give about {} of memory, or run an exact strategy",
+                display_at_least(bytes)
+            )
+        }
+        None => "no filter reaches that: accept a higher rate, or run an exact strategy".to_owned(),
+    };
+    Error::RateTooHigh {
+        predicted: filter.predicted_fpr,
+        accepted: job.max_fpr,
+        advice,
+    }
+}

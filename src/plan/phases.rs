@@ -1,0 +1,92 @@
+//! Which phases a plan expects, in their order, and what each goes through.
+//!
+//! *Owns:* the expectation that whoever shows progress divides the time by. *Invariants:* the names
+//! are the verbs of the run's own phases, and the bytes are counted as theirs are: blocks that
+//! stay in memory included. Where survivors go to the disk, the phases add up to the bytes read of
+//! the plan, less the reading of a stored filter, which is over before there is a plan.
+//! *Cost:* none.
+
+use serde::Serialize;
+
+use crate::options::Strategy;
+use crate::plan::Costs;
+use crate::plan::job::{Job, sizes_in_order};
+
+/// A phase that is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PlannedPhase {
+    /// What it does: the first word of its name, or all of it where it works on no input.
+    pub name: &'static str,
+    /// Bytes that it goes through: of an input, of buckets, or of blocks in memory. Of an input of
+    /// unknown size this is a guess, or 0 where there is none.
+    pub bytes_read: u64,
+}
+
+/// What survives filters, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Survivors {
+    /// What is joined, of all inputs.
+    pub(super) joined: u64,
+    /// What is read once more to build filters of it.
+    pub(super) read_back: u64,
+}
+
+/// The phases of a design with these costs.
+pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
+    let inputs = sizes_in_order(job).into_iter().map(|(bytes, _)| bytes);
+    let inputs: Vec<u64> = inputs.collect();
+    let join = phase("join", survivors.joined);
+    match (costs.strategy, &inputs[..]) {
+        (_, []) => Vec::new(),
+        (Strategy::Memory, [first, others @ ..]) => memory(*first, others, costs.filter.is_some()),
+        (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
+        // A stored filter is asked where else one is built of the first input.
+        (Strategy::Bloom, [before @ .., last]) => {
+            let filters = before.iter().map(|&bytes| phase("filter", bytes));
+            filters.chain([phase("spill", *last), join]).collect()
+        }
+        (Strategy::Partition, all) => {
+            let spills = all.iter().map(|&bytes| phase("spill", bytes));
+            spills.chain([join]).collect()
+        }
+    }
+}
+
+/// The first input as the set; with filters the second is, and the first is probed with at the end.
+fn memory(first: u64, others: &[u64], has_filters: bool) -> Vec<PlannedPhase> {
+    let probes = |inputs: &[u64]| -> Vec<PlannedPhase> {
+        inputs.iter().map(|&bytes| phase("probe", bytes)).collect()
+    };
+    match others {
+        [second, rest @ ..] if has_filters => {
+            let mut phases = vec![phase("filter", first), phase("build", *second)];
+            phases.extend(probes(rest));
+            phases.push(phase("probe", first));
+            phases
+        }
+        others => {
+            let mut phases = vec![phase("build", first)];
+            phases.extend(probes(others));
+            phases
+        }
+    }
+}
+
+fn sieve(first: u64, others: &[u64], survivors: Survivors) -> Vec<PlannedPhase> {
+    let mut phases = vec![phase("filter", first)];
+    let mut left = survivors.read_back;
+    for (number, &bytes) in others.iter().enumerate() {
+        phases.push(phase("spill", bytes));
+        if survivors.read_back > 0 {
+            let share = left / (others.len() - number) as u64;
+            left -= share;
+            phases.push(phase("filter survivors", share));
+        }
+    }
+    phases.extend([phase("spill", first), phase("join", survivors.joined)]);
+    phases
+}
+
+fn phase(name: &'static str, bytes_read: u64) -> PlannedPhase {
+    PlannedPhase { name, bytes_read }
+}
