@@ -221,7 +221,7 @@ impl<'o> Comparer<'o> {
     fn run(&self, name: &str, options: &Options) -> Result<(Stored, Stats)> {
         self.begin(name)?;
         machine::restart_peak();
-        let mut result = StoredResult::new(&self.space, self.options.format.terminator)?;
+        let mut result = StoredResult::new(&self.space, name, self.options.format.terminator)?;
         let stats = intersect(&self.sources, options, &mut result)
             .map_err(|error| result.failure_or(error))?;
         Ok((result.finish()?, stats))

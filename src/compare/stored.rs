@@ -31,12 +31,12 @@ pub(super) struct StoredResult {
 }
 
 impl StoredResult {
-    /// An empty result in `space`.
+    /// An empty result in `space`, whose file is called after `way`, which found it.
     ///
     /// # Errors
     /// [`Error::Temp`] when there can be no file.
-    pub(super) fn new(space: &Arc<TempSpace>, terminator: u8) -> Result<Self> {
-        let file = space.new_path("result")?;
+    pub(super) fn new(space: &Arc<TempSpace>, way: &str, terminator: u8) -> Result<Self> {
+        let file = space.new_path(way)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let writer = options.open(&file.path).and_then(OutputWriter::direct);

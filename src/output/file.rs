@@ -1,9 +1,9 @@
 //! The file of a result: in place as a whole, or not at all.
 //!
-//! *Owns:* the file under its temporary name, and its way to its own name. *Invariants:* an
-//! [`OutputFile`] is invisible under its name until [`OutputFile::finish`] has synced it; dropped
-//! before that, it leaves what was there before. *Cost:* a sync of the file and one of its
-//! directory.
+//! *Owns:* the file, which has no name where the file system knows such files (`unnamed`) and else a
+//! temporary one, and its way to its own. *Invariants:* an [`OutputFile`] is invisible under its name
+//! until [`OutputFile::finish`] has synced it; dropped before that, it leaves what was there before.
+//! *Cost:* a sync of the file and one of its directory.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -14,12 +14,13 @@ use tempfile::NamedTempFile;
 
 use crate::error::Result;
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::output::unnamed::UnnamedFile;
 use crate::output::{OutputWriter, output_error};
 
 /// A file that appears complete or not at all.
 ///
-/// A regular file is written under another name beside its target, synced, and renamed over it,
-/// keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
+/// A regular file is written without a name, or under another, in the directory of its target, synced,
+/// and given the target's name, keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
 /// written directly.
 #[derive(Debug)]
 pub struct OutputFile {
@@ -30,6 +31,7 @@ pub struct OutputFile {
 #[derive(Debug)]
 enum OutputPlace {
     Unreplaced(File),
+    Unnamed(UnnamedFile),
     // The guard is declared behind the file: the path stays on the list until the file is gone or
     // in place.
     Replacing(NamedTempFile, PathGuard),
@@ -73,23 +75,24 @@ impl OutputFile {
             });
         }
         let path = followed(path);
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let mode = replaced_mode(&path, new_mode).map_err(fail)?;
+        let replaced = replaced_mode(&path).map_err(fail)?;
+        if let Some(file) = UnnamedFile::create(&path, replaced, new_mode, interrupt) {
+            let place = OutputPlace::Unnamed(file);
+            return Ok(Self { path, place });
+        }
+        Self::named(path, replaced.unwrap_or(new_mode), interrupt).map_err(fail)
+    }
+
+    /// The file under a temporary name.
+    fn named(path: PathBuf, mode: u32, interrupt: &Interrupt) -> io::Result<Self> {
         let make = || {
-            tempfile::Builder::new()
-                .prefix(".outset-")
-                .suffix(".part")
+            part_names()
                 .permissions(Permissions::from_mode(mode))
-                .tempfile_in(directory)
+                .tempfile_in(directory_of(&path))
         };
-        let (file, guard) = interrupt.guarded(make, NamedTempFile::path).map_err(fail)?;
-        Ok(Self {
-            path,
-            place: OutputPlace::Replacing(file, guard),
-        })
+        let (file, guard) = interrupt.guarded(make, NamedTempFile::path)?;
+        let place = OutputPlace::Replacing(file, guard);
+        Ok(Self { path, place })
     }
 
     /// A writer into the file, from its start.
@@ -99,13 +102,8 @@ impl OutputFile {
     pub fn writer(&self) -> Result<OutputWriter> {
         let writer = match &self.place {
             OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
-            // What was written before, by a run that was begun anew, goes.
-            OutputPlace::Replacing(file, _) => {
-                let emptied = file.as_file().set_len(0);
-                emptied
-                    .and_then(|()| file.as_file().try_clone())
-                    .and_then(OutputWriter::direct)
-            }
+            OutputPlace::Unnamed(file) => anew(file.as_file()),
+            OutputPlace::Replacing(file, _) => anew(file.as_file()),
         };
         writer.map_err(|error| {
             output_error(
@@ -123,20 +121,30 @@ impl OutputFile {
     pub fn finish(self) -> Result<()> {
         let Self { path, place } = self;
         let target = path.display().to_string();
+        let target = target.as_str();
+        let fail = |what| move |error| output_error(target, what, error);
         match place {
             // A pipe or a device cannot be synced, and has nothing to be put in place.
-            OutputPlace::Unreplaced(_) => Ok(()),
+            OutputPlace::Unreplaced(_) => return Ok(()),
+            OutputPlace::Unnamed(file) => {
+                file.take_mode().map_err(fail("cannot set the mode"))?;
+                file.as_file().sync_all().map_err(fail("cannot sync"))?;
+                file.name(&path).map_err(fail("cannot put in place"))?;
+            }
             OutputPlace::Replacing(file, _guard) => {
-                file.as_file()
-                    .sync_all()
-                    .map_err(|e| output_error(&target, "cannot sync", e))?;
-                file.persist(&path)
-                    .map_err(|e| output_error(&target, "cannot put in place", e.error))?;
-                sync_directory(&path)
-                    .map_err(|e| output_error(&target, "cannot sync its directory", e))
+                file.as_file().sync_all().map_err(fail("cannot sync"))?;
+                let named = file.persist(&path).map_err(|error| error.error);
+                named.map_err(fail("cannot put in place"))?;
             }
         }
+        sync_directory(&path).map_err(fail("cannot sync its directory"))
     }
+}
+
+/// A writer from the start of the file: what was written before, by a run that was begun anew, goes.
+fn anew(file: &File) -> io::Result<OutputWriter> {
+    file.set_len(0)?;
+    file.try_clone().and_then(OutputWriter::direct)
 }
 
 /// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.
@@ -161,23 +169,33 @@ fn followed(path: &Path) -> PathBuf {
     }
 }
 
-/// The mode of the file that will be replaced, or `new_mode`, to which the process's umask is
-/// applied.
-fn replaced_mode(path: &Path, new_mode: u32) -> io::Result<u32> {
+/// The mode of the file that will be replaced, if there is one.
+fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
     match std::fs::metadata(path) {
         Ok(metadata) => {
             // A file that may not be written must not be replaced either.
             OpenOptions::new().write(true).open(path)?;
-            Ok(metadata.permissions().mode() & 0o7777)
+            Ok(Some(metadata.permissions().mode() & 0o7777))
         }
-        Err(_) => Ok(new_mode),
+        Err(_) => Ok(None),
     }
 }
 
 fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(directory_of(path))?.sync_all()
+}
+
+/// The names that files have before their own.
+pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names.prefix(".outset-").suffix(".part");
+    names
+}
+
+pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 
@@ -196,22 +214,28 @@ mod tests {
         std::fs::write(&path, "before").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
 
-        let dropped = OutputFile::create(&path, &Interrupt::new()).unwrap();
-        dropped.writer().unwrap().write_all(b"half").unwrap();
-        drop(dropped);
-        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        let named = || OutputFile::named(path.clone(), 0o640, &Interrupt::new()).unwrap();
+        let unnamed = || OutputFile::create(&path, &Interrupt::new()).unwrap();
+        let ways: [(&dyn Fn() -> OutputFile, &str); 2] = [(&named, "named"), (&unnamed, "unnamed")];
+        let mut before = b"before".to_vec();
+        for (open, after) in ways {
+            let dropped = open();
+            dropped.writer().unwrap().write_all(b"half").unwrap();
+            drop(dropped);
+            assert_eq!(std::fs::read(&path).unwrap(), before);
 
-        let finished = OutputFile::create(&path, &Interrupt::new()).unwrap();
-        let mut writer = finished.writer().unwrap();
-        writer.write_all(b"after").unwrap();
-        writer.flush().unwrap();
-        finished.finish().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"after");
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o640
-        );
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+            let finished = open();
+            let mut writer = finished.writer().unwrap();
+            writer.write_all(after.as_bytes()).unwrap();
+            writer.flush().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), before);
+            finished.finish().unwrap();
+            before = std::fs::read(&path).unwrap();
+            assert_eq!(before, after.as_bytes());
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o640);
+            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]

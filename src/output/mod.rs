@@ -9,6 +9,7 @@
 //! because its lines come from many threads and live in buffers that are reused.
 
 mod file;
+mod unnamed;
 mod writer;
 
 use std::io::{self, Write};

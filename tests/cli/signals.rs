@@ -273,11 +273,25 @@ fn a_kill_leaves_the_output_as_it_was() {
         thread::sleep(Duration::from_millis(u64::from(moment) * 23));
         running.signal(Signal::KILL);
         drop(running);
-        // Nobody removes the unfinished file; under its name there is nothing, unless the run was done.
+        // There is nothing, unless the run was done.
         if let Ok(result) = fs::read(sandbox.output("kept")) {
             assert_eq!(result.split_inclusive(|&byte| byte == b'\n').count(), count);
             fs::remove_file(sandbox.output("kept")).unwrap();
         }
         assert_eq!(fs::read_to_string(sandbox.output("r")).unwrap(), BEFORE);
+        assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 1);
+        // The directory of the run before is gone, unless this one was killed before it made its own.
+        assert!(
+            sandbox.temp_names().len() <= 1,
+            "{:?}",
+            sandbox.temp_names()
+        );
     }
+    let partition = "intersect a b --strategy partition --memory 16M -o ../out/kept";
+    sandbox.run(partition).succeeds_silently();
+    assert!(
+        sandbox.temp_names().is_empty(),
+        "{:?}",
+        sandbox.temp_names()
+    );
 }
