@@ -10,6 +10,7 @@ use outset::{CountSink, Error, Interrupt, OutputFile, Result, Stats, WriteSink, 
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, refuse_same};
 use super::progress::Reporter;
+use super::report::Report;
 use super::{say, signals};
 
 /// Runs the command.
@@ -29,6 +30,13 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         }
         _ => None,
     };
+    let page = match &arguments.report {
+        Some(path) => Some(Report::open(path, interrupt)?),
+        None => None,
+    };
+    if let Some(page) = &page {
+        options.observer = Some(page.beside(reporter.clone()));
+    }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let terminator = options.format.terminator;
     let sources = arguments.sources();
@@ -45,10 +53,11 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     };
     reporter.finish();
     place.finish(writer)?;
-    report(arguments, &stats, stats_file)
+    report(arguments, &stats, stats_file)?;
+    page.map_or(Ok(()), |page| page.write_intersection(&stats))
 }
 
-/// The report and the saved filter must replace neither the result nor an input, nor each other.
+/// The reports and the saved filter must replace neither the result nor an input, nor each other.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
     let others = || arguments.output.iter().chain(arguments.files());
     let filter = arguments.run.save_filter();
@@ -58,6 +67,10 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
         .filter(|path| *path != Path::new("-"))
     {
         refuse_same(stats, "--stats", others().chain(filter))?;
+    }
+    if let Some(page) = &arguments.report {
+        let stats = arguments.stats.iter();
+        refuse_same(page, "--report", others().chain(filter).chain(stats))?;
     }
     match filter {
         Some(filter) => refuse_same(filter, "--save-filter", others()),

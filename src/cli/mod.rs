@@ -1,8 +1,8 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`mod@estimate`],
-//! [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]) and progress
-//! ([`progress`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
+//! [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]), progress
+//! ([`progress`]) and the page of a run ([`mod@report`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
 //! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
 //! thread that waits for signals.
 
@@ -16,6 +16,7 @@ mod options;
 mod place;
 mod plan;
 mod progress;
+mod report;
 mod signals;
 mod size;
 

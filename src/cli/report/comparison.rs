@@ -1,0 +1,342 @@
+//! The page of `outset compare`.
+//!
+//! *Owns:* its document and its parts. *Invariants:* `comparison` in the document is the comparison
+//! as `--stats` writes it, or the list of those of several points. *Cost:* that of the parts.
+
+use maud::{Markup, html};
+use outset::compare::{Comparison, Plans};
+use outset::size::display_bytes;
+use serde_json::{Value, json};
+
+use super::charts::curves::{self, MeasuredRate, MeasuredTime};
+use super::figures::{Figures, Unit, duration, grouped, rate};
+use super::page::{figure, page as frame, section};
+use super::recording::Recorded;
+use super::sections;
+use super::tables::{Named, rows, rows_at};
+
+/// The page.
+pub(super) fn page(
+    points: &[Comparison],
+    plans: &[Plans],
+    predicted: &[(u64, f64)],
+    recorded: &Recorded,
+) -> serde_json::Result<String> {
+    let figures = Figures::new(document(points, plans, predicted, recorded)?);
+    let bases = bases(points.len());
+    let peaks = points
+        .iter()
+        .flat_map(|point| [&point.exact, &point.approximate]);
+    let peak = peaks.map(|run| run.stats.memory.peak_rss_bytes).max();
+    let peak = format!(
+        "The largest peak of a run was {}.",
+        display_bytes(peak.unwrap_or(0))
+    );
+    let last = points.last().zip(bases.last());
+    let sections = html! {
+        (results(&figures, &bases))
+        (rates(&figures, &bases, points, predicted))
+        (times(&figures, &bases, points))
+        (plan(&figures, plans.len()))
+        (sections::timeline(&figures, recorded))
+        (sections::memory(&figures, recorded, &peak))
+        @if let Some((point, base)) = last {
+            (sections::buckets(&figures, &format!("{base}/exact"), &point.exact.stats.buckets))
+        }
+    };
+    let title = match points.len() {
+        1 => "The exact and the approximate way".to_owned(),
+        count => format!("The exact and the approximate way at {count} points"),
+    };
+    Ok(frame(&title, &lead(points), &sections, &figures))
+}
+
+fn document(
+    points: &[Comparison],
+    plans: &[Plans],
+    predicted: &[(u64, f64)],
+    recorded: &Recorded,
+) -> serde_json::Result<Value> {
+    let comparison = match points {
+        [point] => serde_json::to_value(point)?,
+        points => serde_json::to_value(points)?,
+    };
+    let plans: Vec<Value> = plans
+        .iter()
+        .map(|plans| json!({ "exact": plans.exact, "approximate": plans.approximate }))
+        .collect();
+    let predicted: Vec<Value> = predicted
+        .iter()
+        .map(|(bytes, fpr)| json!({ "memory_bytes": bytes, "predicted_fpr": fpr }))
+        .collect();
+    Ok(json!({
+        "comparison": comparison,
+        "plans": plans,
+        "predicted": predicted,
+        "recording": serde_json::to_value(recorded)?,
+    }))
+}
+
+/// Where each point is in the document.
+fn bases(points: usize) -> Vec<String> {
+    match points {
+        1 => vec!["/comparison".to_owned()],
+        points => (0..points)
+            .map(|number| format!("/comparison/{number}"))
+            .collect(),
+    }
+}
+
+fn lead(points: &[Comparison]) -> Markup {
+    let missing: u64 = points.iter().map(|point| point.missing_lines).sum();
+    html! {
+        @for point in points {
+            p.lead {
+                "With " (display_bytes(point.limit_bytes)) " of memory: "
+                strong { (grouped(point.exact.stats.output.lines as f64)) " common lines" }
+                ", found exactly by " (point.exact.stats.strategy) " in " (duration(point.exact.stats.seconds))
+                "; approximately in " (duration(point.approximate.stats.seconds)) ", with "
+                strong { (grouped(point.false_lines as f64)) " false lines" }
+                " among " (grouped(point.approximate.stats.output.lines as f64))
+                " (precision " (rate(point.precision)) ")."
+            }
+        }
+        @if missing > 0 {
+            p.warning { strong { (grouped(missing as f64)) " common lines are missing" } " in the approximate result, which must not be." }
+        }
+    }
+}
+
+fn results(figures: &Figures, bases: &[String]) -> Markup {
+    let found: &[Named] = &[
+        ("memory limit", "/limit_bytes", Unit::Bytes),
+        ("common lines", "/exact/output/lines", Unit::Count),
+        (
+            "approximate result",
+            "/approximate/output/lines",
+            Unit::Count,
+        ),
+        ("false lines", "/false_lines", Unit::Count),
+        ("missing lines", "/missing_lines", Unit::Count),
+        ("precision", "/precision", Unit::Rate),
+        (
+            "could pass by mistake, about",
+            "/could_pass_lines/estimate",
+            Unit::Count,
+        ),
+        ("at least", "/could_pass_lines/low", Unit::Count),
+        ("at most", "/could_pass_lines/high", Unit::Count),
+    ];
+    let first = bases.first().map_or("", String::as_str);
+    let inputs = rows(
+        figures,
+        "Inputs",
+        &format!("{first}/exact/inputs"),
+        &[
+            ("path", "/path", Unit::Text),
+            ("bytes", "/bytes", Unit::Bytes),
+            ("lines, repeats included", "/lines", Unit::Count),
+        ],
+    );
+    let different = rows(
+        figures,
+        "Different lines of each input",
+        &format!("{first}/different_lines"),
+        &[
+            ("about", "/estimate", Unit::Count),
+            ("at least", "/low", Unit::Count),
+            ("at most", "/high", Unit::Count),
+        ],
+    );
+    let content = html! {
+        (rows_at(figures, "What was found", bases, found))
+        div.pair { div { (inputs) } div { (different) } }
+    };
+    let text = "A false line is in the approximate result and not in the exact one, line by line. What could pass by \
+                mistake are the different lines of the input that was held against the filter, less the common ones.";
+    section("Results", text, &content)
+}
+
+/// Which memory the curves are over: the limits, or where these are all the same, the filters' sizes.
+fn is_by_filter(points: &[Comparison]) -> bool {
+    let is_same = |pair: &[Comparison]| matches!(pair, [a, b] if a.limit_bytes == b.limit_bytes);
+    points.len() > 1 && points.windows(2).all(is_same) && points.iter().all(|p| filter_bytes(p) > 0)
+}
+
+fn filter_bytes(point: &Comparison) -> u64 {
+    let filter = point.approximate.stats.filter.as_ref();
+    filter.map_or(0, |filter| filter.bits / 8)
+}
+
+fn memory_of(point: &Comparison, by_filter: bool) -> u64 {
+    if by_filter {
+        filter_bytes(point)
+    } else {
+        point.limit_bytes
+    }
+}
+
+fn axis(by_filter: bool) -> &'static str {
+    if by_filter {
+        "memory of the filter"
+    } else {
+        "memory limit of the process"
+    }
+}
+
+fn rates(
+    figures: &Figures,
+    bases: &[String],
+    points: &[Comparison],
+    predicted: &[(u64, f64)],
+) -> Markup {
+    const TITLE: &str = "False-positive rate and memory";
+    let by_filter = is_by_filter(points);
+    let mut measured: Vec<MeasuredRate> = points
+        .iter()
+        .filter_map(|point| measured_rate(point, by_filter))
+        .collect();
+    measured.sort_by_key(|point| point.memory_bytes);
+    let own = || {
+        points
+            .iter()
+            .filter_map(|p| Some((memory_of(p, by_filter), p.predicted_fpr?)))
+    };
+    let mut line: Vec<(u64, f64)> = if by_filter || predicted.is_empty() {
+        own().collect()
+    } else {
+        predicted.to_vec()
+    };
+    line.sort_by_key(|point| point.0);
+    if measured.is_empty() && line.is_empty() {
+        let none = "No filter was used, or no line could pass it by mistake: there is no false-positive rate.";
+        return section(TITLE, none, &html! {});
+    }
+    let tables = html! {
+        (rows_at(figures, "Measured and predicted", bases, &[
+            ("memory limit", "/limit_bytes", Unit::Bytes),
+            ("filter", "/approximate/filter/bits", Unit::Bits),
+            ("bits a key", "/approximate/filter/bits_per_key", Unit::Plain),
+            ("measured", "/measured_fpr", Unit::Rate),
+            ("at least", "/measured_fpr_bounds/low", Unit::Rate),
+            ("at most", "/measured_fpr_bounds/high", Unit::Rate),
+            ("predicted", "/predicted_fpr", Unit::Rate),
+            ("from the fill", "/fill_fpr", Unit::Rate),
+        ]))
+        @if !predicted.is_empty() {
+            (rows(figures, "Predicted by the plan", "/predicted", &[
+                ("memory limit", "/memory_bytes", Unit::Bytes),
+                ("predicted", "/predicted_fpr", Unit::Rate),
+            ]))
+        }
+    };
+    let key = html! {
+        span.key { span.first { b { "━" } } " predicted" }
+        span.key { span.second { b { "●" } } " measured, with the bounds that it is within" }
+    };
+    let picture = curves::rates(axis(by_filter), &line, &measured);
+    let text = "Of the lines that are not common, so many pass the filter by mistake. A point at the lower edge: no line did.";
+    section(
+        TITLE,
+        text,
+        &figure("False-positive rate by memory", &key, picture, &tables),
+    )
+}
+
+fn measured_rate(point: &Comparison, by_filter: bool) -> Option<MeasuredRate> {
+    let bounds = point.measured_fpr_bounds?;
+    Some(MeasuredRate {
+        memory_bytes: memory_of(point, by_filter),
+        rate: point.measured_fpr?,
+        low: bounds.low,
+        high: bounds.high,
+    })
+}
+
+fn times(figures: &Figures, bases: &[String], points: &[Comparison]) -> Markup {
+    let by_filter = is_by_filter(points);
+    let time = |point: &Comparison| MeasuredTime {
+        memory_bytes: memory_of(point, by_filter),
+        exact_seconds: point.exact.stats.seconds,
+        approximate_seconds: point.approximate.stats.seconds,
+    };
+    let mut measured: Vec<MeasuredTime> = points.iter().map(time).collect();
+    measured.sort_by_key(|point| point.memory_bytes);
+    let key = html! {
+        span.key { span.first { b { "━●" } } " exact" }
+        span.key { span.second { b { "╌▲" } } " approximate" }
+    };
+    let costs = |caption, run: &str| {
+        let field = |name: &str| format!("/{run}/{name}");
+        let names = [
+            "strategy",
+            "seconds",
+            "bytes_read",
+            "bytes_written",
+            "temp/peak_bytes",
+            "memory/peak_rss_bytes",
+        ]
+        .map(field);
+        rows_at(
+            figures,
+            caption,
+            bases,
+            &[
+                ("memory limit", "/limit_bytes", Unit::Bytes),
+                ("strategy", &names[0], Unit::Text),
+                ("time", &names[1], Unit::Seconds),
+                ("read", &names[2], Unit::Bytes),
+                ("written", &names[3], Unit::Bytes),
+                ("most disk", &names[4], Unit::Bytes),
+                ("peak memory", &names[5], Unit::Bytes),
+            ],
+        )
+    };
+    let tables = html! { (costs("Exact", "exact")) (costs("Approximate", "approximate")) };
+    let picture = curves::times(axis(by_filter), &measured);
+    let text = "Each run as if it were alone; comparing their results is not counted.";
+    section(
+        "Time and memory",
+        text,
+        &figure("Time by memory", &key, picture, &tables),
+    )
+}
+
+fn plan(figures: &Figures, plans: usize) -> Markup {
+    let runs = ["exact", "approximate"];
+    let chosen: Vec<String> = (0..plans)
+        .flat_map(|number| runs.map(|run| format!("/plans/{number}/{run}")))
+        .collect();
+    let rejected: Vec<String> = chosen
+        .iter()
+        .flat_map(|base| {
+            let count = figures.count(&format!("{base}/rejected"));
+            (0..count).map(move |number| format!("{base}/rejected/{number}"))
+        })
+        .collect();
+    let content = html! {
+        (rows_at(figures, "Planned, for each point the exact and the approximate run", &chosen, &[
+            ("strategy", "/strategy", Unit::Text),
+            ("result is", "/exact", Unit::Exactness),
+            ("passes", "/passes", Unit::Count),
+            ("buckets", "/buckets", Unit::Count),
+            ("read", "/bytes_read", Unit::Bytes),
+            ("written", "/bytes_written", Unit::Bytes),
+            ("most disk", "/temp_peak_bytes", Unit::Bytes),
+            ("memory", "/memory_bytes", Unit::Bytes),
+            ("rate", "/filter/predicted_fpr", Unit::Rate),
+            ("false lines", "/expected_false_lines", Unit::Count),
+        ]))
+        @if !rejected.is_empty() {
+            (rows_at(figures, "Not chosen", &rejected, &[
+                ("strategy", "/strategy", Unit::Text),
+                ("why not", "/reason", Unit::Text),
+            ]))
+        }
+    };
+    section(
+        "Plans",
+        "What each run was predicted to do, before it began.",
+        &content,
+    )
+}
