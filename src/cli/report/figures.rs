@@ -6,7 +6,7 @@
 //! what follows. *Cost:* the document in memory, some 100 KiB at most.
 
 use maud::{Markup, html};
-use outset::size::{display_bytes, display_count, display_rate};
+use outset::size::{display_bytes, display_rate};
 use serde_json::Value;
 
 /// The document.
@@ -146,7 +146,7 @@ fn human(value: &Value, unit: Unit) -> Option<String> {
     })
 }
 
-/// A whole number with a blank between thousands: `20,000,000`.
+/// A whole number with a comma between thousands: `20,000,000`.
 pub(super) fn grouped(count: f64) -> String {
     let digits = format!("{count:.0}");
     let mut text = String::new();
@@ -157,11 +157,6 @@ pub(super) fn grouped(count: f64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// A count of a few characters: `20 M`.
-pub(super) fn brief_count(count: u64) -> String {
-    display_count(count).to_string().trim().to_owned()
 }
 
 /// A rate with no more digits than mean something.

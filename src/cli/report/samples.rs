@@ -68,7 +68,9 @@ impl Samples {
                 [] => sample,
             };
             self.kept = self.kept.chunks(2).map(larger).collect();
-            self.interval *= 2;
+            // By time, not by number: phases that begin and end are sampled too.
+            let even = Duration::try_from_secs_f64(sample.seconds * 2.0 / Self::MOST as f64);
+            self.interval = self.interval.max(even.unwrap_or_default());
         }
         self.kept.push(sample);
     }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use outset::stats::BucketStats;
 
 use super::charts;
-use super::figures::{Figures, Unit, brief_count, duration};
+use super::figures::{Figures, Unit, duration, grouped};
 use super::page::{figure, section};
 use super::recording::Recorded;
 use super::tables::{list, rows};
@@ -17,7 +17,7 @@ use super::tables::{list, rows};
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
         "{} phases in {}, the opening of inputs and the writing of the result included. Each phase reads an input or its \
-         spilled lines once.",
+         spilled lines once; what it writes goes to temporary files.",
         recorded.phases.len(),
         duration(recorded.seconds)
     );
@@ -57,8 +57,8 @@ fn phase_table(figures: &Figures) -> Markup {
         ("began", "/began_seconds", Unit::Seconds),
         ("took", "/seconds", Unit::Seconds),
         ("read", "/bytes_read", Unit::Bytes),
-        ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
-        ("written to temporary files", "/bytes_written", Unit::Bytes),
+        ("a second", "/bytes_per_second", Unit::BytesPerSecond),
+        ("written", "/bytes_written", Unit::Bytes),
         ("lines", "/lines", Unit::Count),
     ];
     let columns = if has_parts {
@@ -125,8 +125,8 @@ pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Mar
     let text = format!(
         "Lines were divided by their hash into {} buckets; the largest has {} lines of one input. Buckets of about one size \
          are what a good hash gives; a bucket far from the others has lines that come again and again.",
-        stats.count,
-        brief_count(stats.largest_lines)
+        grouped(f64::from(stats.count)),
+        grouped(stats.largest_lines as f64)
     );
     if stats.sizes.is_empty() {
         let absent =

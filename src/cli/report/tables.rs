@@ -23,7 +23,7 @@ pub(super) fn list(figures: &Figures, caption: &str, entries: &[Named]) -> Marku
     scrolled(
         caption,
         &html! {
-            table {
+            table.list {
                 caption { (caption) }
                 tbody {
                     @for &(title, pointer, unit) in there() {
@@ -105,7 +105,7 @@ pub(super) fn beside(
         pointer => figures.cell(pointer, unit),
     };
     let table = html! {
-        table {
+        table.list {
             caption { (caption) }
             thead { tr { th scope="col" { "figure" } @for head in heads { th.number scope="col" { (head) } } } }
             tbody {

@@ -24,7 +24,7 @@ struct Bar {
 /// With more phases than this, a picture has a bar for each run and not for each phase.
 const MOST_BARS: usize = 20;
 /// The height of a bar with its text.
-const ROW: u32 = 42;
+const ROW: u32 = 48;
 
 /// Bars from the beginning to the end of each phase.
 pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
@@ -38,7 +38,7 @@ pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
         runs(recorded)
     };
     let scale = Scale::seconds(recorded.seconds);
-    let height = 70 + ROW * bars.len() as u32;
+    let height = 76 + ROW * bars.len() as u32;
     Some(svg("When each phase ran", height, |area| {
         let end = scale.of(recorded.seconds.max(1e-4));
         let mut chart = builder(area)
@@ -60,9 +60,9 @@ pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
         for (number, bar) in bars.iter().enumerate() {
             let (row, width) = (number as f64, end * 0.004);
             let (from, to) = (scale.of(bar.from), scale.of(bar.to));
-            let body = [(from, row + 0.58), (to.max(from + width), row + 0.92)];
+            let body = [(from, row + 0.68), (to.max(from + width), row + 0.94)];
             chart.draw_series([Rectangle::new(body, FIRST.filled())])?;
-            let place = (end * 0.004, row + 0.16);
+            let place = (end * 0.004, row + 0.26);
             chart.draw_series([Text::new(bar.text.clone(), place, ink())])?;
         }
         Ok(())
