@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::charts::curves::{self, MeasuredRate, MeasuredTime};
 use super::figures::{Figures, Unit, duration, grouped, rate};
-use super::page::{figure, page as frame, section};
+use super::page::{alone, figure, page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, rows, rows_at};
@@ -90,19 +90,48 @@ fn bases(points: usize) -> Vec<String> {
 fn lead(points: &[Comparison]) -> Markup {
     let missing: u64 = points.iter().map(|point| point.missing_lines).sum();
     html! {
-        @for point in points {
-            p.lead {
-                "With " (display_bytes(point.limit_bytes)) " of memory: "
-                strong { (grouped(point.exact.stats.output.lines as f64)) " common lines" }
-                ", found exactly by " (point.exact.stats.strategy) " in " (duration(point.exact.stats.seconds))
-                "; approximately in " (duration(point.approximate.stats.seconds)) ", with "
-                strong { (grouped(point.false_lines as f64)) " false lines" }
-                " among " (grouped(point.approximate.stats.output.lines as f64))
-                " (precision " (rate(point.precision)) ")."
-            }
+        @match points {
+            [point] => (lead_of_one(point)),
+            points => (lead_of_several(points)),
         }
         @if missing > 0 {
             p.warning { strong { (grouped(missing as f64)) " common lines are missing" } " in the approximate result, which must not be." }
+        }
+    }
+}
+
+fn lead_of_one(point: &Comparison) -> Markup {
+    let (exact, approximate) = (&point.exact.stats, &point.approximate.stats);
+    html! {
+        p.lead {
+            strong { (grouped(exact.output.lines as f64)) " common lines" }
+            ", found exactly by " (exact.strategy) " in " (duration(exact.seconds))
+            "; approximately in " (duration(approximate.seconds)) ", with "
+            strong { (grouped(point.false_lines as f64)) " false lines" }
+            " among " (grouped(approximate.output.lines as f64))
+            " (precision " (rate(point.precision)) "). Both had " (display_bytes(point.limit_bytes)) " of memory."
+        }
+    }
+}
+
+fn lead_of_several(points: &[Comparison]) -> Markup {
+    let range = |figure: fn(&Comparison) -> f64, text: fn(f64) -> String| {
+        let least = points.iter().map(figure).fold(f64::MAX, f64::min);
+        let most = points.iter().map(figure).fold(0.0, f64::max);
+        match (text(least), text(most)) {
+            (least, most) if least == most => most,
+            (least, most) => format!("{least} to {most}"),
+        }
+    };
+    let bytes = |bytes: f64| display_bytes(bytes as u64).to_string();
+    html! {
+        p.lead {
+            strong { (range(|point| point.exact.stats.output.lines as f64, grouped)) " common lines" }
+            ". With " (range(|point| point.limit_bytes as f64, bytes)) " of memory the exact way took "
+            (range(|point| point.exact.stats.seconds, duration)) ", the approximate one "
+            (range(|point| point.approximate.stats.seconds, duration)) ", with "
+            strong { (range(|point| point.false_lines as f64, grouped)) " false lines" }
+            " (precision " (range(|point| point.precision, rate)) ")."
         }
     }
 }
@@ -212,34 +241,51 @@ fn rates(
         let none = "No filter was used, or no line could pass it by mistake: there is no false-positive rate.";
         return section(TITLE, none, &html! {});
     }
-    let tables = html! {
-        (rows_at(figures, "Measured and predicted", bases, &[
-            ("memory limit", "/limit_bytes", Unit::Bytes),
-            ("filter", "/approximate/filter/bits", Unit::Bits),
-            ("bits a key", "/approximate/filter/bits_per_key", Unit::Plain),
-            ("measured", "/measured_fpr", Unit::Rate),
-            ("at least", "/measured_fpr_bounds/low", Unit::Rate),
-            ("at most", "/measured_fpr_bounds/high", Unit::Rate),
-            ("predicted", "/predicted_fpr", Unit::Rate),
-            ("from the fill", "/fill_fpr", Unit::Rate),
-        ]))
-        @if !predicted.is_empty() {
-            (rows(figures, "Predicted by the plan", "/predicted", &[
-                ("memory limit", "/memory_bytes", Unit::Bytes),
-                ("predicted", "/predicted_fpr", Unit::Rate),
-            ]))
-        }
-    };
     let key = html! {
         span.key { span.first { b { "━" } } " predicted" }
         span.key { span.second { b { "●" } } " measured, with the bounds that it is within" }
     };
     let picture = curves::rates(axis(by_filter), &line, &measured);
+    let picture = alone("False-positive rate by memory", &key, picture);
+    let planned = rows(
+        figures,
+        "Predicted by the plan",
+        "/predicted",
+        &[
+            ("memory limit", "/memory_bytes", Unit::Bytes),
+            ("predicted", "/predicted_fpr", Unit::Rate),
+        ],
+    );
+    let content = html! {
+        div.pair {
+            (picture)
+            @if !predicted.is_empty() { div { (planned) } }
+        }
+        (rates_table(figures, bases))
+    };
     let text = "Of the lines that are not common, so many pass the filter by mistake. A point at the lower edge: no line did.";
-    section(
-        TITLE,
-        text,
-        &figure("False-positive rate by memory", &key, picture, &tables),
+    section(TITLE, text, &content)
+}
+
+fn rates_table(figures: &Figures, bases: &[String]) -> Markup {
+    rows_at(
+        figures,
+        "Measured and predicted",
+        bases,
+        &[
+            ("memory limit", "/limit_bytes", Unit::Bytes),
+            ("filter", "/approximate/filter/bits", Unit::Bits),
+            (
+                "bits a key",
+                "/approximate/filter/bits_per_key",
+                Unit::Plain,
+            ),
+            ("measured", "/measured_fpr", Unit::Rate),
+            ("at least", "/measured_fpr_bounds/low", Unit::Rate),
+            ("at most", "/measured_fpr_bounds/high", Unit::Rate),
+            ("predicted", "/predicted_fpr", Unit::Rate),
+            ("from the fill", "/fill_fpr", Unit::Rate),
+        ],
     )
 }
 
@@ -266,39 +312,51 @@ fn times(figures: &Figures, bases: &[String], points: &[Comparison]) -> Markup {
         span.key { span.first { b { "━●" } } " exact" }
         span.key { span.second { b { "╌▲" } } " approximate" }
     };
-    let costs = |caption, run: &str| {
-        let field = |name: &str| format!("/{run}/{name}");
-        let names = [
-            "strategy",
-            "seconds",
-            "bytes_read",
-            "bytes_written",
-            "temp/peak_bytes",
-            "memory/peak_rss_bytes",
-        ]
-        .map(field);
-        rows_at(
-            figures,
-            caption,
-            bases,
-            &[
-                ("memory limit", "/limit_bytes", Unit::Bytes),
-                ("strategy", &names[0], Unit::Text),
-                ("time", &names[1], Unit::Seconds),
-                ("read", &names[2], Unit::Bytes),
-                ("written", &names[3], Unit::Bytes),
-                ("most disk", &names[4], Unit::Bytes),
-                ("peak memory", &names[5], Unit::Bytes),
-            ],
-        )
-    };
-    let tables = html! { (costs("Exact", "exact")) (costs("Approximate", "approximate")) };
+    let table = rows_at(
+        figures,
+        "Time",
+        bases,
+        &[
+            ("memory limit", "/limit_bytes", Unit::Bytes),
+            ("filter", "/approximate/filter/bits", Unit::Bits),
+            ("exact", "/exact/seconds", Unit::Seconds),
+            ("approximate", "/approximate/seconds", Unit::Seconds),
+        ],
+    );
     let picture = curves::times(axis(by_filter), &measured);
+    let content = html! {
+        (figure("Time by memory", &key, picture, &table))
+        div.pair {
+            div { (costs(figures, bases, "Exact runs", "exact")) }
+            div { (costs(figures, bases, "Approximate runs", "approximate")) }
+        }
+    };
     let text = "Each run as if it were alone; comparing their results is not counted.";
-    section(
-        "Time and memory",
-        text,
-        &figure("Time by memory", &key, picture, &tables),
+    section("Time and memory", text, &content)
+}
+
+fn costs(figures: &Figures, bases: &[String], caption: &str, run: &str) -> Markup {
+    let field = |name: &str| format!("/{run}/{name}");
+    let names = [
+        "strategy",
+        "bytes_read",
+        "bytes_written",
+        "temp/peak_bytes",
+        "memory/peak_rss_bytes",
+    ]
+    .map(field);
+    rows_at(
+        figures,
+        caption,
+        bases,
+        &[
+            ("limit", "/limit_bytes", Unit::Bytes),
+            ("strategy", &names[0], Unit::Text),
+            ("read", &names[1], Unit::Bytes),
+            ("written", &names[2], Unit::Bytes),
+            ("most disk", &names[3], Unit::Bytes),
+            ("peak memory", &names[4], Unit::Bytes),
+        ],
     )
 }
 
@@ -307,8 +365,10 @@ fn plan(figures: &Figures, plans: usize) -> Markup {
     let chosen: Vec<String> = (0..plans)
         .flat_map(|number| runs.map(|run| format!("/plans/{number}/{run}")))
         .collect();
+    // Bloom is what the approximate run is: there was no choice.
     let rejected: Vec<String> = chosen
         .iter()
+        .step_by(runs.len())
         .flat_map(|base| {
             let count = figures.count(&format!("{base}/rejected"));
             (0..count).map(move |number| format!("{base}/rejected/{number}"))
@@ -423,8 +483,9 @@ mod tests {
             cells += 1;
         }
         assert!(cells > 60, "{cells} cells");
-        for figure in parsed.select(&select("div.pair:has(svg)")) {
-            assert!(figure.select(&select("table")).next().is_some());
+        for section in parsed.select(&select("section:has(svg)")) {
+            let count = |selector| section.select(&select(selector)).count();
+            assert!(count("table") >= count("svg"), "{}", section.html());
         }
     }
 
@@ -457,7 +518,7 @@ mod tests {
         assert!(document["comparison"]["measured_fpr"].is_number());
         assert!(page.contains("False-positive rate by memory"));
         assert!(!page.contains("<a>") && !page.contains('\u{1b}'));
-        assert!(page.contains("&lt;a&gt;&amp;'␛&quot;"));
+        assert!(page.contains("&lt;a&gt;&amp;'\\u{1b}&quot;"));
     }
 
     #[test]

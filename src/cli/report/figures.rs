@@ -35,6 +35,9 @@ pub(super) enum Unit {
     Exactness,
 }
 
+/// A text of more characters than this may take several lines.
+const LONG_TEXT: usize = 24;
+
 impl Figures {
     pub(super) fn new(document: Value) -> Self {
         Self(document)
@@ -60,9 +63,14 @@ impl Figures {
     /// A cell that shows what `pointer` names, and says where it is from.
     pub(super) fn cell(&self, pointer: &str, unit: Unit) -> Markup {
         let text = self.text(pointer, unit);
+        let class = if unit == Unit::Text && text.chars().count() > LONG_TEXT {
+            "text long"
+        } else {
+            unit.class()
+        };
         match self.get(pointer) {
             Some(value) => html! {
-                td class=(unit.class()) data-figure=(pointer) data-value=(embedded(value)) { (text) }
+                td class=(class) data-figure=(pointer) data-value=(embedded(value)) { (text) }
             },
             None => html! { td class=(unit.class()) { (text) } },
         }
@@ -99,17 +107,22 @@ fn embedded(value: &Value) -> String {
     text
 }
 
-/// A text from outside that is safe to show: control characters become visible, and those that
-/// change the direction of text are replaced.
+/// A text from outside that is safe to show: control characters, and those that change the direction
+/// of text, are written as escapes.
 pub(super) fn visible(text: &str) -> String {
-    let shown = |character: char| match character {
-        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' => '\u{fffd}',
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => '\u{fffd}',
-        _ => character,
+    let is_hidden = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
-    text.chars().map(shown).collect()
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_hidden(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
 }
 
 /// As [`visible`], of at most `most` characters: the middle of a longer text is left out.
@@ -222,7 +235,7 @@ mod tests {
     fn texts_from_outside_are_visible_and_short() {
         assert_eq!(
             visible("a\tb\u{1b}[31m\u{202e}c\u{7f}"),
-            "a␉b␛[31m\u{fffd}c␡"
+            r"a\tb\u{1b}[31m\u{202e}c\u{7f}"
         );
         assert_eq!(shortened("short", 9), "short");
         assert_eq!(shortened("a long name.txt", 9), "a lo….txt");

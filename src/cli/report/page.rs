@@ -49,13 +49,14 @@ pub(super) fn section(title: &str, text: &str, content: &Markup) -> Markup {
 
 /// A picture with its title, what is to be seen in it, and its table beside it.
 pub(super) fn figure(title: &str, key: &Markup, picture: Option<Markup>, table: &Markup) -> Markup {
+    html! { div.pair { (alone(title, key, picture)) div { (table) } } }
+}
+
+/// A picture with its title and what is to be seen in it, for a row of pictures whose tables are
+/// too wide to stand beside them.
+pub(super) fn alone(title: &str, key: &Markup, picture: Option<Markup>) -> Markup {
     match picture {
-        Some(picture) => html! {
-            div.pair {
-                figure { figcaption { (title) p { (key) } } (picture) }
-                div { (table) }
-            }
-        },
-        None => html! { div { p.absent { (title) ": there is too little to draw." } (table) } },
+        Some(picture) => html! { figure { figcaption { (title) p { (key) } } (picture) } },
+        None => html! { p.absent { (title) ": there is too little to draw." } },
     }
 }

@@ -9,7 +9,7 @@ use outset::stats::BucketStats;
 
 use super::charts;
 use super::figures::{Figures, Unit, duration, grouped};
-use super::page::{figure, section};
+use super::page::{alone, figure, section};
 use super::recording::Recorded;
 use super::tables::{list, rows};
 
@@ -25,23 +25,18 @@ pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
         span.key { span.first { b { "━" } } " mean of a short time" }
         span.key { span.second { b { "╷" } } " a phase begins" }
     };
+    let bars = html! { "A bar is the time from beginning to end; above it, how long that is and how fast it read." };
     let content = html! {
-        (figure(
-            "When each phase ran",
-            &html! { "A bar is the time from beginning to end; above it, how long that is and how fast it read." },
-            charts::timeline::phases(recorded),
-            &phase_table(figures),
-        ))
-        (figure(
-            "Bytes read per second over time",
-            &rate,
-            charts::timeline::throughput(recorded),
-            &rows(figures, "Bytes read per second", "/recording/throughput", &[
-                ("from", "/from_seconds", Unit::Seconds),
-                ("to", "/to_seconds", Unit::Seconds),
-                ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
-            ]),
-        ))
+        div.pair {
+            (alone("When each phase ran", &bars, charts::timeline::phases(recorded)))
+            (alone("Bytes read per second over time", &rate, charts::timeline::throughput(recorded)))
+        }
+        (phase_table(figures))
+        (rows(figures, "Bytes read per second", "/recording/throughput", &[
+            ("from", "/from_seconds", Unit::Seconds),
+            ("to", "/to_seconds", Unit::Seconds),
+            ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
+        ]))
     };
     section("Timeline", &text, &content)
 }
@@ -57,8 +52,8 @@ fn phase_table(figures: &Figures) -> Markup {
         ("began", "/began_seconds", Unit::Seconds),
         ("took", "/seconds", Unit::Seconds),
         ("read", "/bytes_read", Unit::Bytes),
-        ("a second", "/bytes_per_second", Unit::BytesPerSecond),
-        ("written", "/bytes_written", Unit::Bytes),
+        ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
+        ("written to temporary files", "/bytes_written", Unit::Bytes),
         ("lines", "/lines", Unit::Count),
     ];
     let columns = if has_parts {

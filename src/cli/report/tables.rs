@@ -12,7 +12,7 @@ use super::figures::{Figures, Unit};
 pub(super) type Named<'a> = (&'a str, &'a str, Unit);
 
 /// More rows than this are shown when asked for, and not on paper.
-const MOST_OPEN_ROWS: usize = 32;
+const MOST_OPEN_ROWS: usize = 24;
 
 /// A table of figures that have a name each; those that the document does not have are left out.
 pub(super) fn list(figures: &Figures, caption: &str, entries: &[Named]) -> Markup {

@@ -12,7 +12,6 @@ use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, ShapeStyle};
 
 use super::{Area, Drawn, FIRST, GRID, MUTED, SECOND, Scale, builder, ink, muted, svg, tick};
-use crate::cli::report::figures::rate;
 
 /// What was measured with so much memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +53,7 @@ pub(in crate::cli::report) fn rates(
             .axis_style(MUTED)
             .label_style(muted())
             .x_label_formatter(&|x| Octaves::label(*x))
-            .y_label_formatter(&|y| rate(10f64.powf(*y)))
+            .y_label_formatter(&|y| rate_tick(10f64.powf(*y)))
             .axis_desc_style(ink())
             .x_desc(what)
             .y_desc("false-positive rate")
@@ -118,6 +117,16 @@ pub(in crate::cli::report) fn times(what: &str, measured: &[MeasuredTime]) -> Op
     Some(svg("Time by memory", 320, draw))
 }
 
+/// A rate on an axis: `50%`, `0.2%`, `1e-6%`.
+fn rate_tick(rate: f64) -> String {
+    let percent = rate * 100.0;
+    if percent > 0.000_9 {
+        format!("{}%", (percent * 1e6).round() / 1e6)
+    } else {
+        format!("{percent:.0e}%")
+    }
+}
+
 /// Where so many bytes are on a scale of powers of two.
 fn place(bytes: u64) -> f64 {
     (bytes.max(1) as f64).log2()
@@ -173,13 +182,17 @@ impl Octaves {
         }
     }
 
-    /// No more than 7, at powers of two; between them where there would be less than two.
+    /// No more than 8, at powers of two; in a short range at one and a half times these, too.
     fn ticks(&self) -> Vec<f64> {
-        let wide = ((self.to - self.from) / 6.0).ceil().max(1.0);
-        let step = if self.to - self.from < 2.0 { 0.5 } else { wide };
-        let first = (self.from / step).ceil() as i64;
-        let last = (self.to / step).floor() as i64;
-        (first..=last).map(|tick| tick as f64 * step).collect()
+        let octaves = self.to - self.from;
+        let step = (octaves / 6.0).ceil().max(1.0) as usize;
+        let powers = (self.from.floor() as i64..=self.to as i64).step_by(step);
+        let between = 1.5_f64.log2();
+        let ticks = powers.flat_map(|power| [power as f64, power as f64 + between]);
+        ticks
+            .filter(|tick| (self.from..=self.to).contains(tick))
+            .filter(|tick| octaves < 2.5 || tick.fract() == 0.0)
+            .collect()
     }
 
     fn label(place: f64) -> String {

@@ -46,7 +46,7 @@ pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
             .build_cartesian_2d(0.0..end, bars.len() as f64..0.0)?;
         chart
             .configure_mesh()
-            .disable_y_mesh()
+            .disable_mesh()
             .y_labels(0)
             .x_labels(6)
             .light_line_style(GRID.mix(0.0))
