@@ -5,6 +5,8 @@
 //! for it has no other source; no text can end the element that it is in, nor change the direction of
 //! what follows. *Cost:* the document in memory, some 100 KiB at most.
 
+use std::fmt::Write as _;
+
 use maud::{Markup, html};
 use outset::size::{display_bytes, display_rate};
 use serde_json::Value;
@@ -97,23 +99,25 @@ fn embedded(value: &Value) -> String {
     let plain = value.to_string();
     let mut text = String::with_capacity(plain.len());
     for character in plain.chars() {
-        match character {
-            '<' | '>' | '&' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
-                text.push_str(&format!("\\u{:04x}", u32::from(character)));
-            }
-            _ => text.push(character),
+        if matches!(character, '<' | '>' | '&') || is_hidden(character) {
+            // Writing to a string cannot fail.
+            let _cannot_fail = write!(text, "\\u{:04x}", u32::from(character));
+        } else {
+            text.push(character);
         }
     }
     text
 }
 
+/// Whether a character cannot be seen, or changes the direction of text.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 /// A text from outside that is safe to show: control characters, and those that change the direction
 /// of text, are written as escapes.
 pub(super) fn visible(text: &str) -> String {
-    let is_hidden = |character: char| {
-        character.is_control()
-            || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         if is_hidden(character) {

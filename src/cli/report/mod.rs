@@ -41,8 +41,14 @@ impl Report {
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written, [`Error::Machine`] where there is no
-    /// thread for the recording.
+    /// thread for the recording, [`Error::Usage`] for a standard stream.
     pub(crate) fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        if path == Path::new("-") {
+            return Err(Error::Usage {
+                what: "--report: a page is a file".to_owned(),
+                advice: "name a file for it, such as run.html".to_owned(),
+            });
+        }
         Ok(Self {
             path: path.display().to_string(),
             file: OutputFile::create(path, interrupt)?,
@@ -68,7 +74,7 @@ impl Report {
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the command compare"))]
+    #[expect(dead_code, reason = "for the command compare, which is not there yet")]
     pub(crate) fn write_comparison(
         self,
         points: &[Comparison],
