@@ -37,7 +37,7 @@ pub(super) fn page(
         (results(&figures, &bases))
         (rates(&figures, &bases, points, predicted))
         (times(&figures, &bases, points))
-        (plan(&figures, plans.len()))
+        (plan(&figures))
         (sections::timeline(&figures, recorded))
         (sections::memory(&figures, recorded, &peak))
         @if let Some((point, base)) = last {
@@ -63,7 +63,7 @@ fn document(
     };
     let plans: Vec<Value> = plans
         .iter()
-        .map(|plans| json!({ "exact": plans.exact, "approximate": plans.approximate }))
+        .map(|plans| json!({ "limit_bytes": plans.exact.limit_bytes(), "exact": plans.exact, "approximate": plans.approximate }))
         .collect();
     let predicted: Vec<Value> = predicted
         .iter()
@@ -242,7 +242,7 @@ fn rates(
         return section(TITLE, none, &html! {});
     }
     let key = html! {
-        span.key { span.first { b { "━" } } " predicted" }
+        span.key { span.first { b { "━✕" } } " predicted" }
         span.key { span.second { b { "●" } } " measured, with the bounds that it is within" }
     };
     let picture = curves::rates(axis(by_filter), &line, &measured);
@@ -360,35 +360,14 @@ fn costs(figures: &Figures, bases: &[String], caption: &str, run: &str) -> Marku
     )
 }
 
-fn plan(figures: &Figures, plans: usize) -> Markup {
-    let runs = ["exact", "approximate"];
-    let chosen: Vec<String> = (0..plans)
-        .flat_map(|number| runs.map(|run| format!("/plans/{number}/{run}")))
-        .collect();
-    // Bloom is what the approximate run is: there was no choice.
-    let rejected: Vec<String> = chosen
-        .iter()
-        .step_by(runs.len())
-        .flat_map(|base| {
-            let count = figures.count(&format!("{base}/rejected"));
-            (0..count).map(move |number| format!("{base}/rejected/{number}"))
-        })
-        .collect();
+fn plan(figures: &Figures) -> Markup {
     let content = html! {
-        (rows_at(figures, "Planned, for each point the exact and the approximate run", &chosen, &[
-            ("strategy", "/strategy", Unit::Text),
-            ("result is", "/exact", Unit::Exactness),
-            ("passes", "/passes", Unit::Count),
-            ("buckets", "/buckets", Unit::Count),
-            ("read", "/bytes_read", Unit::Bytes),
-            ("written", "/bytes_written", Unit::Bytes),
-            ("most disk", "/temp_peak_bytes", Unit::Bytes),
-            ("memory", "/memory_bytes", Unit::Bytes),
-            ("rate", "/filter/predicted_fpr", Unit::Rate),
-            ("false lines", "/expected_false_lines", Unit::Count),
-        ]))
+        (planned(figures, "Exact runs, as planned", "exact"))
+        (planned(figures, "Approximate runs, as planned", "approximate"))
+        // Bloom is what the approximate run is: there was no choice.
+        @let rejected = rejected(figures, "exact");
         @if !rejected.is_empty() {
-            (rows_at(figures, "Not chosen", &rejected, &[
+            (rows_at(figures, "Not chosen for the exact runs", &rejected, &[
                 ("strategy", "/strategy", Unit::Text),
                 ("why not", "/reason", Unit::Text),
             ]))
@@ -399,6 +378,55 @@ fn plan(figures: &Figures, plans: usize) -> Markup {
         "What each run was predicted to do, before it began.",
         &content,
     )
+}
+
+fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
+    let names = [
+        "strategy",
+        "passes",
+        "buckets",
+        "bytes_read",
+        "bytes_written",
+        "temp_peak_bytes",
+        "memory_bytes",
+        "filter/predicted_fpr",
+        "expected_false_lines",
+    ]
+    .map(|name| format!("/{run}/{name}"));
+    rows(
+        figures,
+        caption,
+        "/plans",
+        &[
+            ("memory limit", "/limit_bytes", Unit::Bytes),
+            ("strategy", &names[0], Unit::Text),
+            ("passes", &names[1], Unit::Count),
+            ("buckets", &names[2], Unit::Count),
+            ("read", &names[3], Unit::Bytes),
+            ("written", &names[4], Unit::Bytes),
+            ("most disk", &names[5], Unit::Bytes),
+            ("memory", &names[6], Unit::Bytes),
+            ("rate of the filter", &names[7], Unit::Rate),
+            ("false lines", &names[8], Unit::Count),
+        ],
+    )
+}
+
+/// Where the strategies are that were not chosen, each with the same reason once.
+fn rejected(figures: &Figures, run: &str) -> Vec<String> {
+    let all = (0..figures.count("/plans")).flat_map(|number| {
+        let list = format!("/plans/{number}/{run}/rejected");
+        (0..figures.count(&list)).map(move |place| format!("{list}/{place}"))
+    });
+    let mut said = Vec::new();
+    all.filter(|base| {
+        let words =
+            ["strategy", "reason"].map(|name| figures.text(&format!("{base}/{name}"), Unit::Text));
+        let is_new = !said.contains(&words);
+        said.push(words);
+        is_new
+    })
+    .collect()
 }
 
 #[cfg(test)]

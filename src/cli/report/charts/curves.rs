@@ -7,7 +7,7 @@
 use maud::Markup;
 use outset::size::display_bytes;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
-use plotters::element::{Circle, PathElement, TriangleMarker};
+use plotters::element::{Circle, Cross, PathElement, TriangleMarker};
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, ShapeStyle};
 
@@ -58,10 +58,10 @@ pub(in crate::cli::report) fn rates(
             .x_desc(what)
             .y_desc("false-positive rate")
             .draw()?;
-        let line = predicted
-            .iter()
-            .map(|point| (place(point.0), y.place(point.1)));
-        chart.draw_series(LineSeries::new(line, FIRST.stroke_width(2)))?;
+        let points = predicted.iter();
+        let line = points.map(|point| (place(point.0), y.place(point.1)));
+        chart.draw_series(LineSeries::new(line.clone(), FIRST.stroke_width(2)))?;
+        chart.draw_series(line.map(|point| Cross::new(point, 5, FIRST.stroke_width(2))))?;
         let style = ShapeStyle::from(SECOND).stroke_width(2);
         for point in measured {
             let (x, low, high) = (
