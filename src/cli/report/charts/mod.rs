@@ -223,6 +223,10 @@ impl Scale {
 }
 
 /// A number on an axis: no more digits than it needs.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "what formats the numbers of an axis takes them so"
+)]
 fn tick(value: &f64) -> String {
     let text = format!("{value:.3}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
