@@ -366,12 +366,16 @@ mod tests {
     fn a_run_never_waits_for_its_recorder() {
         let recorder = Recorder::start().unwrap();
         let observer = recorder.observer();
-        let start = Instant::now();
-        for _ in 0..200 {
-            observer.phase_started("filter", None);
-            observer.phase_finished(&phase("filter", 1));
-        }
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        let mut calls: Vec<Duration> = (0..15)
+            .map(|_| {
+                std::thread::sleep(Duration::from_millis(3));
+                let start = Instant::now();
+                observer.phase_started("filter", None);
+                start.elapsed()
+            })
+            .collect();
+        // Some may wait for a processor.
+        calls.sort_unstable();
+        assert!(calls[7] < Duration::from_millis(3), "{calls:?}");
     }
 }

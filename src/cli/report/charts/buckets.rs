@@ -8,7 +8,7 @@ use outset::stats::BucketClass;
 use plotters::element::Rectangle;
 use plotters::style::Color;
 
-use super::{FIRST, GRID, MUTED, Scale, builder, ink, muted, svg, tick};
+use super::{FIRST, Lines, Scale, axes, builder, svg, tick};
 
 /// Bars of buckets over their lines.
 pub(in crate::cli::report) fn sizes(classes: &[BucketClass]) -> Option<Markup> {
@@ -21,21 +21,12 @@ pub(in crate::cli::report) fn sizes(classes: &[BucketClass]) -> Option<Markup> {
         let beside = (to - from) * if classes.len() < 4 { 1.0 } else { 0.03 };
         let range = lines.of((from - beside).max(0.0))..lines.of(to + beside);
         let mut chart = builder(area).build_cartesian_2d(range, 0.0..most * 1.08)?;
-        chart
-            .configure_mesh()
-            .x_labels(6)
-            .y_labels(6)
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(MUTED)
-            .label_style(muted())
-            .x_label_formatter(&tick)
-            .y_label_formatter(&tick)
-            .axis_desc_style(ink())
-            .x_desc(lines.title("lines in a bucket"))
-            .y_desc("buckets")
-            .draw()?;
+        axes(
+            &mut chart,
+            Lines::Across,
+            (&lines.title("lines in a bucket"), &tick),
+            ("buckets", &tick),
+        )?;
         for class in classes.iter().filter(|class| class.buckets > 0) {
             let (left, right) = (class.from_lines as f64 - 0.5, class.to_lines as f64 + 0.5);
             let body = [

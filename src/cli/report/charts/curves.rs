@@ -11,7 +11,7 @@ use plotters::element::{Circle, Cross, PathElement, TriangleMarker};
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, ShapeStyle};
 
-use super::{Area, Drawn, FIRST, GRID, MUTED, SECOND, Scale, builder, ink, muted, svg, tick};
+use super::{Area, Drawn, FIRST, Lines, SECOND, Scale, axes, builder, svg, tick};
 
 /// What was measured with so much memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,18 +46,12 @@ pub(in crate::cli::report) fn rates(
     let y = Decades::of(rates.chain(measured.iter().flat_map(|point| [point.rate, point.high])));
     let draw = |area: &Area| -> Drawn {
         let mut chart = builder(area).build_cartesian_2d(x.axis(), y.axis())?;
-        chart
-            .configure_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(MUTED)
-            .label_style(muted())
-            .x_label_formatter(&|x| Octaves::label(*x))
-            .y_label_formatter(&|y| rate_tick(10f64.powf(*y)))
-            .axis_desc_style(ink())
-            .x_desc(what)
-            .y_desc("false-positive rate")
-            .draw()?;
+        axes(
+            &mut chart,
+            Lines::Both,
+            (what, &|x| Octaves::label(*x)),
+            ("false-positive rate", &|y| rate_tick(10f64.powf(*y))),
+        )?;
         let points = predicted.iter();
         let line = points.map(|point| (place(point.0), y.place(point.1)));
         chart.draw_series(LineSeries::new(line.clone(), FIRST.stroke_width(2)))?;
@@ -88,19 +82,12 @@ pub(in crate::cli::report) fn times(what: &str, measured: &[MeasuredTime]) -> Op
     let scale = Scale::seconds(most);
     let draw = |area: &Area| -> Drawn {
         let mut chart = builder(area).build_cartesian_2d(x.axis(), 0.0..scale.of(most) * 1.12)?;
-        chart
-            .configure_mesh()
-            .y_labels(6)
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(MUTED)
-            .label_style(muted())
-            .x_label_formatter(&|x| Octaves::label(*x))
-            .y_label_formatter(&tick)
-            .axis_desc_style(ink())
-            .x_desc(what)
-            .y_desc(scale.title("time"))
-            .draw()?;
+        axes(
+            &mut chart,
+            Lines::Both,
+            (what, &|x| Octaves::label(*x)),
+            (&scale.title("time"), &tick),
+        )?;
         let at = |seconds: fn(&MeasuredTime) -> f64| {
             let points = measured.iter();
             points.map(move |point| (place(point.memory_bytes), scale.of(seconds(point))))
@@ -133,13 +120,13 @@ fn place(bytes: u64) -> f64 {
 }
 
 /// An axis with ticks of its own.
-struct Axis {
+struct Ticked {
     from: f64,
     to: f64,
     ticks: Vec<f64>,
 }
 
-impl Ranged for Axis {
+impl Ranged for Ticked {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
 
@@ -174,8 +161,8 @@ impl Octaves {
         })
     }
 
-    fn axis(&self) -> Axis {
-        Axis {
+    fn axis(&self) -> Ticked {
+        Ticked {
             from: self.from,
             to: self.to,
             ticks: self.ticks(),
@@ -237,8 +224,8 @@ impl Decades {
         }
     }
 
-    fn axis(&self) -> Axis {
-        Axis {
+    fn axis(&self) -> Ticked {
+        Ticked {
             from: self.from,
             to: self.to,
             ticks: self.ticks(),

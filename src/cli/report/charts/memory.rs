@@ -9,7 +9,7 @@ use plotters::series::{AreaSeries, DashedLineSeries, LineSeries};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 
-use super::{FIRST, GRID, LIMIT, MUTED, Scale, builder, ink, muted, svg, tick};
+use super::{FIRST, LIMIT, Lines, Scale, axes, builder, ink, svg, tick};
 use crate::cli::report::recording::Recorded;
 
 /// The resident size over time, and the limits that were in force.
@@ -33,21 +33,12 @@ pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
         300,
         |area| {
             let mut chart = builder(area).build_cartesian_2d(0.0..end, 0.0..top)?;
-            chart
-                .configure_mesh()
-                .x_labels(6)
-                .y_labels(6)
-                .disable_x_mesh()
-                .light_line_style(GRID.mix(0.0))
-                .bold_line_style(GRID)
-                .axis_style(MUTED)
-                .label_style(muted())
-                .x_label_formatter(&tick)
-                .y_label_formatter(&tick)
-                .axis_desc_style(ink())
-                .x_desc(time.title("time since the start"))
-                .y_desc(memory.title("memory"))
-                .draw()?;
+            axes(
+                &mut chart,
+                Lines::Across,
+                (&time.title("time since the start"), &tick),
+                (&memory.title("memory"), &tick),
+            )?;
             chart.draw_series(AreaSeries::new(samples.clone(), 0.0, FIRST.mix(0.2)))?;
             chart.draw_series(LineSeries::new(samples.clone(), FIRST.stroke_width(2)))?;
             let style = ShapeStyle::from(LIMIT).stroke_width(2);

@@ -18,10 +18,12 @@ use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, Render, html};
 use plotters::backend::SVGBackend;
-use plotters::chart::ChartBuilder;
+use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::style::{FontTransform, IntoFont, RGBColor, TextStyle};
+use plotters::style::{Color, FontTransform, IntoFont, RGBColor, TextStyle};
 
 use super::figures::visible;
 
@@ -137,6 +139,50 @@ fn builder<'a, 'b>(area: &'a Area<'b>) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
         .x_label_area_size(56)
         .y_label_area_size(84);
     builder
+}
+
+/// Which lines go through a chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    /// None, and no numbers at the vertical axis.
+    None,
+    /// From left to right.
+    Across,
+    /// Both ways.
+    Both,
+}
+
+/// The title of an axis and the form of its numbers.
+type Axis<'a> = (&'a str, &'a dyn Fn(&f64) -> String);
+
+/// Draws the axes with their titles and units.
+fn axes<X, Y>(
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
+    lines: Lines,
+    x: Axis,
+    y: Axis,
+) -> Drawn
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let mut mesh = chart.configure_mesh();
+    match lines {
+        Lines::None => mesh.disable_mesh().y_labels(0),
+        Lines::Across => mesh.disable_x_mesh().y_labels(6).y_desc(y.0),
+        Lines::Both => mesh.y_labels(6).y_desc(y.0),
+    };
+    mesh.x_labels(6)
+        .light_line_style(GRID.mix(0.0))
+        .bold_line_style(GRID)
+        .axis_style(MUTED)
+        .label_style(muted())
+        .axis_desc_style(ink())
+        .x_label_formatter(x.1)
+        .y_label_formatter(y.1)
+        .x_desc(x.0)
+        .draw()
+        .map_err(Into::into)
 }
 
 /// Text in the colour of text.

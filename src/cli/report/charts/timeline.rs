@@ -8,7 +8,7 @@ use plotters::element::{PathElement, Rectangle, Text};
 use plotters::series::LineSeries;
 use plotters::style::{Color, ShapeStyle};
 
-use super::{Drawn, FIRST, GRID, MUTED, SECOND, Scale, builder, ink, muted, svg, tick};
+use super::{Drawn, FIRST, Lines, SECOND, Scale, axes, builder, ink, svg, tick};
 use crate::cli::report::figures::{duration, shortened};
 use crate::cli::report::recording::{Recorded, RecordedPhase};
 use crate::cli::report::samples::Throughput;
@@ -44,19 +44,12 @@ pub(in crate::cli::report) fn phases(recorded: &Recorded) -> Option<Markup> {
         let mut chart = builder(area)
             .y_label_area_size(12)
             .build_cartesian_2d(0.0..end, bars.len() as f64..0.0)?;
-        chart
-            .configure_mesh()
-            .disable_mesh()
-            .y_labels(0)
-            .x_labels(6)
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(MUTED)
-            .label_style(muted())
-            .x_label_formatter(&tick)
-            .axis_desc_style(ink())
-            .x_desc(scale.title("time since the start"))
-            .draw()?;
+        axes(
+            &mut chart,
+            Lines::None,
+            (&scale.title("time since the start"), &tick),
+            ("", &tick),
+        )?;
         for (number, bar) in bars.iter().enumerate() {
             let (row, width) = (number as f64, end * 0.004);
             let (from, to) = (scale.of(bar.from), scale.of(bar.to));
@@ -128,21 +121,12 @@ pub(in crate::cli::report) fn throughput(recorded: &Recorded) -> Option<Markup> 
     let draw = |area: &super::Area| -> Drawn {
         let (end, top) = (time.of(recorded.seconds), rate.of(most) * 1.08);
         let mut chart = builder(area).build_cartesian_2d(0.0..end, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .x_labels(6)
-            .y_labels(6)
-            .disable_x_mesh()
-            .light_line_style(GRID.mix(0.0))
-            .bold_line_style(GRID)
-            .axis_style(MUTED)
-            .label_style(muted())
-            .x_label_formatter(&tick)
-            .y_label_formatter(&tick)
-            .axis_desc_style(ink())
-            .x_desc(time.title("time since the start"))
-            .y_desc(rate.title("read per second"))
-            .draw()?;
+        axes(
+            &mut chart,
+            Lines::Across,
+            (&time.title("time since the start"), &tick),
+            (&rate.title("read per second"), &tick),
+        )?;
         for part in parts {
             let corner = (time.of(part.from_seconds), rate.of(part.bytes_per_second));
             let body = [(corner.0, 0.0), (time.of(part.to_seconds), corner.1)];
