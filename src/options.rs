@@ -114,6 +114,10 @@ pub struct Options {
     pub interrupt: Interrupt,
     /// Is told how the run goes.
     pub observer: Option<Arc<dyn Observer>>,
+    /// What the process had resident before the first of several runs, in bytes. What these leave is
+    /// in the allowance of each for small allocations; counted again it would be counted twice.
+    #[doc(hidden)]
+    pub resident_bytes: Option<u64>,
     /// For tests: spill every full block, as if memory were full.
     #[doc(hidden)]
     pub always_spill: bool,
@@ -137,6 +141,7 @@ impl Default for Options {
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),
             observer: None,
+            resident_bytes: None,
             always_spill: false,
         }
     }

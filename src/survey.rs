@@ -30,7 +30,10 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     let all_threads = (threads as u64 + 4).min(asked_bytes >> 21);
     // At least so much, so that equal requests get equal plans: how many pages of the program the
     // system has mapped by now differs from run to run.
-    let resident = machine::resident_bytes().max(PROGRAM_BYTES);
+    let resident = options
+        .resident_bytes
+        .unwrap_or_else(machine::resident_bytes)
+        .max(PROGRAM_BYTES);
     let base_bytes = resident + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
     // Where address space is limited, buffers must leave room for stacks and small allocations:
     // those cannot be refused, they end the process.

@@ -90,6 +90,14 @@ pub(crate) struct IntersectArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) stats: Option<PathBuf>,
 
+    /// Write a report of the run as an HTML page with charts to FILE
+    ///
+    /// The plan, a timeline of the phases, memory against the limit, sizes of buckets, and the table
+    /// behind every chart, in one file that needs no network. FILE is written at the end of a run
+    /// that succeeds.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) talk: TalkArguments,
 }

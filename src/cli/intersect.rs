@@ -8,6 +8,7 @@ use outset::{CountSink, Interrupt, Result, Stats, WriteSink, intersect};
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, StatsPlace, refuse_same};
 use super::progress::Reporter;
+use super::report::Report;
 use super::summary::{label, summary};
 use super::{say, signals};
 
@@ -24,6 +25,10 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         signals::watch_mapping(filter, interrupt)?;
     }
     let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
+    let page = Report::open_if_wanted(arguments.report.as_deref(), interrupt)?;
+    if let Some(page) = &page {
+        options.observer = Some(page.beside(reporter.clone()));
+    }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let terminator = options.format.terminator;
     let sources = arguments.sources();
@@ -40,10 +45,10 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     };
     reporter.finish();
     place.finish(writer)?;
-    report(arguments, &stats, stats_place)
+    report(arguments, &stats, stats_place, page)
 }
 
-/// The report and the saved filter must replace neither the result nor an input, nor each other.
+/// The reports and the saved filter must replace neither the result nor an input, nor each other.
 fn check_places(arguments: &IntersectArguments) -> Result<()> {
     let others = || arguments.output.iter().chain(arguments.files());
     let filter = arguments.kept.save_filter.as_ref();
@@ -52,19 +57,31 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
     {
         refuse_same(stats, "--stats", others().chain(filter))?;
     }
+    if let Some(page) = &arguments.report {
+        let stats = arguments.stats.iter();
+        refuse_same(page, "--report", others().chain(filter).chain(stats))?;
+    }
     match filter {
         Some(filter) => refuse_same(filter, "--save-filter", others()),
         None => Ok(()),
     }
 }
 
-/// The report of a run: the label of an approximate result always, the statistics as asked for, and
-/// the summary unless it is unwanted.
-fn report(arguments: &IntersectArguments, stats: &Stats, place: StatsPlace) -> Result<()> {
+/// The report of a run: the label of an approximate result always, the statistics and the page as asked
+/// for, and the summary unless it is unwanted.
+fn report(
+    arguments: &IntersectArguments,
+    stats: &Stats,
+    place: StatsPlace,
+    page: Option<Report>,
+) -> Result<()> {
     if let Some(label) = label(stats) {
         say(&label);
     }
     place.write(stats)?;
+    if let Some(page) = page {
+        page.write_intersection(stats)?;
+    }
     // Last: a failure is said in one line.
     if !arguments.talk.quiet && !arguments.reports_on_stderr() {
         say(&summary(stats));

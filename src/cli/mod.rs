@@ -2,7 +2,7 @@
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
 //! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]),
-//! progress ([`progress`]) and the final [`summary`]. *Invariants:* every error is one line on standard error, `outset: OBJECT: what
+//! progress ([`progress`]) the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
 //! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
 //! thread that waits for signals.
 
@@ -18,6 +18,7 @@ mod options;
 mod place;
 mod plan;
 mod progress;
+mod report;
 mod signals;
 mod size;
 mod summary;

@@ -64,6 +64,8 @@ pub struct Comparer<'o> {
     sources: Vec<Source>,
     inputs: Vec<Input>,
     options: &'o Options,
+    /// Of the process, before the first run.
+    resident_bytes: u64,
     space: Arc<TempSpace>,
     /// The last exact run and the limit that it had.
     exact: Option<(Option<u64>, Stored, Stats)>,
@@ -123,6 +125,7 @@ impl<'o> Comparer<'o> {
             sources: sources.to_vec(),
             inputs,
             options,
+            resident_bytes: machine::resident_bytes(),
             space: Arc::new(temp_space(options)),
             exact: None,
             different_lines: None,
@@ -200,6 +203,7 @@ impl<'o> Comparer<'o> {
             memory_bytes: point.memory_bytes.or(self.options.memory_bytes),
             max_fpr: 0.0,
             max_temp_bytes: Some(self.space.left_bytes()),
+            resident_bytes: Some(self.resident_bytes),
             ..self.options.clone()
         }
     }

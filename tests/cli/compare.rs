@@ -117,7 +117,7 @@ fn each_run_has_a_peak_of_its_own_under_a_small_limit() {
     let sandbox = Sandbox::with(&megabytes(40, 0), &megabytes(40, 600_000));
     let (outcome, peak) = measured(
         &sandbox,
-        "compare -q --memory 16M --bits-per-key 3 --stats ../out/stats a b",
+        "compare -q --memory 16M --bits-per-key 3 --report ../out/page --stats ../out/stats a b",
     );
     outcome.succeeds();
     assert!(peak <= 16 << 20, "{peak}");

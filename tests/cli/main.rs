@@ -37,6 +37,8 @@ mod manual;
 mod progress;
 // What the README says can be pasted.
 mod readme;
+// The report as a page.
+mod report;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
 // Ends by signals at chosen and at random moments.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use outset::compare::{Comparer, Comparison, Point};
+use outset::compare::{Comparer, Comparison, Plans, Point};
 use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
 use serde::Serialize;
 
@@ -20,6 +20,7 @@ use super::arguments::RunArguments;
 use super::options::TalkArguments;
 use super::place::{ResultPlace, StatsPlace, print, refuse_same};
 use super::progress::Reporter;
+use super::report::Report;
 use sweep::Sweep;
 
 /// Run the exact and the approximate way over two files, and show how they differ.
@@ -58,16 +59,36 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
+    /// Write a page with charts of the comparison to FILE, as HTML that needs nothing else
+    ///
+    /// The rates over memory, predicted and measured; the times of both ways; their phases, memory and
+    /// buckets; the table behind every picture.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
     #[command(flatten)]
     talk: TalkArguments,
 }
 
+/// Memory limits that rates are predicted for, for the curve in the page.
+const PREDICTED: u32 = 24;
+
 /// The report of a sweep.
 #[derive(Serialize)]
-struct SweepReport<'a> {
+pub(crate) struct SweepReport<'a> {
     version: &'static str,
     command: &'static str,
     points: &'a [Comparison],
+}
+
+impl<'a> SweepReport<'a> {
+    pub(crate) fn new(points: &'a [Comparison]) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: "compare",
+            points,
+        }
+    }
 }
 
 /// Runs the command.
@@ -80,6 +101,10 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     }
     check_places(arguments)?;
     let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
+    let page = Report::open_if_wanted(arguments.report.as_deref(), interrupt)?;
+    if let Some(page) = &page {
+        options.observer = Some(page.beside(reporter.clone()));
+    }
     let list = match &arguments.list_false {
         Some(path) => Some(ResultPlace::open(Some(path), interrupt)?),
         None => None,
@@ -90,7 +115,12 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         Some(sweep) => sweep.points(),
         None => vec![Point::default()],
     };
+    // Before the first run: no sweep ends in the middle for want of memory.
     reporter.expect(comparer.expected_bytes(&points)?);
+    let (plans, predicted) = match &page {
+        Some(_) => outlook(&comparer, &points)?,
+        None => Default::default(),
+    };
     let mut found = Vec::with_capacity(points.len());
     for &point in &points {
         found.push(match &list {
@@ -99,24 +129,46 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         });
     }
     reporter.finish();
-    if let Some(place) = list {
-        place.put_in_place()?;
+    list.map_or(Ok(()), ResultPlace::put_in_place)?;
+    if let Some(page) = page {
+        page.write_comparison(&found, &plans, &predicted)?;
     }
-    let text = match (&arguments.sweep, found.as_slice()) {
+    print(&match (&arguments.sweep, found.as_slice()) {
         (None, [only]) => {
             stats_place.write(only)?;
             table::of_one(only)
         }
         _ => {
-            stats_place.write(&SweepReport {
-                version: env!("CARGO_PKG_VERSION"),
-                command: "compare",
-                points: &found,
-            })?;
+            stats_place.write(&SweepReport::new(&found))?;
             table::of_sweep(&found)
         }
+    })
+}
+
+/// The plans of points, and memory limits with the rates that are predicted for them.
+type Outlook = (Vec<Plans>, Vec<(u64, f64)>);
+
+/// The plans of all points, and the rates that are predicted for memory limits around theirs, by
+/// ratio, with the limits in bytes. Limits under which nothing runs are left out.
+fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
+    let plans = points.iter().map(|&point| comparer.plans(point));
+    let plans = plans.collect::<Result<Vec<Plans>>>()?;
+    let limits = plans.iter().map(|plans| plans.exact.limit_bytes());
+    let (Some(least), Some(most)) = (limits.clone().min(), limits.max()) else {
+        return Ok((plans, Vec::new()));
     };
-    print(&text)
+    let (from, to) = (least as f64 / 4.0, most as f64 * 4.0);
+    let step = (to / from).powf(1.0 / f64::from(PREDICTED - 1));
+    let rate = |number: u32| {
+        let bytes = (from * step.powi(number as i32)) as u64;
+        let point = Point {
+            memory_bytes: Some(bytes),
+            ..Point::default()
+        };
+        let filter = comparer.plans(point).ok()?.approximate.costs.filter?;
+        Some((bytes, filter.predicted_fpr))
+    };
+    Ok((plans, (0..PREDICTED).filter_map(rate).collect()))
 }
 
 /// Compares, and writes the false lines to `place`.
@@ -135,12 +187,17 @@ fn listed(
 /// What is written must be neither an input nor written twice.
 fn check_places(arguments: &CompareArguments) -> Result<()> {
     let stats = arguments.stats.as_ref();
-    if let Some(stats) = stats.filter(|path| path.as_path() != Path::new("-")) {
-        let others = arguments.files.iter().chain(&arguments.list_false);
-        refuse_same(stats, "--stats", others)?;
+    let stats = stats.filter(|path| path.as_path() != Path::new("-"));
+    let files = || arguments.files.iter();
+    let list = || arguments.list_false.iter();
+    if let Some(stats) = stats {
+        refuse_same(stats, "--stats", files().chain(list()))?;
+    }
+    if let Some(report) = &arguments.report {
+        refuse_same(report, "--report", files().chain(list()).chain(stats))?;
     }
     match &arguments.list_false {
-        Some(list) => refuse_same(list, "--list-false", &arguments.files),
+        Some(list) => refuse_same(list, "--list-false", files()),
         None => Ok(()),
     }
 }

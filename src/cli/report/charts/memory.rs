@@ -1,0 +1,77 @@
+//! Memory over time against the limit.
+//!
+//! *Owns:* the area of resident memory and the line of the limit. *Invariants:* the limit is always
+//! in the picture. *Cost:* some 15 bytes a sample.
+
+use maud::Markup;
+use plotters::element::Text;
+use plotters::series::{AreaSeries, DashedLineSeries, LineSeries};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, ShapeStyle};
+
+use super::{FIRST, LIMIT, Lines, Scale, axes, builder, ink, svg, tick};
+use crate::cli::report::recording::Recorded;
+
+/// The resident size over time, and the limits that were in force.
+pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
+    if recorded.samples.len() < 2 || recorded.limits.is_empty() {
+        return None;
+    }
+    let resident = recorded.samples.iter().map(|sample| sample.resident_bytes);
+    let limits = recorded.limits.iter().map(|limit| limit.limit_bytes);
+    let most = resident.chain(limits).max()? as f64;
+    let (time, memory) = (Scale::seconds(recorded.seconds), Scale::bytes(most));
+    let (end, top) = (time.of(recorded.seconds.max(1e-4)), memory.of(most) * 1.15);
+    let samples = recorded.samples.iter().map(|sample| {
+        (
+            time.of(sample.seconds),
+            memory.of(sample.resident_bytes as f64),
+        )
+    });
+    Some(svg(
+        "Resident memory over time, and the limit",
+        300,
+        |area| {
+            let mut chart = builder(area).build_cartesian_2d(0.0..end, 0.0..top)?;
+            axes(
+                &mut chart,
+                Lines::Across,
+                (&time.title("time since the start"), &tick),
+                (&memory.title("memory"), &tick),
+            )?;
+            chart.draw_series(AreaSeries::new(samples.clone(), 0.0, FIRST.mix(0.2)))?;
+            chart.draw_series(LineSeries::new(samples.clone(), FIRST.stroke_width(2)))?;
+            let style = ShapeStyle::from(LIMIT).stroke_width(2);
+            for (from, to, height) in limit_lines(recorded, time, memory) {
+                let line = [(from, height), (to, height)];
+                chart.draw_series(DashedLineSeries::new(line, 9, 5, style))?;
+            }
+            let first = recorded.limits.first().map_or(0, |limit| limit.limit_bytes);
+            let text = ink().color(&LIMIT).pos(Pos::new(HPos::Left, VPos::Bottom));
+            let place = (end * 0.01, memory.of(first as f64) + top * 0.012);
+            chart.draw_series([Text::new("limit", place, text)])?;
+            Ok(())
+        },
+    ))
+}
+
+/// From when to when which limit was in force, in the units of the axes. The first counts from the
+/// beginning, for it was given then.
+fn limit_lines(recorded: &Recorded, time: Scale, memory: Scale) -> Vec<(f64, f64, f64)> {
+    let limits = &recorded.limits;
+    let line = |(number, limit): (usize, &crate::cli::report::recording::Limit)| {
+        let from = if number == 0 {
+            0.0
+        } else {
+            limit.began_seconds
+        };
+        let next = limits.get(number + 1);
+        let to = next.map_or(recorded.seconds, |next| next.began_seconds);
+        (
+            time.of(from),
+            time.of(to),
+            memory.of(limit.limit_bytes as f64),
+        )
+    };
+    limits.iter().enumerate().map(line).collect()
+}

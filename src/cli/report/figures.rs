@@ -1,0 +1,248 @@
+//! The figures of a page: one JSON document, and how people read what is in it.
+//!
+//! *Owns:* [`Figures`], where every number of a table is looked up by its JSON pointer, [`Unit`], and
+//! making texts harmless that come from outside. *Invariants:* a table shows what the document has,
+//! for it has no other source; no text can end the element that it is in, nor change the direction of
+//! what follows. *Cost:* the document in memory, some 100 KiB at most.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+use outset::size::{display_bytes, display_rate};
+use serde_json::Value;
+
+/// The document.
+pub(super) struct Figures(Value);
+
+/// How a figure is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// A size.
+    Bytes,
+    /// A size per second.
+    BytesPerSecond,
+    /// A size given in bits.
+    Bits,
+    /// How many.
+    Count,
+    /// A time.
+    Seconds,
+    /// A rate in 0..1.
+    Rate,
+    /// A plain number.
+    Plain,
+    /// A word or a path.
+    Text,
+    /// Whether a result is exact.
+    Exactness,
+}
+
+/// A text of more characters than this may take several lines.
+const LONG_TEXT: usize = 24;
+
+impl Figures {
+    pub(super) fn new(document: Value) -> Self {
+        Self(document)
+    }
+
+    /// What `pointer` names; nothing where that is missing or null.
+    pub(super) fn get(&self, pointer: &str) -> Option<&Value> {
+        self.0.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    /// How many elements the list at `pointer` has.
+    pub(super) fn count(&self, pointer: &str) -> usize {
+        let list = self.get(pointer).and_then(Value::as_array);
+        list.map_or(0, Vec::len)
+    }
+
+    /// What `pointer` names, as people read it.
+    pub(super) fn text(&self, pointer: &str, unit: Unit) -> String {
+        let text = self.get(pointer).and_then(|value| human(value, unit));
+        text.unwrap_or_else(|| "–".to_owned())
+    }
+
+    /// A cell that shows what `pointer` names, and says where it is from.
+    pub(super) fn cell(&self, pointer: &str, unit: Unit) -> Markup {
+        let text = self.text(pointer, unit);
+        let class = if unit == Unit::Text && text.chars().count() > LONG_TEXT {
+            "text long"
+        } else {
+            unit.class()
+        };
+        match self.get(pointer) {
+            Some(value) => html! {
+                td class=(class) data-figure=(pointer) data-value=(embedded(value)) { (text) }
+            },
+            None => html! { td class=(unit.class()) { (text) } },
+        }
+    }
+
+    /// The document as it stands in the page.
+    pub(super) fn embedded(&self) -> String {
+        embedded(&self.0)
+    }
+}
+
+impl Unit {
+    /// How a column with this unit is set.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Text | Self::Exactness => "text",
+            _ => "number",
+        }
+    }
+}
+
+/// JSON that can stand in HTML: what could end an element, and what HTML forbids, is escaped.
+fn embedded(value: &Value) -> String {
+    let plain = value.to_string();
+    let mut text = String::with_capacity(plain.len());
+    for character in plain.chars() {
+        if matches!(character, '<' | '>' | '&') || is_hidden(character) {
+            // Writing to a string cannot fail.
+            let _cannot_fail = write!(text, "\\u{:04x}", u32::from(character));
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+/// Whether a character cannot be seen, or changes the direction of text.
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A text from outside that is safe to show: control characters, and those that change the direction
+/// of text, are written as escapes.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_hidden(character) {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// As [`visible`], of at most `most` characters: the middle of a longer text is left out.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let characters: Vec<char> = visible(text).chars().collect();
+    if characters.len() <= most {
+        return characters.into_iter().collect();
+    }
+    let (head, tail) = (most / 2, most - most / 2 - 1);
+    let end = &characters[characters.len() - tail..];
+    let begin = characters.iter().take(head);
+    begin.chain(['…'].iter()).chain(end).collect()
+}
+
+fn human(value: &Value, unit: Unit) -> Option<String> {
+    Some(match (unit, value) {
+        (Unit::Text, Value::String(text)) => visible(text),
+        (Unit::Exactness, Value::Bool(true)) => "exact".to_owned(),
+        (Unit::Exactness, Value::Bool(false)) => "approximate".to_owned(),
+        (Unit::Text | Unit::Exactness, other) => visible(&other.to_string()),
+        (Unit::Bytes, _) => display_bytes(value.as_f64()? as u64).to_string(),
+        (Unit::BytesPerSecond, _) => format!("{}/s", display_bytes(value.as_f64()? as u64)),
+        (Unit::Bits, _) => display_bytes((value.as_f64()? / 8.0) as u64).to_string(),
+        (Unit::Count, _) => grouped(value.as_f64()?),
+        (Unit::Seconds, _) => duration(value.as_f64()?),
+        (Unit::Rate, _) => rate(value.as_f64()?),
+        (Unit::Plain, _) => {
+            let number = value.as_f64()?;
+            format!(
+                "{number:.decimals$}",
+                decimals = usize::from(number.fract() != 0.0) * 2
+            )
+        }
+    })
+}
+
+/// A whole number with a comma between thousands: `20,000,000`.
+pub(super) fn grouped(count: f64) -> String {
+    let digits = format!("{count:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate with no more digits than mean something.
+pub(super) fn rate(rate: f64) -> String {
+    match rate * 100.0 {
+        0.0 => "0%".to_owned(),
+        percent if percent >= 10.0 => format!("{percent:.1}%"),
+        percent if percent >= 0.1 => format!("{percent:.2}%"),
+        _ => display_rate(rate).to_string(),
+    }
+}
+
+/// A time: `12 ms`, `1.25 s`, `3 min 20 s`, `2 h 05 min`.
+pub(super) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match seconds {
+        0.0 => "0 s".to_owned(),
+        s if s < 0.01 => format!("{:.1} ms", s * 1e3),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 100.0 => format!("{s:.2} s"),
+        s if s < 3600.0 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_read_like_numbers_of_people() {
+        let read = |value: Value, unit| human(&value, unit).unwrap_or_default();
+        assert_eq!(read(json!(20_000_000), Unit::Count), "20,000,000");
+        assert_eq!(read(json!(999), Unit::Count), "999");
+        assert_eq!(read(json!(67_108_864), Unit::Bytes), "64 MiB");
+        assert_eq!(read(json!(2048.5), Unit::BytesPerSecond), "2 KiB/s");
+        assert_eq!(read(json!(0.0123), Unit::Rate), "1.23%");
+        assert_eq!(read(json!(3e-9), Unit::Rate), "3.0e-7%");
+        assert_eq!(read(json!(6.875), Unit::Plain), "6.88");
+        assert_eq!(read(json!(7), Unit::Plain), "7");
+        assert_eq!(read(json!(false), Unit::Exactness), "approximate");
+        let times = [0.0021, 0.25, 1.254, 200.0, 7500.0].map(duration);
+        assert_eq!(
+            times,
+            ["2.1 ms", "250 ms", "1.25 s", "3 min 20 s", "2 h 05 min"]
+        );
+    }
+
+    #[test]
+    fn what_is_embedded_is_the_same_json_and_cannot_end_its_element() {
+        let value = json!({ "path": "</script><!--&\u{7f}\u{85}\u{2028}\u{0}\u{1b}" });
+        let text = embedded(&value);
+        assert!(
+            text.is_ascii() && !text.contains(['<', '>', '&', '\u{7f}']),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
+    }
+
+    #[test]
+    fn texts_from_outside_are_visible_and_short() {
+        assert_eq!(
+            visible("a\tb\u{1b}[31m\u{202e}c\u{7f}"),
+            r"a\tb\u{1b}[31m\u{202e}c\u{7f}"
+        );
+        assert_eq!(shortened("short", 9), "short");
+        assert_eq!(shortened("a long name.txt", 9), "a lo….txt");
+        assert_eq!(shortened("ééééééé", 5), "éé…éé");
+    }
+}

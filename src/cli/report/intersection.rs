@@ -1,0 +1,229 @@
+//! The page of `outset intersect`.
+//!
+//! *Owns:* its document and its parts. *Invariants:* `stats` in the document is what `--stats`
+//! writes, `plan` what `outset plan --json` prints. *Cost:* that of the parts.
+
+use maud::{Markup, html};
+use outset::Stats;
+use outset::size::display_bytes;
+use serde_json::json;
+
+use super::figures::{Figures, Unit, duration, grouped};
+use super::page::{page as frame, section};
+use super::recording::Recorded;
+use super::sections;
+use super::tables::{beside, list, rows};
+
+/// The page.
+pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<String> {
+    let figures = Figures::new(json!({
+        "stats": serde_json::to_value(stats)?,
+        "plan": serde_json::to_value(&recorded.plan)?,
+        "recording": serde_json::to_value(recorded)?,
+    }));
+    let peak = format!(
+        "Its peak was {} of {}.",
+        display_bytes(stats.memory.peak_rss_bytes),
+        display_bytes(stats.memory.limit_bytes)
+    );
+    let sections = html! {
+        (summary(&figures))
+        (plan(&figures))
+        (sections::timeline(&figures, recorded))
+        (sections::memory(&figures, recorded, &peak))
+        (sections::buckets(&figures, "/stats", &stats.buckets))
+        (filter(&figures, stats))
+    };
+    let lines = grouped(stats.output.lines as f64);
+    let title = if stats.exact {
+        format!("{lines} common lines of {} inputs", stats.inputs.len())
+    } else {
+        format!(
+            "About {lines} common lines of {} inputs",
+            stats.inputs.len()
+        )
+    };
+    Ok(frame(&title, &lead(stats), &sections, &figures))
+}
+
+fn lead(stats: &Stats) -> Markup {
+    html! {
+        p.lead {
+            "Found by " strong { (stats.strategy) } " (" (if stats.exact { "exact" } else { "approximate" }) ") in "
+            (duration(stats.seconds)) ", with " (display_bytes(stats.memory.peak_rss_bytes)) " of at most "
+            (display_bytes(stats.memory.limit_bytes)) " of memory and " (display_bytes(stats.temp.peak_bytes))
+            " of temporary disk."
+        }
+        @if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
+            p.warning {
+                strong { "Approximate: " } "no common line is missing, but about "
+                (grouped(filter.expected_false_lines.min(stats.output.lines as f64)))
+                " of these lines are expected to be false."
+            }
+        }
+    }
+}
+
+fn summary(figures: &Figures) -> Markup {
+    let result = list(
+        figures,
+        "Result",
+        &[
+            ("lines", "/stats/output/lines", Unit::Count),
+            ("bytes", "/stats/output/bytes", Unit::Bytes),
+            ("result is", "/stats/exact", Unit::Exactness),
+            ("strategy", "/stats/strategy", Unit::Text),
+            ("time", "/stats/seconds", Unit::Seconds),
+            ("threads", "/stats/threads", Unit::Count),
+            ("peak memory", "/stats/memory/peak_rss_bytes", Unit::Bytes),
+            ("memory limit", "/stats/memory/limit_bytes", Unit::Bytes),
+            (
+                "temporary disk, written",
+                "/stats/temp/written_bytes",
+                Unit::Bytes,
+            ),
+            (
+                "temporary disk, read",
+                "/stats/temp/read_bytes",
+                Unit::Bytes,
+            ),
+            (
+                "temporary disk, most at one time",
+                "/stats/temp/peak_bytes",
+                Unit::Bytes,
+            ),
+            ("temporary files", "/stats/temp/files", Unit::Count),
+        ],
+    );
+    let inputs = rows(
+        figures,
+        "Inputs",
+        "/stats/inputs",
+        &[
+            ("path", "/path", Unit::Text),
+            ("bytes", "/bytes", Unit::Bytes),
+            ("lines, repeats included", "/lines", Unit::Count),
+        ],
+    );
+    html! { section { h2 { "Result and inputs" } div.pair { div { (result) } div { (inputs) } } } }
+}
+
+fn plan(figures: &Figures) -> Markup {
+    if figures.get("/plan").is_none() {
+        return html! {};
+    }
+    let text = format!(
+        "Before the run, {} was chosen. What was predicted stands beside what was measured: the result had not been written \
+         then, and how many lines are common was assumed.",
+        figures.text("/plan/strategy", Unit::Text)
+    );
+    let chosen = beside(
+        figures,
+        "Plan and run",
+        ["planned", "measured"],
+        &[
+            ("result is", "/plan/exact", "/stats/exact", Unit::Exactness),
+            ("passes over the inputs", "/plan/passes", "", Unit::Count),
+            (
+                "buckets",
+                "/plan/buckets",
+                "/stats/buckets/count",
+                Unit::Count,
+            ),
+            (
+                "read, from inputs and temporary files",
+                "/plan/bytes_read",
+                "/recording/bytes_read",
+                Unit::Bytes,
+            ),
+            (
+                "written to temporary files",
+                "/plan/bytes_written",
+                "/stats/temp/written_bytes",
+                Unit::Bytes,
+            ),
+            (
+                "temporary disk at one time",
+                "/plan/temp_peak_bytes",
+                "/stats/temp/peak_bytes",
+                Unit::Bytes,
+            ),
+            (
+                "memory",
+                "/plan/memory_bytes",
+                "/stats/memory/peak_rss_bytes",
+                Unit::Bytes,
+            ),
+            (
+                "filter: size",
+                "/plan/filter/bits",
+                "/stats/filter/bits",
+                Unit::Bits,
+            ),
+            (
+                "filter: bits a key",
+                "/plan/filter/bits_per_key",
+                "/stats/filter/bits_per_key",
+                Unit::Plain,
+            ),
+            (
+                "filter: false-positive rate",
+                "/plan/filter/predicted_fpr",
+                "/stats/filter/fill_fpr",
+                Unit::Rate,
+            ),
+        ],
+    );
+    let rejected = rows(
+        figures,
+        "Not chosen",
+        "/plan/rejected",
+        &[
+            ("strategy", "/strategy", Unit::Text),
+            ("why not", "/reason", Unit::Text),
+            ("passes", "/costs/passes", Unit::Count),
+            ("read", "/costs/bytes_read", Unit::Bytes),
+            ("written", "/costs/bytes_written", Unit::Bytes),
+            ("false lines", "/costs/expected_false_lines", Unit::Count),
+        ],
+    );
+    let content = html! { div.pair { div { (chosen) } div { (rejected) } } };
+    section("Plan", &text, &content)
+}
+
+fn filter(figures: &Figures, stats: &Stats) -> Markup {
+    if stats.filter.is_none() {
+        let none = "No filter was used in this run, so there is no false-positive rate.";
+        return section("Filter", none, &html! {});
+    }
+    let entries = [
+        ("kind", "/stats/filter/kind", Unit::Text),
+        ("size", "/stats/filter/bits", Unit::Bits),
+        ("bits set per key", "/stats/filter/hashes", Unit::Count),
+        (
+            "keys inserted, repeats included",
+            "/stats/filter/keys",
+            Unit::Count,
+        ),
+        ("bits per key", "/stats/filter/bits_per_key", Unit::Plain),
+        ("bits that are set", "/stats/filter/fill", Unit::Rate),
+        (
+            "false-positive rate, predicted from size and keys",
+            "/stats/filter/predicted_fpr",
+            Unit::Rate,
+        ),
+        (
+            "false-positive rate, from the bits that are set",
+            "/stats/filter/fill_fpr",
+            Unit::Rate,
+        ),
+        (
+            "false lines expected in the result",
+            "/stats/filter/expected_false_lines",
+            Unit::Count,
+        ),
+    ];
+    let text = "The filter that was asked first: it lets every common line pass, and some others by mistake, which an \
+                exact strategy removes afterwards.";
+    section("Filter", text, &list(figures, "Filter", &entries))
+}

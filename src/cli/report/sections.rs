@@ -1,0 +1,146 @@
+//! The parts that the reports of all commands have.
+//!
+//! *Owns:* the timeline, memory over time, the sizes of buckets. *Invariants:* every picture has the
+//! table of what it shows; where there is nothing to show, a sentence says so. *Cost:* that of its
+//! pictures and tables.
+
+use maud::{Markup, html};
+use outset::stats::BucketStats;
+
+use super::charts;
+use super::figures::{Figures, Unit, duration, grouped};
+use super::page::{alone, figure, section};
+use super::recording::Recorded;
+use super::tables::{list, rows};
+
+/// The phases, and how much was read when.
+pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
+    let text = format!(
+        "{} phases in {}, the opening of inputs and the writing of the result included. Each phase reads an input or its \
+         spilled lines once; what it writes goes to temporary files.",
+        recorded.phases.len(),
+        duration(recorded.seconds)
+    );
+    let rate = html! {
+        span.key { span.first { b { "━" } } " mean of a short time" }
+        span.key { span.second { b { "╷" } } " a phase begins" }
+    };
+    let bars = html! { "A bar is the time from beginning to end; above it, how long that is and how fast it read." };
+    let content = html! {
+        div.pair {
+            (alone("When each phase ran", &bars, charts::timeline::phases(recorded)))
+            (alone("Bytes read per second over time", &rate, charts::timeline::throughput(recorded)))
+        }
+        (phase_table(figures))
+        (rows(figures, "Bytes read per second", "/recording/throughput", &[
+            ("from", "/from_seconds", Unit::Seconds),
+            ("to", "/to_seconds", Unit::Seconds),
+            ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
+        ]))
+    };
+    section("Timeline", &text, &content)
+}
+
+fn phase_table(figures: &Figures) -> Markup {
+    let has_parts = (0..figures.count("/recording/phases")).any(|number| {
+        let part = figures.get(&format!("/recording/phases/{number}/part"));
+        part.is_some_and(|part| part != "")
+    });
+    let columns = [
+        ("run", "/part", Unit::Text),
+        ("phase", "/name", Unit::Text),
+        ("began", "/began_seconds", Unit::Seconds),
+        ("took", "/seconds", Unit::Seconds),
+        ("read", "/bytes_read", Unit::Bytes),
+        ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
+        ("written to temporary files", "/bytes_written", Unit::Bytes),
+        ("lines", "/lines", Unit::Count),
+    ];
+    let columns = if has_parts {
+        &columns[..]
+    } else {
+        &columns[1..]
+    };
+    rows(figures, "Phases", "/recording/phases", columns)
+}
+
+/// The resident size over time; `peak` says what the largest was.
+pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Markup {
+    let text = format!(
+        "The limit is for the whole process. {peak} The samples of the picture may miss a peak between two of them."
+    );
+    let key = html! {
+        span.key { span.first { b { "━" } } " resident memory" }
+        span.key { span.limit { b { "╌" } } " limit" }
+    };
+    let tables = html! {
+        (rows(figures, "Limits", "/recording/limits", &[
+            ("from", "/began_seconds", Unit::Seconds),
+            ("limit", "/limit_bytes", Unit::Bytes),
+        ]))
+        (rows(figures, "Samples", "/recording/samples", &[
+            ("time", "/seconds", Unit::Seconds),
+            ("resident", "/resident_bytes", Unit::Bytes),
+            ("read so far", "/bytes_read", Unit::Bytes),
+        ]))
+    };
+    let picture = charts::memory::over_time(recorded);
+    let content = figure(
+        "Resident memory over time, and the limit",
+        &key,
+        picture,
+        &tables,
+    );
+    section("Memory", &text, &content)
+}
+
+/// The sizes of the buckets of a run, whose statistics are at `base`.
+pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Markup {
+    if stats.count == 0 {
+        let none = "This run had no buckets: all that it kept of its inputs was in memory at once.";
+        return section("Buckets", none, &html! {});
+    }
+    let pointer = |field: &str| format!("{base}/buckets/{field}");
+    let (count, split, largest, levels) = (
+        pointer("count"),
+        pointer("split"),
+        pointer("largest_lines"),
+        pointer("levels"),
+    );
+    let summary = list(
+        figures,
+        "All buckets",
+        &[
+            ("buckets", &count, Unit::Count),
+            ("split, for they did not fit memory", &split, Unit::Count),
+            ("lines of the largest, of one input", &largest, Unit::Count),
+            ("levels", &levels, Unit::Count),
+        ],
+    );
+    let text = format!(
+        "Lines were divided by their hash into {} buckets; the largest has {} lines of one input. Buckets of about one size \
+         are what a good hash gives; a bucket far from the others has lines that come again and again.",
+        grouped(f64::from(stats.count)),
+        grouped(stats.largest_lines as f64)
+    );
+    if stats.sizes.is_empty() {
+        let absent =
+            html! { p.absent { "The sizes of single buckets were not counted in this run." } };
+        return section("Buckets", &text, &html! { (absent) (summary) });
+    }
+    let tables = html! {
+        (summary)
+        (rows(figures, "Buckets by their lines", &pointer("sizes"), &[
+            ("lines from", "/from_lines", Unit::Count),
+            ("to", "/to_lines", Unit::Count),
+            ("buckets", "/buckets", Unit::Count),
+        ]))
+    };
+    let key = html! { "A bar is the buckets with so many lines, all inputs together." };
+    let picture = charts::buckets::sizes(&stats.sizes);
+    section(
+        "Buckets",
+        &text,
+        &figure("Buckets by their lines", &key, picture, &tables),
+    )
+}

@@ -1,0 +1,483 @@
+//! The report as a page: that it needs nothing else, says what the run said, harms nobody, and can be read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use scraper::{ElementRef, Html, Selector};
+use serde_json::Value;
+
+use crate::data::{common, lines, megabytes};
+use crate::limits::measured;
+use crate::sandbox::{PATIENCE, Sandbox};
+
+/// Two inputs that do not fit the smallest limit.
+fn large() -> Sandbox {
+    Sandbox::with(&megabytes(12, 0), &megabytes(12, 100_000))
+}
+
+fn selector(text: &str) -> Selector {
+    Selector::parse(text).unwrap()
+}
+
+/// The elements of a page that `text` selects.
+fn all<'a>(page: &'a Html, text: &str) -> Vec<ElementRef<'a>> {
+    page.select(&selector(text)).collect()
+}
+
+/// The page in `file`, which must be well-formed.
+fn parsed(file: &Path) -> Html {
+    let page = Html::parse_document(&fs::read_to_string(file).unwrap());
+    assert_eq!(page.errors, Vec::<String>::new());
+    page
+}
+
+/// All figures of a page.
+fn document(page: &Html) -> Value {
+    let script = all(page, "script#report")[0];
+    assert_eq!(script.attr("type"), Some("application/json"));
+    serde_json::from_str(&script.text().collect::<String>()).unwrap()
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
+}
+
+/// Every cell of a table must show what the document has; returns how many there are.
+fn compared_cells(page: &Html, document: &Value) -> usize {
+    let cells = all(page, "td[data-figure]");
+    for cell in &cells {
+        let pointer = cell.attr("data-figure").unwrap();
+        let value: Value = serde_json::from_str(cell.attr("data-value").unwrap()).unwrap();
+        assert_eq!(document.pointer(pointer), Some(&value), "{pointer}");
+        assert!(!cell.text().collect::<String>().is_empty(), "{pointer}");
+    }
+    cells.len()
+}
+
+#[test]
+fn the_page_of_a_comparison_says_what_its_stats_file_says() {
+    for options in [
+        "--memory 16M --bits-per-key 4",
+        "--sweep memory=16M,24M",
+        "--memory 24M --sweep max-fpr=10%,2%",
+    ] {
+        let sandbox = large();
+        let arguments = format!("compare a b -q {options} --report ../out/r.html --stats ../out/s");
+        sandbox.run(&arguments).succeeds();
+        let page = parsed(&sandbox.output("r.html"));
+        let document = document(&page);
+        assert_eq!(
+            document["comparison"],
+            json(&sandbox.output("s")),
+            "{options}"
+        );
+        let shown = compared_cells(&page, &document);
+        assert!(shown > 80, "{options}: {shown} figures");
+        let predicted = document["predicted"].as_array().unwrap();
+        assert!(predicted.len() > 10, "{options}: {predicted:?}");
+        let rates = predicted
+            .iter()
+            .map(|p| p["predicted_fpr"].as_f64().unwrap());
+        assert!(rates.is_sorted_by(|a, b| a >= b), "{predicted:?}");
+        assert!(all(&page, "svg").len() >= 4, "{options}");
+    }
+}
+
+#[test]
+fn the_tables_the_document_and_the_stats_file_say_the_same() {
+    for strategy in ["partition", "sieve", "bloom", "memory --memory 64M"] {
+        let sandbox = large();
+        let arguments = format!(
+            "intersect a b -q --memory 16M --strategy {strategy} --report ../out/r.html --stats ../out/s -o ../out/o"
+        );
+        let arguments = match strategy {
+            "memory --memory 64M" => arguments.replace("--memory 16M ", ""),
+            _ => arguments,
+        };
+        sandbox.run(&arguments).succeeds();
+        let page = parsed(&sandbox.output("r.html"));
+        let document = document(&page);
+        assert_eq!(document["stats"], json(&sandbox.output("s")), "{strategy}");
+        assert_eq!(document["plan"]["strategy"], document["stats"]["strategy"]);
+        let shown = compared_cells(&page, &document);
+        assert!(shown > 40, "{strategy}: {shown} figures");
+        // What a row is about stands in it as people write it.
+        let lines = document["stats"]["inputs"][0]["lines"].as_u64().unwrap();
+        let grouped = format!("{},{:03}", lines / 1000, lines % 1000);
+        assert!(
+            page.html().contains(&format!(">{grouped}</td>")),
+            "{grouped}"
+        );
+    }
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_runs_nothing() {
+    let sandbox = large();
+    for command in [
+        "intersect -o ../out/o",
+        "compare",
+        "compare --sweep max-fpr=9%,3%",
+    ] {
+        let arguments = format!("{command} a b -q --memory 16M --report ../out/r.html");
+        sandbox.run(&arguments).succeeds();
+        assert_needs_nothing(&sandbox);
+    }
+}
+
+fn assert_needs_nothing(sandbox: &Sandbox) {
+    let text = fs::read_to_string(sandbox.output("r.html")).unwrap();
+    let without_namespace = text.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for reference in [
+        "http:",
+        "https:",
+        "url(",
+        "@import",
+        "@font-face",
+        " src=",
+        " href=",
+        "=\"//",
+        "<link",
+        "<img",
+    ] {
+        assert!(!without_namespace.contains(reference), "{reference}");
+    }
+    let page = parsed(&sandbox.output("r.html"));
+    assert_eq!(all(&page, "script").len(), 1, "only the figures");
+    let handlers = all(&page, "*")
+        .into_iter()
+        .flat_map(|element| element.value().attrs());
+    assert!(
+        handlers
+            .into_iter()
+            .all(|(name, _)| !name.starts_with("on"))
+    );
+    let policy = all(&page, "meta[http-equiv]")[0];
+    assert!(
+        policy
+            .attr("content")
+            .unwrap()
+            .starts_with("default-src 'none';")
+    );
+}
+
+#[test]
+fn every_picture_has_a_name_colours_for_dark_mode_and_a_table() {
+    let sandbox = large();
+    sandbox
+        .run("intersect a b --memory 16M --strategy partition --report ../out/r.html -o ../out/o")
+        .succeeds_silently();
+    let page = parsed(&sandbox.output("r.html"));
+    let pictures: Vec<&str> = all(&page, "svg")
+        .into_iter()
+        .map(|picture| {
+            assert_eq!(picture.attr("role"), Some("img"));
+            assert!(
+                picture
+                    .attr("viewbox")
+                    .or(picture.attr("viewBox"))
+                    .is_some()
+            );
+            picture.attr("aria-label").unwrap()
+        })
+        .collect();
+    let expected = [
+        "When each phase ran",
+        "Bytes read per second over time",
+        "Resident memory over time, and the limit",
+        "Buckets by their lines",
+    ];
+    assert_eq!(pictures, expected);
+    for section in all(&page, "section:has(svg)") {
+        let count = |text: &str| section.select(&selector(text)).count();
+        assert!(count("table") >= count("svg"), "{}", section.html());
+    }
+    let style = all(&page, "style")[0].text().collect::<String>();
+    for attribute in ["fill", "stroke"] {
+        for element in page.select(&selector(&format!("svg [{attribute}]"))) {
+            let colour = element.attr(attribute).unwrap();
+            let rule = format!("svg [{attribute}=\"{colour}\"]{{{attribute}:var(--");
+            assert!(
+                colour == "none" || style.contains(&rule),
+                "{attribute} {colour}"
+            );
+        }
+    }
+    let document = document(&page);
+    let samples = document["recording"]["samples"].as_array().unwrap();
+    let most = samples
+        .iter()
+        .map(|sample| sample["resident_bytes"].as_u64().unwrap())
+        .max();
+    let peak = document["stats"]["memory"]["peak_rss_bytes"]
+        .as_u64()
+        .unwrap();
+    assert!(
+        samples.len() > 8 && samples.len() <= 512,
+        "{} samples",
+        samples.len()
+    );
+    assert!(
+        most.unwrap() <= peak + (1 << 20) && most.unwrap() > peak / 2,
+        "{most:?} of {peak}"
+    );
+    assert_eq!(document["recording"]["limits"][0]["limit_bytes"], 16 << 20);
+    let phases = |list: &Value| -> Vec<Value> {
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|phase| phase["name"].clone())
+            .collect()
+    };
+    assert_eq!(
+        phases(&document["recording"]["phases"]),
+        phases(&document["stats"]["phases"])
+    );
+}
+
+#[test]
+fn hostile_names_are_harmless() {
+    let sandbox = Sandbox::with(&lines(0..300), &lines(200..500));
+    fs::create_dir(sandbox.input("<")).unwrap();
+    let hostile = "<\u{2f}script><script>alert(1)&\"'\u{1b}[31m\u{7f}\u{202e}]]>--><!--";
+    fs::write(sandbox.input(hostile), lines(0..300)).unwrap();
+    let mut command =
+        sandbox.command("intersect b -q --report ../out/r.html --stats ../out/s --strategy sieve");
+    command.arg(hostile);
+    sandbox.start(command).finish().succeeds();
+    let text = fs::read_to_string(sandbox.output("r.html")).unwrap();
+    assert!(!text.contains(['\u{1b}', '\u{7f}', '\u{202e}']));
+    let page = parsed(&sandbox.output("r.html"));
+    assert_eq!(all(&page, "script").len(), 1);
+    assert_eq!(document(&page)["stats"], json(&sandbox.output("s")));
+    let cells = all(&page, "td")
+        .into_iter()
+        .map(|cell| cell.text().collect::<String>());
+    let shown = r#"</script><script>alert(1)&"'\u{1b}[31m\u{7f}\u{202e}]]>--><!--"#;
+    assert!(
+        cells.into_iter().any(|cell| cell == shown),
+        "the name is not shown"
+    );
+}
+
+#[test]
+fn memory_stays_under_the_limit_with_a_report() {
+    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = format!("{}\n", common(&[&a, &b]).len()).into_bytes();
+    for strategy in ["auto", "partition", "sieve", "bloom"] {
+        for threads in [1, 2, 8] {
+            let arguments = format!(
+                "intersect a b --count-only -q --memory 16M -j {threads} --strategy {strategy} --report ../out/r.html"
+            );
+            let (outcome, peak) = measured(&sandbox, &arguments);
+            assert!(outcome.status.success(), "{arguments}: {outcome}");
+            assert!(peak <= 16 << 20, "{arguments}: {} KiB resident", peak >> 10);
+            assert!(
+                strategy == "bloom" || outcome.stdout == count,
+                "{arguments}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_failed_run_leaves_no_report_and_what_was_there_stays() {
+    let sandbox = large();
+    // The sandbox checks that no failure touches or adds an output.
+    let run = |arguments: &str, code: i32, parts: &[&str]| {
+        sandbox
+            .run(&format!("intersect a b {arguments}"))
+            .fails(code, parts);
+    };
+    run("--memory 1M --report ../out/r.html", 6, &["memory"]);
+    run(
+        "--memory 16M --strategy partition --max-temp 1M --report ../out/r.html",
+        4,
+        &[],
+    );
+    fs::write(sandbox.output("r.html"), "before").unwrap();
+    run(
+        "--memory 16M --strategy partition --max-temp 1M --report ../out/r.html",
+        4,
+        &[],
+    );
+    assert_eq!(fs::read(sandbox.output("r.html")).unwrap(), b"before");
+    sandbox
+        .run("intersect a b -q --report ../out/r.html -o ../out/o")
+        .succeeds();
+    assert!(
+        fs::read(sandbox.output("r.html"))
+            .unwrap()
+            .starts_with(b"<!DOCTYPE html>")
+    );
+}
+
+#[test]
+fn a_place_that_cannot_be_is_refused_before_the_run() {
+    let sandbox = large();
+    let fifo = sandbox.fifo("never-written");
+    for (place, code) in [
+        ("../out/none/r.html", 5),
+        ("../out", 5),
+        ("a", 2),
+        ("../out/o", 2),
+        ("../out/s", 2),
+    ] {
+        // The run would wait for the FIFO if it began.
+        let arguments = format!(
+            "intersect a {} -o ../out/o --stats ../out/s --report {place}",
+            fifo.display()
+        );
+        sandbox.run(&arguments).fails(code, &[place]);
+    }
+    sandbox
+        .run("intersect a b --report -")
+        .fails(2, &["--report", "name a file"]);
+}
+
+/// Looks at `page` in a window of each width and tells what is too wide, cut or overlapped.
+fn looked_at(browser: &str, page: &Path, place: &Path) -> String {
+    const LOOK: &str = r#"
+        const shown = element => `${element.tagName} ${element.textContent.slice(0, 40)}`;
+        const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+        window.onload = () => {
+            const faults = [];
+            let seen = 0;
+            for (const frame of document.querySelectorAll("iframe")) {
+                const page = frame.contentDocument, width = frame.contentWindow.innerWidth;
+                const fault = (what, element) => faults.push(`${what} at ${width}: ${shown(element)}`);
+                if (page.documentElement.scrollWidth > width) fault("scrolls", page.body);
+                for (const element of page.body.querySelectorAll("*:not(script)")) {
+                    const inside = element.closest(".scrolled");
+                    if (inside && inside !== element) continue;
+                    seen += 1;
+                    if (element.getBoundingClientRect().right > width + 1) fault("too wide", element);
+                }
+                for (const picture of page.querySelectorAll("svg")) {
+                    const frame = picture.getBoundingClientRect();
+                    const texts = [...picture.querySelectorAll("text")];
+                    const places = texts.map(text => text.getBoundingClientRect());
+                    places.forEach((place, one) => {
+                        if (place.left < frame.left - 1 || place.right > frame.right + 1
+                            || place.top < frame.top - 1 || place.bottom > frame.bottom + 1) fault("cut", texts[one]);
+                        for (let two = 0; two < one; two++)
+                            if (overlap(place, places[two])) fault("overlaps " + shown(texts[two]), texts[one]);
+                        if (place.height < 8) fault("tiny", texts[one]);
+                    });
+                }
+            }
+            document.body.textContent = `seen ${seen} faults [${faults.join("; ")}]`;
+        };"#;
+    let frame = |width: u32| {
+        let address = page.display();
+        format!(
+            "<iframe src=\"file://{address}\" style=\"width:{width}px;height:900px;border:0\"></iframe>"
+        )
+    };
+    let wrapper = place.join("look.html");
+    let frames = [1280, 480, 360].map(frame).concat();
+    fs::write(
+        &wrapper,
+        format!("<!DOCTYPE html><body>{frames}<script>{LOOK}</script>"),
+    )
+    .unwrap();
+    let seen = place.join("seen");
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--allow-file-access-from-files",
+            "--virtual-time-budget=10000",
+            "--dump-dom",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            place.join("profile").display()
+        ))
+        .arg(format!("file://{}", wrapper.display()))
+        .stdout(fs::File::create(&seen).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > PATIENCE {
+            let _has_ended = child.kill();
+            panic!("the browser does not end");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    fs::read_to_string(seen).unwrap()
+}
+
+/// A browser, if there is one.
+fn browser() -> Option<&'static str> {
+    let is_there = |name: &&str| {
+        let output = Command::new(name)
+            .arg("--version")
+            .stderr(Stdio::null())
+            .output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(is_there)
+}
+
+#[test]
+fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no chromium is installed to look at the page");
+        return;
+    };
+    let place = tempfile::tempdir().unwrap();
+    let long = "a-directory-with-a-name-that-goes-on-and-on/".repeat(4);
+    let commands = [
+        "intersect --strategy sieve --memory 16M -o ../out/o",
+        "intersect --strategy partition --memory 16M -o ../out/o",
+        "intersect --strategy bloom --memory 16M -o ../out/o",
+        "compare --memory 16M",
+        "compare --sweep memory=16M,24M,64M",
+    ];
+    for (number, command) in commands.into_iter().enumerate() {
+        let sandbox = large();
+        fs::create_dir_all(sandbox.input(&long)).unwrap();
+        let path: PathBuf = sandbox.input(&format!(
+            "{long}and-a-file-name-without-any-blank-in-it.txt"
+        ));
+        fs::write(&path, megabytes(12, 50_000)).unwrap();
+        sandbox
+            .run(&format!(
+                "{command} a {} -q --report ../out/r.html",
+                path.display()
+            ))
+            .succeeds();
+        let own = place.path().join(number.to_string());
+        fs::create_dir(&own).unwrap();
+        let seen = looked_at(browser, &sandbox.output("r.html"), &own);
+        let words: Vec<&str> = seen.split("seen ").collect();
+        let count = words
+            .get(1)
+            .and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+        assert!(
+            count.is_some_and(|count| count > 300),
+            "nothing was looked at: {seen}"
+        );
+        assert!(seen.contains("faults []"), "{command}: {seen}");
+    }
+}
