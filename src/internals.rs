@@ -20,6 +20,11 @@ use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
 use crate::spill::space::TempSpace;
 
+/// Lets all spill blocks of this process go without checksums, or with them.
+pub fn leave_blocks_unchecked(unchecked: bool) {
+    crate::spill::block::UNCHECKED.store(unchecked, std::sync::atomic::Ordering::Relaxed);
+}
+
 /// The exact set of lines, filled and asked as by a worker of the join.
 #[derive(Debug)]
 pub struct BenchSet {
