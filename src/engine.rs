@@ -26,6 +26,7 @@ use crate::pass::join::Wish;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
 use crate::run::{Run, temp_parents};
 use crate::size::{display_at_least, display_bytes};
+use crate::spill::quota::Quota;
 use crate::spill::space::{TempSpace, free_bytes};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, Lasting};
@@ -67,12 +68,14 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     Ok(stats)
 }
 
-/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`.
+/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`. Phases and
+/// messages call the inputs by `names`.
 ///
 /// # Errors
 /// As [`intersect`].
 pub(crate) fn only_in_first(
     inputs: &[Source],
+    names: &[&str],
     options: &Options,
     sink: &mut dyn Sink,
 ) -> Result<Stats> {
@@ -92,7 +95,9 @@ pub(crate) fn only_in_first(
         space: &temp_space(options),
         out: &Collector::new(sink),
     };
-    engine.run(open(inputs, options)?, start)
+    let opened = open(inputs, options)?.into_iter().zip(names);
+    let called = opened.map(|(input, name)| input.called(name)).collect();
+    engine.run(called, start)
 }
 
 /// What [`intersect`] would do with `inputs`, without doing it.
@@ -130,8 +135,13 @@ pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estim
 
 /// The plan of a job; a refusal says so where it is the address space that is short.
 fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
+    plan::plan(job).map_err(|error| with_address_space(error, job, options))
+}
+
+/// Adds to a refusal that there must be address space for more memory, where that is what was short.
+fn with_address_space(error: Error, job: &Job, options: &Options) -> Error {
     let asked_bytes = options.memory_bytes.unwrap_or(job.memory_bytes);
-    plan::plan(job).map_err(|error| match error {
+    match error {
         Error::MemoryPlan {
             what,
             advice,
@@ -145,7 +155,7 @@ fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
             }
         }
         other => other,
-    })
+    }
 }
 
 /// Opens and checks the stored filter that is one more input, if there is one.
@@ -203,11 +213,11 @@ fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
 
 /// Temporary space where the options want it, and as much of it.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
-    TempSpace::new(
-        &temp_parents(options),
-        options.max_temp_bytes.unwrap_or(u64::MAX),
-        &options.interrupt,
-    )
+    let quota = match &options.shared {
+        Some(shared) => shared.quota.clone(),
+        None => Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+    };
+    TempSpace::new(&temp_parents(options), quota, &options.interrupt)
 }
 
 struct Engine<'a> {
@@ -295,7 +305,8 @@ impl Engine<'_> {
                 })
             }
             Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
-                Err(refused_set(&job, plan.layout.memory_bytes))
+                let error = refused_set(&job, plan.layout.memory_bytes);
+                Err(with_address_space(error, &job, self.options))
             }
             // A longer line than any sampled: plan with more room for lines, while that is
             // possible.
@@ -317,7 +328,10 @@ impl Engine<'_> {
 
     /// Refuses a run whose spill certainly does not fit.
     fn check_space(&self, plan: &Plan, job: &Job) -> Result<()> {
-        let needed_bytes = plan.costs.temp_peak_bytes;
+        // What other runs of the same command hold counts towards the cap.
+        let others = self.options.shared.as_ref();
+        let others_bytes = others.map_or(0, |shared| shared.quota.used_bytes());
+        let needed_bytes = plan.costs.temp_peak_bytes.saturating_add(others_bytes);
         let too_little = |limit_bytes, reason, advice| {
             let path = temp_parents(self.options).remove(0);
             Err(Error::TempLimit {
@@ -345,7 +359,7 @@ impl Engine<'_> {
             );
         }
         let free = free_bytes(&temp_parents(self.options));
-        if free < needed_bytes {
+        if free < needed_bytes - others_bytes {
             return too_little(
                 free,
                 "free",

@@ -18,6 +18,7 @@ use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 
 /// Lets all spill blocks of this process go without checksums, or with them.
@@ -108,7 +109,7 @@ impl BenchBuckets {
             shape,
             hasher,
             pool: BlockPool::new(&budget, shape.block_bytes, blocks),
-            space: TempSpace::new(&[place.to_owned()], u64::MAX, &Interrupt::new()),
+            space: TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new()),
             fillings: 0,
         }
     }

@@ -12,9 +12,9 @@ use super::progress::Reporter;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let mut options = arguments
-        .kept
-        .add_to(arguments.run.options(None, interrupt));
+    let options = arguments.run.options(None, interrupt);
+    let options = arguments.choice.add_to(options);
+    let mut options = arguments.kept.add_to(options);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());
