@@ -28,6 +28,9 @@ pub(crate) struct Cli {
     /// Make a case that fails smaller for so many seconds at most.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub(crate) shrink_seconds: u64,
+    /// Print the runs that were refused for lack of memory even with the limit that the refusal advised.
+    #[arg(long)]
+    pub(crate) tell_refusals: bool,
     /// Where the files of the cases go; the system's temporary directory if not given.
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,

@@ -74,6 +74,8 @@ impl std::fmt::Display for Wrong {
 /// What many runs had in common.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
+    /// Whether runs that were refused with what was advised are printed.
+    pub tells_refusals: bool,
     /// Runs.
     pub runs: u64,
     /// Runs that were refused for lack of memory, and then given as much as was advised.
@@ -108,7 +110,7 @@ pub fn first_difference(
                 Wrong::err(WrongKind::Left, format!("in temporary space: {left:?}"))
             }
             Outcome::Answer(answer) => {
-                tally.add(&answer);
+                tally.add(&answer, setting);
                 truth.judge(case, setting, &answer, tally)
             }
         };
@@ -121,10 +123,13 @@ pub fn first_difference(
 }
 
 impl Tally {
-    fn add(&mut self, answer: &Answer) {
+    fn add(&mut self, answer: &Answer, setting: &Setting) {
+        if self.tells_refusals && answer.refusals.len() > 1 {
+            println!("{:#?} with {setting:?}", answer.refusals);
+        }
         self.runs += 1;
-        self.refused += u64::from(answer.refusals > 0);
-        self.refused_again += u64::from(answer.refusals > 1);
+        self.refused += u64::from(!answer.refusals.is_empty());
+        self.refused_again += u64::from(answer.refusals.len() > 1);
         self.measured += u64::from(answer.memory.is_some());
         self.lines += answer.claimed.0;
     }

@@ -42,7 +42,11 @@ fn run(cli: &Cli) -> io::Result<bool> {
         measures_memory: true,
     };
     let numbers = cli.case.map_or(0..cli.cases, |number| number..number + 1);
-    let (started, mut tally, mut done) = (Instant::now(), Tally::default(), 0);
+    let (started, mut done) = (Instant::now(), 0);
+    let mut tally = Tally {
+        tells_refusals: cli.tell_refusals,
+        ..Tally::default()
+    };
     let watchdog = Watchdog::start(seed)?;
     let mut commands = cli
         .outset

@@ -17,7 +17,7 @@ use crate::place::{Contents, Fifo, Place};
 use crate::resident;
 
 /// A run that is refused so often is a failure.
-const REFUSALS: u32 = 8;
+const REFUSALS: usize = 8;
 /// No case needs more, in bytes.
 const MOST_MEMORY: u64 = 6 << 30;
 
@@ -54,8 +54,8 @@ pub struct Answer {
     pub compared: Option<Compared>,
     /// The resident peak, and what was allowed, in bytes; where it could be measured.
     pub memory: Option<(u64, u64)>,
-    /// Times that it was refused for lack of memory before.
-    pub refusals: u32,
+    /// What was said when it was refused for lack of memory before.
+    pub refusals: Vec<String>,
 }
 
 impl Answer {
@@ -68,7 +68,7 @@ impl Answer {
             fill_fpr: None,
             compared: None,
             memory: None,
-            refusals: 0,
+            refusals: Vec::new(),
         }
     }
 }
@@ -143,7 +143,8 @@ impl Runner<'_> {
         let bytes = contents.iter().map(Vec::len).max();
         let mut collected = Collected::with_room(bytes.unwrap_or(0), lines.unwrap_or(0));
         let mut memory_bytes = setting.memory_bytes;
-        for refusals in 0..REFUSALS {
+        let mut refusals = Vec::new();
+        while refusals.len() < REFUSALS {
             collected.clear();
             let resident = resident::now();
             let options = options(case, setting, self.place, memory_bytes + resident);
@@ -152,13 +153,14 @@ impl Runner<'_> {
             drop(fifos);
             let mut answer = match attempt {
                 Ok(answer) => answer,
-                Err(Failure::Refused(least)) if memory_bytes < MOST_MEMORY => {
+                Err(Failure::Refused(least, what)) if memory_bytes < MOST_MEMORY => {
                     let advised = least.saturating_sub(resident);
                     // The advice first; where that is refused, too, so much that it ends.
-                    memory_bytes = match refusals {
+                    memory_bytes = match refusals.len() {
                         0 if advised > memory_bytes => advised,
                         _ => 2 * memory_bytes,
                     };
+                    refusals.push(what);
                     continue;
                 }
                 Err(failure) => return Ok(Outcome::Failure(failure.wrong())),
@@ -198,7 +200,7 @@ impl Runner<'_> {
         let mut answer = catch_unwind(AssertUnwindSafe(run))
             .map_err(|_| Failure::Panic)?
             .map_err(|error| match error.kind() {
-                ErrorKind::Memory => Failure::Refused(advised_bytes(&error)),
+                ErrorKind::Memory => Failure::Refused(advised_bytes(&error), error.to_string()),
                 _ => Failure::Other(error),
             })?;
         if is_measured {
@@ -211,7 +213,7 @@ impl Runner<'_> {
 /// Why there is no answer.
 enum Failure {
     /// Not enough memory; this would do.
-    Refused(u64),
+    Refused(u64, String),
     Other(Error),
     Panic,
 }
@@ -219,9 +221,7 @@ enum Failure {
 impl Failure {
     fn wrong(self) -> Wrong {
         match self {
-            Self::Refused(least) => {
-                Wrong::new(WrongKind::Refused, format!("{least} bytes advised"))
-            }
+            Self::Refused(_, what) => Wrong::new(WrongKind::Refused, what),
             Self::Other(error) => {
                 Wrong::new(WrongKind::Error, format!("{:?}: {error}", error.kind()))
             }
