@@ -14,6 +14,8 @@ pub const MIB: u64 = 1 << 20;
 
 /// Lines that may all have the same hash: they are compared one by one.
 const MOST_WITH_ONE_HASH: usize = 600;
+/// Lines that do not fit the least memory, often: in one bucket, they are worked through in pieces.
+const FEWEST_FOR_PIECES: usize = 30_000;
 /// The limit under which a bitmap of all addresses is used, in bytes.
 const ROOM_FOR_BITMAPS: u64 = 1200 * MIB;
 
@@ -93,6 +95,9 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
 fn hash(choices: &mut Choices, case: &Case, way: Way) -> HashChoice {
     let fixed = HashChoice::Fixed(choices.any());
     let lines: usize = case.inputs.iter().map(|input| input.lines.len()).sum();
+    if lines >= FEWEST_FOR_PIECES && way == Way::Intersect && choices.one_in(3) {
+        return HashChoice::OneBucket(8);
+    }
     match choices.below(12) {
         // A key that places all lines alike is no key that a file could have.
         8 | 9 if way == Way::Intersect => HashChoice::OneBucket(choices.pick(&[1, 2, 8])),

@@ -243,12 +243,12 @@ const SIMPLER_CASES: [fn(&mut Case); 5] = [
     |case| {
         case.inputs
             .iter_mut()
-            .for_each(|input| input.is_fifo = false)
+            .for_each(|input| input.is_fifo = false);
     },
     |case| {
         case.inputs
             .iter_mut()
-            .for_each(|input| input.is_terminated = true)
+            .for_each(|input| input.is_terminated = true);
     },
     |case| case.strip_cr = false,
     |case| {
