@@ -12,22 +12,12 @@ pub use engine::engine;
 pub use read_block::read_block;
 pub use split_lines::split_lines;
 
-use std::path::PathBuf;
-
 use crate::place::Place;
 
-/// A place for all calls of a process: one that is made for each would cost more than the call. It goes with the system's
-/// temporary directory, for nothing tells that the last call was made.
-fn place() -> (std::sync::MutexGuard<'static, Option<Place>>, PathBuf) {
-    static PLACE: std::sync::Mutex<Option<Place>> = std::sync::Mutex::new(None);
-    let mut place = PLACE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    let made = place
-        .take()
-        .or_else(|| Place::new(&std::env::temp_dir()).ok());
-    assert!(made.is_some(), "no temporary directory");
-    let temp = made.as_ref().map(Place::temp).unwrap_or_default();
-    *place = made;
-    (place, temp)
+/// A place for one call, gone with it: nothing tells that a call was the last.
+fn place() -> Place {
+    match Place::new(&std::env::temp_dir()) {
+        Ok(place) => place,
+        Err(error) => panic!("no temporary directory: {error}"),
+    }
 }

@@ -194,7 +194,7 @@ fn length(bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 fn read(bytes: &[u8], lines: u64, record_bytes: u64, hash_sum: u64) -> Option<Vec<Vec<u8>>> {
-    let (_kept, temp) = place();
+    let place = place();
     let bucket = SpilledBucket {
         bytes,
         block_bytes: BLOCK as u64,
@@ -203,7 +203,7 @@ fn read(bytes: &[u8], lines: u64, record_bytes: u64, hash_sum: u64) -> Option<Ve
         longest_line: LONGEST,
         hash_sum,
     };
-    match bucket.read(&temp, LineHasher::with_key([3; 4])) {
+    match bucket.read(&place.temp(), LineHasher::with_key([3; 4])) {
         Ok(lines) => Some(lines),
         Err(error) => {
             // A length that the bucket's memory does not have is refused as such.
