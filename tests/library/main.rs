@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
+mod corpora; // what fuzzers found, replayed
 mod equivalence; // generated inputs: all strategies and options give the oracle's set
 mod estimates; // real files: bounds hold as often as is said
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
