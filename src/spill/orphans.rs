@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
+    fn e11_g3_the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
         let place = tempfile::tempdir().unwrap();
         let (dead, alive) = (
             made(place.path(), "outset-dead"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certainly_an_orphan_is_left_alone() {
+    fn e10_what_is_not_certainly_an_orphan_is_left_alone() {
         let place = tempfile::tempdir().unwrap();
         let orphan = |name: &str| {
             let path = made(place.path(), name);

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_and_an_error_does_not_shrink_it() {
+    fn e4_the_cap_holds_and_an_error_does_not_shrink_it() {
         let (_parent, space) = space(3 * PAGE);
         let file = space.new_path("test").unwrap();
         let page = vec![1u8; PAGE as usize];

@@ -45,7 +45,7 @@ fn held_in_spill<'s>(sandbox: &'s Sandbox, arguments: &str) -> (Running<'s>, Fee
 }
 
 #[test]
-fn a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
+fn g1_a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
     let sandbox = spilling();
     sandbox.fifo("pipe");
     for signal in ENDING {
@@ -58,7 +58,7 @@ fn a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
 }
 
 #[test]
-fn a_signal_ends_a_run_that_spills() {
+fn g1_a_signal_ends_a_run_that_spills() {
     let sandbox = spilling();
     for signal in ENDING {
         let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r --stats ../out/s");
@@ -68,7 +68,7 @@ fn a_signal_ends_a_run_that_spills() {
 }
 
 #[test]
-fn a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
+fn g1_a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
     let sandbox = spilling();
     for strategy in ["partition", "sieve"] {
         for signal in ENDING {
@@ -85,7 +85,7 @@ fn a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
 }
 
 #[test]
-fn a_signal_ends_a_run_that_copies_a_pipe() {
+fn g1_a_signal_ends_a_run_that_copies_a_pipe() {
     let sandbox = spilling();
     let path = sandbox.fifo("pipe");
     let other = sandbox.fifo("other");
@@ -103,7 +103,7 @@ fn a_signal_ends_a_run_that_copies_a_pipe() {
 }
 
 #[test]
-fn a_second_signal_changes_nothing() {
+fn g2_a_second_signal_changes_nothing() {
     let sandbox = spilling();
     for _ in 0..5 {
         let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r");
@@ -144,7 +144,7 @@ fn at_random_moments(sandbox: &Sandbox, strategy: &str, signal: Signal, count: u
 }
 
 #[test]
-fn a_signal_at_any_moment_leaves_nothing() {
+fn g1_a_signal_at_any_moment_leaves_nothing() {
     let sandbox = spilling();
     let interrupted: u32 = ["partition", "sieve"]
         .into_iter()
@@ -155,7 +155,7 @@ fn a_signal_at_any_moment_leaves_nothing() {
 
 #[test]
 #[ignore = "slow: 300 runs"]
-fn a_signal_at_any_of_many_moments_leaves_nothing() {
+fn g1_a_signal_at_any_of_many_moments_leaves_nothing() {
     let sandbox = spilling();
     for signal in [Signal::INT, Signal::TERM, Signal::USR1] {
         for strategy in ["partition", "sieve"] {
@@ -167,7 +167,7 @@ fn a_signal_at_any_of_many_moments_leaves_nothing() {
 
 #[test]
 #[ignore = "slow: 200 runs"]
-fn a_signal_in_the_first_moments_leaves_nothing() {
+fn g2_a_signal_in_the_first_moments_leaves_nothing() {
     let sandbox = spilling();
     for moment in 0..200 {
         let running = sandbox
@@ -179,7 +179,7 @@ fn a_signal_in_the_first_moments_leaves_nothing() {
 }
 
 #[test]
-fn a_file_size_limit_ends_the_run_by_its_signal() {
+fn g1_a_file_size_limit_ends_the_run_by_its_signal() {
     let sandbox = Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000));
     fs::write(sandbox.output("r"), BEFORE).unwrap();
     // The spill files are larger than that, and so is the result.
@@ -199,7 +199,7 @@ fn a_file_size_limit_ends_the_run_by_its_signal() {
 }
 
 #[test]
-fn a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
+fn e2_a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
     let sandbox = spilling();
     let command = sandbox.command_after(
         "ulimit -f 1000 && trap '' XFSZ",
@@ -255,7 +255,7 @@ fn a_stopped_run_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_kill_leaves_the_output_as_it_was() {
+fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
     let sandbox = spilling();
     let count = sandbox.run("intersect a b --memory 16M --count-only");
     let count: usize = String::from_utf8_lossy(&count.stdout)

@@ -266,7 +266,7 @@ fn runs(cases: u32) -> Runs {
 }
 
 #[test]
-fn any_setting_gives_the_oracles_set() {
+fn a10_a13_j1_any_setting_gives_the_oracles_set() {
     let _alone = alone();
     proptest!(runs(80), |(workload in workload(), settings in vec(setting(), 4))| {
         let (place, contents) = (Place::new(), workload.contents());
@@ -280,7 +280,7 @@ fn any_setting_gives_the_oracles_set() {
 }
 
 #[test]
-fn all_settings_agree_on_the_same_inputs() {
+fn h9_j1_all_settings_agree_on_the_same_inputs() {
     let _alone = alone();
     proptest!(runs(3), |(workload in workload())| {
         let (place, contents) = (Place::new(), workload.contents());
@@ -329,7 +329,7 @@ fn all_settings() -> Vec<Setting> {
 }
 
 #[test]
-fn equal_hashes_for_all_lines_give_the_oracles_set() {
+fn h4_equal_hashes_for_all_lines_give_the_oracles_set() {
     let _alone = alone();
     // Few lines: they are compared one by one.
     let small = vec(vec(any::<usize>(), 0..60).prop_map(Part::Picks), 0..3);
@@ -351,7 +351,7 @@ fn equal_hashes_for_all_lines_give_the_oracles_set() {
 }
 
 #[test]
-fn bloom_gives_a_superset_of_the_truth_from_lines_of_the_input_it_works_on_last() {
+fn j1_bloom_gives_a_superset_of_the_truth_from_lines_of_the_input_it_works_on_last() {
     let _alone = alone();
     proptest!(runs(60), |(workload in workload(), setting in setting(), bits in 1.0..20.0f64)| {
         let (place, contents) = (Place::new(), workload.contents());
