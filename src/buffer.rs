@@ -17,6 +17,7 @@ use memmap2::{Advice, MmapMut, RemapOptions};
 
 use crate::budget::{MemoryBudget, Reservation};
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 
 /// The granularity of a mapping.
 pub(crate) const PAGE: u64 = 4096;
@@ -38,6 +39,7 @@ impl Buffer {
     /// [`Error::Memory`] when the budget refuses, [`Error::Machine`] when the system does.
     pub fn new(budget: &MemoryBudget, consumer: &'static str, bytes: u64) -> Result<Self> {
         let bytes = round_up(bytes.max(1), PAGE);
+        fail_point!("buffer", Err(budget.refusal(consumer, bytes)));
         let reservation = budget.reserve(consumer, bytes)?;
         let map = MmapMut::map_anon(bytes as usize).map_err(|error| refused(bytes, &error))?;
         Ok(Self { map, reservation })
@@ -72,6 +74,10 @@ impl Buffer {
         if bytes <= held {
             return Ok(());
         }
+        fail_point!(
+            "buffer",
+            Err(self.reservation.budget().refusal("injected", bytes))
+        );
         self.reservation.grow(bytes - held)?;
         self.remap(bytes)
     }

@@ -104,6 +104,7 @@ mod direct;
 mod engine;
 mod error;
 pub mod estimate;
+mod failpoint;
 mod failure;
 pub mod filter;
 pub mod hash;

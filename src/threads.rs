@@ -6,6 +6,7 @@
 use std::thread::{Builder, Scope};
 
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 
 /// The stack of every thread of a run. Far more than they use, and less than a huge page, so that
 /// no stack becomes resident as a whole.
@@ -20,6 +21,7 @@ pub(crate) fn spawn<'scope>(
     name: impl Into<String>,
     body: impl FnOnce() + Send + 'scope,
 ) -> Result<()> {
+    fail_point!("thread", Err(no_thread(crate::failpoint::injected())));
     Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES)

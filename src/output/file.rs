@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::Result;
+use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed::UnnamedFile;
 use crate::output::{OutputWriter, output_error};
@@ -128,11 +129,11 @@ impl OutputFile {
             OutputPlace::Unreplaced(_) => return Ok(()),
             OutputPlace::Unnamed(file) => {
                 file.take_mode().map_err(fail("cannot set the mode"))?;
-                file.as_file().sync_all().map_err(fail("cannot sync"))?;
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
                 file.name(&path).map_err(fail("cannot put in place"))?;
             }
             OutputPlace::Replacing(file, _guard) => {
-                file.as_file().sync_all().map_err(fail("cannot sync"))?;
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
                 let named = file.persist(&path).map_err(|error| error.error);
                 named.map_err(fail("cannot put in place"))?;
             }
@@ -179,6 +180,11 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
         }
         Err(_) => Ok(None),
     }
+}
+
+fn sync(file: &File) -> io::Result<()> {
+    fail_point!("output-sync", Err(crate::failpoint::injected()));
+    file.sync_all()
 }
 
 fn sync_directory(path: &Path) -> io::Result<()> {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
+use crate::failpoint::fail_point;
 use crate::interrupt::Interrupt;
 use crate::output::file::{directory_of, part_names};
 
@@ -61,6 +62,7 @@ impl UnnamedFile {
 
     /// Gives it the name `path`, in the place of what is there.
     pub(super) fn name(&self, path: &Path) -> io::Result<()> {
+        fail_point!("output-name", Err(crate::failpoint::injected()));
         match self.link(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other,

@@ -24,6 +24,7 @@ use memmap2::MmapMut;
 
 use crate::buffer::PAGE;
 use crate::direct::{is_refusal, set_direct};
+use crate::failpoint::fail_point;
 use crate::threads::STACK_BYTES;
 
 /// The size of a buffer.
@@ -158,6 +159,7 @@ impl WritingThread {
             .stack_size(STACK_BYTES)
             .spawn(move || {
                 for mut piece in to_write {
+                    fail_point!("result-thread");
                     let result = end.write(&mut piece);
                     if done.send(result.map(|()| piece)).is_err() {
                         break;
@@ -213,6 +215,7 @@ impl FileEnd {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        fail_point!("output-write", Err(crate::failpoint::injected()));
         let Some(offset) = &mut self.offset else {
             return self.file.write_all(bytes);
         };

@@ -25,6 +25,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
@@ -100,6 +101,7 @@ fn spawn_sweeper<'scope>(
 ) -> Result<()> {
     threads::spawn(scope, "sweep", move || {
         for bucket in joined {
+            fail_point!("sweep-thread");
             bucket.discard(run.space);
         }
     })
@@ -194,6 +196,7 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Joins one bucket: `buckets[i]` has the lines of input i.
     pub(crate) fn join(&mut self, mut buckets: Vec<Bucket>) -> Result<()> {
+        fail_point!("join");
         self.run.interrupt().check()?;
         let is_hopeless = match self.wish {
             Wish::Common => {

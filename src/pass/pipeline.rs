@@ -18,6 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bo
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
@@ -117,6 +118,7 @@ struct ReaderView<'a> {
 
 impl ReaderView<'_> {
     fn read_all(&self, source: ChunkSource<'_>) -> Result<()> {
+        fail_point!("read-thread");
         match source {
             ChunkSource::File(chunks) => {
                 while let Some((_, start)) = chunks.claim() {

@@ -19,6 +19,7 @@ use crate::batch::{Batch, for_each_batch};
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, FileChunks, Pooled};
@@ -219,6 +220,7 @@ impl<'a> Tally<'a> {
         hashes: &mut Vec<u64>,
         worker: &mut impl Worker,
     ) -> Result<()> {
+        fail_point!("work");
         self.run.interrupt().check()?;
         let bytes = chunk.bytes();
         let lines = self.run.options.format.lines(bytes);

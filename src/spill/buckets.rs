@@ -9,6 +9,7 @@ use std::thread::Scope;
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::error::Result;
+use crate::failpoint::fail_point;
 use crate::failure::{FirstFailure, PanicAlarm};
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -76,6 +77,7 @@ fn start_writers<'scope, 'env>(
 fn write_blocks(rules: FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<FullBlock>) {
     let _alarm = PanicAlarm(failure);
     for full in inbox {
+        fail_point!("spill-thread");
         if !failure.has_failed() {
             failure.keep(full.write(rules.space));
         }

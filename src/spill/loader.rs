@@ -14,6 +14,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 use crate::spill::bucket::Bucket;
 use crate::spill::space::{SpillPath, TempSpace};
 
@@ -55,6 +56,7 @@ impl LoaderThread {
     /// Loads what is asked for until the loader is gone.
     pub(crate) fn run(self, space: &TempSpace) {
         for mut load in self.requests {
+            fail_point!("load-thread");
             let result = space.read(&load.file, load.offset, &mut load.buffer[..load.bytes]);
             if self
                 .loaded

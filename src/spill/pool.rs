@@ -81,8 +81,10 @@ impl BlockPool {
     /// The first block of a bucket that has a claim.
     pub(crate) fn take_claimed(&self) -> Result<Buffer> {
         let mut state = self.lock();
+        let block = self.take_from(&mut state)?;
+        // Not before: a bucket that got no block still has its claim.
         state.claims -= 1;
-        self.take_from(&mut state)
+        Ok(block)
     }
 
     /// A block, if the full one it replaces may stay in memory.

@@ -29,6 +29,7 @@ use tempfile::TempDir;
 use crate::buffer::PAGE;
 use crate::direct::is_refusal;
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::spill::orphans::{PREFIX, mark_as_alive, remove_orphans};
 
@@ -135,6 +136,9 @@ impl TempSpace {
     }
 
     fn write_pages(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        fail_point!("spill-write", Err(crate::failpoint::injected()));
+        // A disk that says that it has written, and has not.
+        fail_point!("spill-write-lost", Ok(()));
         let is_new = offset == 0;
         let mut options = OpenOptions::new();
         options.write(true).create_new(is_new).mode(0o600);
@@ -156,13 +160,8 @@ impl TempSpace {
     /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size).
     pub(crate) fn read(&self, file: &SpillPath, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.interrupt.check()?;
-        let mut options = OpenOptions::new();
-        options.read(true);
         let was_direct = self.is_direct(file);
-        let result = self
-            .open(file, &options)
-            .and_then(|handle| handle.read_exact_at(buffer, offset));
-        match result {
+        match self.read_pages(file, offset, buffer) {
             Ok(()) => {}
             Err(error) if is_refusal(&error) && was_direct => {
                 self.stop_direct(file);
@@ -187,6 +186,13 @@ impl TempSpace {
         }
         self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn read_pages(&self, file: &SpillPath, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        fail_point!("spill-read", Err(crate::failpoint::injected()));
+        let mut options = OpenOptions::new();
+        options.read(true);
+        self.open(file, &options)?.read_exact_at(buffer, offset)
     }
 
     /// Cuts the padding off a file whose content is to be read as it is.
