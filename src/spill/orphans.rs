@@ -14,10 +14,11 @@
 //! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
 //! files go to, once per run.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
@@ -53,18 +54,48 @@ pub(super) fn mark_as_alive(directory: &Path) -> Option<File> {
 
 /// Removes what killed runs of this user have left in `place`. What cannot be removed stays.
 pub(super) fn remove_orphans(place: &Path) {
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PREFIX.as_bytes())
-        {
-            let path = entry.path();
+    let Some(place_itself) = opened(place) else {
+        return;
+    };
+    let _some_may_stay = names(&place_itself, |name| {
+        if name.to_bytes().starts_with(PREFIX.as_bytes()) {
+            let path = place.join(OsStr::from_bytes(name.to_bytes()));
             if let Some(orphan) = Orphan::recognised(&path) {
                 orphan.remove(&path);
             }
         }
+        true
+    });
+}
+
+/// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
+/// place can do it; one that holds no files but the mark goes without being opened.
+pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    // Only ever removes an empty directory: one without a mark, here.
+    let is_gone = std::fs::remove_dir(path).is_ok();
+    if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
+        return;
     }
+    for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
+        let _may_not_be_there = std::fs::remove_file(path.join(name));
+    }
+    let _may_be_gone = std::fs::remove_dir(path);
+}
+
+/// Removes the files in a directory whose names `is_meant`, but the mark; `None` where that fails.
+pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
+    let directory = opened(path)?;
+    names(&directory, |name| {
+        name == LOCK
+            || !is_meant(name.to_bytes())
+            || unlinkat(&directory, name, AtFlags::empty()).is_ok()
+    })
+}
+
+/// A directory, for looking at its names. Not by `std::fs::read_dir`, which panics where closing fails.
+fn opened(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).ok()
 }
 
 /// A directory whose lock is ours now.

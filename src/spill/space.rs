@@ -31,7 +31,7 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::spill::orphans::{PREFIX, mark_as_alive, remove_orphans};
+use crate::spill::orphans::{PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
 
@@ -61,6 +61,8 @@ struct Place {
     is_direct: AtomicBool,
     /// Made when the first file is.
     directory: Mutex<Option<PrivateDirectory>>,
+    /// Files named less files removed.
+    present: AtomicU64,
 }
 
 /// Declared in this order: the path stays on the interrupt's list, and the mark of a live run in its
@@ -70,6 +72,18 @@ struct PrivateDirectory {
     directory: TempDir,
     _guard: PathGuard,
     _mark: Option<File>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let made = self
+            .directory
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made {
+            remove_own(made.directory.path(), *self.present.get_mut() > 0);
+        }
+    }
 }
 
 /// What was done in temporary space so far, in bytes and files.
@@ -106,6 +120,7 @@ impl TempSpace {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let place = (number % self.places.len() as u64) as usize;
         let directory = self.places[place].directory(&self.interrupt)?;
+        self.places[place].present.fetch_add(1, Ordering::Relaxed);
         Ok(SpillPath {
             place,
             path: directory.join(format!("{number:06}-{label}")),
@@ -211,7 +226,12 @@ impl TempSpace {
     /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
     /// error here: whoever needed its content has noticed.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
-        let _gone_already = std::fs::remove_file(&file.path);
+        // One that may still be there counts as present.
+        if std::fs::remove_file(&file.path).is_ok() {
+            self.places[file.place]
+                .present
+                .fetch_sub(1, Ordering::Relaxed);
+        }
         self.release(bytes);
     }
 
@@ -231,15 +251,9 @@ impl TempSpace {
             let Some(made) = &*made else {
                 continue;
             };
-            for file in std::fs::read_dir(made.directory.path())
-                .into_iter()
-                .flatten()
-                .flatten()
-            {
-                if file.file_name().to_string_lossy().contains(BUCKET_LABEL) {
-                    let _gone_already = std::fs::remove_file(file.path());
-                }
-            }
+            let is_bucket =
+                |name: &[u8]| memchr::memmem::find(name, BUCKET_LABEL.as_bytes()).is_some();
+            let _some_may_stay = remove_files(made.directory.path(), is_bucket);
         }
         self.used
             .store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -330,6 +344,7 @@ impl Place {
             parent: parent.to_owned(),
             is_direct: AtomicBool::new(true),
             directory: Mutex::default(),
+            present: AtomicU64::new(0),
         }
     }
 
@@ -348,6 +363,7 @@ impl Place {
             tempfile::Builder::new()
                 .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
+                .disable_cleanup(true)
                 .tempdir_in(&self.parent)
         };
         let (directory, guard) =

@@ -593,7 +593,14 @@ pub(crate) fn can_mount() -> bool {
 /// Whether programs can be run under strace; says why a test is skipped where they cannot.
 pub(crate) fn can_trace() -> bool {
     let can = Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "-e", "inject=close:error=EIO:when=60000", "true"])
+        .args([
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            "inject=close:error=EIO:when=60000",
+            "true",
+        ])
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());

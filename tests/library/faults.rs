@@ -19,7 +19,7 @@ use crate::util::{EXACT, MIB, Place, alone, entries, numbered, run, run_into};
 
 /// When a fault happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
+pub(crate) enum Moment {
     /// Before the phase reads.
     Start,
     /// After its first chunk or bucket.
@@ -82,7 +82,7 @@ impl<F: Fn() + Send + Sync + 'static> Observer for Fault<F> {
 }
 
 /// Runs with a fault, which must happen.
-fn run_with_fault(
+pub(crate) fn run_with_fault(
     paths: &[PathBuf],
     options: &Options,
     phase: &str,
@@ -478,7 +478,7 @@ fn e4_a_run_after_a_failed_one_is_not_affected_by_it() {
 }
 
 /// The spill files of the run that is going on.
-fn spill_files(temp: &Path) -> Vec<PathBuf> {
+pub(crate) fn spill_files(temp: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries(temp)
         .iter()
         .flat_map(|directory| entries(directory))
