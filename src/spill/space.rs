@@ -34,6 +34,7 @@ use crate::interrupt::{Interrupt, PathGuard};
 use crate::spill::orphans::{PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
+const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buckets, or name another place with --temp-dir";
 
 /// What the names of bucket files have in them.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
@@ -134,6 +135,7 @@ impl TempSpace {
         self.write_pages(file, offset, bytes).map_err(|source| {
             self.release(bytes.len() as u64);
             let advice = match source.kind() {
+                io::ErrorKind::StorageFull if has_no_inodes(&file.path) => NO_INODES,
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
                 io::ErrorKind::NotFound => "the temporary directory is gone; run again",
                 _ => "name another place with --temp-dir",
@@ -391,6 +393,13 @@ impl Place {
 pub(crate) struct SpillPath {
     place: usize,
     pub(crate) path: PathBuf,
+}
+
+/// Whether the file system of a file has room for no more files. Some count none at all, and then say that there are none in all.
+fn has_no_inodes(path: &Path) -> bool {
+    path.parent()
+        .and_then(|directory| rustix::fs::statvfs(directory).ok())
+        .is_some_and(|stat| stat.f_files > 0 && stat.f_favail == 0)
 }
 
 /// Bytes that this process may still use in `places`, each file system counted once; one that does

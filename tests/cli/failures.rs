@@ -132,6 +132,16 @@ fn b3_an_input_that_may_not_be_read_is_named() {
             .finish()
             .fails(3, &["outset: b: Permission denied", "permissions"]);
     }
+    let closed = sandbox.input("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::write(closed.join("c"), "x\n").unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if let Some(command) = unprivileged(&sandbox, "intersect a closed/c") {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(3, &["outset: closed/c: Permission denied", "permissions"]);
+    }
 }
 
 // Inputs that change during the run.
@@ -317,7 +327,7 @@ fn e4_what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
 }
 
 #[test]
-fn e1_a_full_temporary_disk_fails_the_run_and_is_left_empty() {
+fn e1_e5_a_full_temporary_disk_fails_the_run_and_is_left_empty() {
     if !can_mount() {
         return;
     }

@@ -30,14 +30,20 @@ fn spilling() -> Sandbox {
 }
 
 /// A run that has spilled `a` and a part of what the FIFO gave, and waits for more.
-fn held_in_spill<'s>(sandbox: &'s Sandbox, arguments: &str) -> (Running<'s>, Feed) {
+/// A shell has done `setup` before.
+pub(crate) fn held_in_spill<'s>(
+    sandbox: &'s Sandbox,
+    setup: &str,
+    arguments: &str,
+) -> (Running<'s>, Feed) {
     let path = sandbox.input("pipe");
     if !path.exists() {
         sandbox.fifo("pipe");
     }
-    let mut running = sandbox.start(sandbox.command(&format!(
-        "intersect a pipe --strategy partition --memory 16M {arguments}"
-    )));
+    let mut running = sandbox.start(sandbox.command_after(
+        setup,
+        &format!("intersect a pipe --strategy partition --memory 16M {arguments}"),
+    ));
     let mut feed = Feed::open(&path, &mut running);
     assert!(feed.send(&megabytes(2, 0)), "the run ended early");
     running.wait_for_spill();
@@ -61,7 +67,7 @@ fn g1_a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
 fn g1_a_signal_ends_a_run_that_spills() {
     let sandbox = spilling();
     for signal in ENDING {
-        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r --stats ../out/s");
+        let (running, _feed) = held_in_spill(&sandbox, "true", "-o ../out/r --stats ../out/s");
         running.signal(signal);
         running.finish_within(SOON).ends_by(signal);
     }
@@ -106,7 +112,7 @@ fn g1_a_signal_ends_a_run_that_copies_a_pipe() {
 fn g2_a_second_signal_changes_nothing() {
     let sandbox = spilling();
     for _ in 0..5 {
-        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r");
+        let (running, _feed) = held_in_spill(&sandbox, "true", "-o ../out/r");
         running.signal(Signal::TERM);
         running.signal(Signal::TERM);
         running.finish_within(SOON).ends_by(Signal::TERM);
@@ -237,7 +243,7 @@ fn signals_that_the_parent_ignores_stay_ignored() {
 #[test]
 fn a_stopped_run_goes_on_where_it_was() {
     let sandbox = spilling();
-    let (mut running, mut feed) = held_in_spill(&sandbox, "--count-only");
+    let (mut running, mut feed) = held_in_spill(&sandbox, "true", "--count-only");
     running.signal(Signal::STOP);
     let status = format!("/proc/{}/status", running.child.id());
     while !fs::read_to_string(&status).unwrap().contains("(stopped)") {
@@ -262,7 +268,7 @@ fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
         .trim()
         .parse()
         .unwrap();
-    let (running, feed) = held_in_spill(&sandbox, "");
+    let (running, feed) = held_in_spill(&sandbox, "true", "");
     drop(feed);
     running.signal(Signal::KILL);
     running.end_within(SOON).ends_by(Signal::KILL);
