@@ -31,7 +31,9 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::spill::orphans::{PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
+use crate::spill::orphans::{
+    Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
+};
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
 const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buckets, or name another place with --temp-dir";
@@ -361,6 +363,26 @@ impl Place {
         }
         interrupt.check()?;
         remove_orphans(&self.parent);
+        // Whoever takes directory after directory for orphans is no run of this program.
+        for _ in 0..100 {
+            let (directory, guard) = self.new_directory(interrupt)?;
+            let path = directory.path().to_owned();
+            let mark = match mark_as_alive(&path) {
+                Mark::Alive(file) => Some(file),
+                Mark::None => None,
+                Mark::Gone => continue,
+            };
+            *made = Some(PrivateDirectory {
+                directory,
+                _guard: guard,
+                _mark: mark,
+            });
+            return Ok(path);
+        }
+        Err(self.no_directory(io::ErrorKind::NotFound.into()))
+    }
+
+    fn new_directory(&self, interrupt: &Interrupt) -> Result<(TempDir, PathGuard)> {
         let make = || {
             tempfile::Builder::new()
                 .prefix(PREFIX)
@@ -368,23 +390,18 @@ impl Place {
                 .disable_cleanup(true)
                 .tempdir_in(&self.parent)
         };
-        let (directory, guard) =
-            interrupt
-                .guarded(make, TempDir::path)
-                .map_err(|source| Error::Temp {
-                    path: self.parent.clone(),
-                    what: "cannot make a temporary directory",
-                    source,
-                    advice: "name another place with --temp-dir",
-                })?;
-        let path = directory.path().to_owned();
-        let mark = mark_as_alive(&path);
-        *made = Some(PrivateDirectory {
-            directory,
-            _guard: guard,
-            _mark: mark,
-        });
-        Ok(path)
+        interrupt
+            .guarded(make, TempDir::path)
+            .map_err(|source| self.no_directory(source))
+    }
+
+    fn no_directory(&self, source: io::Error) -> Error {
+        Error::Temp {
+            path: self.parent.clone(),
+            what: "cannot make a temporary directory",
+            source,
+            advice: "name another place with --temp-dir",
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Lines that a naive program gets wrong (rows A and B of `tests/README.md`): bytes of every kind, lengths around every buffer,
 //! texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in drops.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::Duration;
 
@@ -155,29 +155,30 @@ fn a11_a_line_of_a_gigabyte_is_a_line_like_any_other() {
 #[test]
 #[ignore = "slow: reads 5 GB of holes"]
 fn b16_places_beyond_four_gigabytes_are_named_right() {
-    let sandbox = Sandbox::with(b"", b"first\0second\0");
-    let mut file = File::create(sandbox.input("a")).unwrap();
-    file.write_all(b"first\0").unwrap();
-    let place = (5 << 30) + 7;
-    file.seek(SeekFrom::Start(place)).unwrap();
-    file.write_all(b"second\0").unwrap();
-    // NUL ends a line: the hole is five billion empty ones.
-    let outcome = sandbox.run("intersect a b -z --memory 64M --stats -");
-    let found: BTreeSet<&[u8]> = outcome.succeeds().stdout.split(|&byte| byte == 0).collect();
-    assert_eq!(found, BTreeSet::from([&b"first"[..], b"second", b""]));
-    let stats: serde_json::Value = serde_json::from_str(&outcome.stderr).unwrap();
-    assert_eq!(
-        stats["inputs"][0]["lines"].as_u64(),
-        Some(place - b"first\0".len() as u64 + 2)
-    );
-    // A line that begins there and is too long.
-    file.set_len(place + 7).unwrap();
-    for _ in 0..40 {
-        file.write_all(&[b'x'; 1 << 20]).unwrap();
+    let line = [vec![0; (1 << 20) - 1], b"\n".to_vec()].concat();
+    let few = [&line[..], b"last\n"].concat();
+    let sandbox = Sandbox::with(b"", &few);
+    let file = File::create(sandbox.input("a")).unwrap();
+    // Lines of a mebibyte each, all holes but their ends.
+    for number in 1..=5u64 << 10 {
+        file.write_all_at(b"\n", (number << 20) - 1).unwrap();
     }
-    let named = format!("a: the line at byte {} ", place + 7);
+    let place = 5u64 << 30;
+    file.write_all_at(b"last\n", place).unwrap();
+    for strategy in ["auto", "partition"] {
+        let outcome = sandbox.run(&format!(
+            "intersect a b --strategy {strategy} --memory 64M --stats -"
+        ));
+        outcome.succeeds().has_lines(&common(&[&few]));
+        let stats: serde_json::Value = serde_json::from_str(&outcome.stderr).unwrap();
+        assert_eq!(stats["inputs"][0]["lines"].as_u64(), Some((5 << 10) + 1));
+        assert_eq!(stats["inputs"][0]["bytes"].as_u64(), Some(place + 5));
+    }
+    // A line that begins there and is too long.
+    file.set_len(place + 5 + (40 << 20)).unwrap();
+    let named = format!("a: the line at byte {} ", place + 5);
     sandbox
-        .run("intersect a b -z --memory 16M")
+        .run("intersect a b --memory 32M --strategy partition")
         .fails(6, &[&named]);
 }
 

@@ -95,6 +95,7 @@ fn c2_without_a_limit_the_memory_groups_is_heeded() {
 }
 
 #[test]
+#[ignore = "slow: 80 MB through the disk"]
 fn c3_a_group_with_little_more_memory_than_the_limit_is_enough_for_a_run_that_spills() {
     let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
     let sandbox = Sandbox::with(&a, &b);
@@ -158,7 +159,7 @@ fn d3_two_thousand_inputs_run_under_a_limit_of_1024_descriptors() {
         );
         names = format!("{names} f{number}");
     }
-    for strategy in ["auto", "partition"] {
+    for strategy in ["partition"] {
         let arguments = format!("intersect {names} --strategy {strategy} --memory 64M");
         let command = sandbox.command_after("ulimit -n 1024", &arguments);
         sandbox

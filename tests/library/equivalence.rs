@@ -12,7 +12,7 @@ use proptest::strategy::Strategy as Generator;
 use proptest::test_runner::{Config as Runs, RngSeed};
 
 use crate::oracle::{Lines, common, distinct};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, run};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, numbered, run};
 
 /// One line.
 #[derive(Debug, Clone)]
@@ -326,6 +326,33 @@ fn all_settings() -> Vec<Setting> {
     settings
         .retain(|setting| setting.buckets < 1000 || !setting.always_spill || setting.threads == 4);
     settings
+}
+
+/// No model checker: what threads do in what order is left to the machine, which has far fewer cores than there are threads here.
+#[test]
+fn j1_j2_j3_any_number_of_threads_and_files_gives_the_oracles_set() {
+    let _alone = alone();
+    let place = Place::new();
+    let contents = [numbered(0..6000, 40), numbered(3000..9000, 40)];
+    let expected = common(&contents, LineFormat::default());
+    let files = place.files(&contents);
+    for threads in [1, 3, 8, 21, 64] {
+        for buckets in [1, 16] {
+            for strategy in [Strategy::Partition, Strategy::Sieve] {
+                let setting = Setting {
+                    strategy: Some(strategy),
+                    buckets,
+                    threads,
+                    always_spill: true,
+                    memory: 256 * MIB,
+                    bits_per_key: None,
+                    hash_key: HashKey::Random,
+                };
+                let found = setting.run(&place, &files, LineFormat::default());
+                assert_same(&found, &expected, &setting);
+            }
+        }
+    }
 }
 
 #[test]

@@ -144,6 +144,49 @@ fn h1_a_hot_line_is_no_reason_to_split() {
 }
 
 #[test]
+fn h2_ten_hot_lines_and_frequencies_by_zipfs_law_need_no_deep_splits() {
+    let _alone = alone();
+    let place = Place::new();
+    let hot = |count: u32, shift: u32| {
+        let mut bytes = numbered(shift..shift + count / 10, 60);
+        for number in 0..count {
+            let line = number % 10;
+            bytes.extend(numbered(line..line + 1, 60));
+        }
+        bytes
+    };
+    // The line of rank r comes as often as the first one by r, or by r to the power of 1.5.
+    let zipf = |exponent: f64, shift: u32| {
+        let mut bytes = Vec::new();
+        for rank in 1..20_000u32 {
+            let times = (40_000.0 / f64::from(rank).powf(exponent)).ceil() as u32;
+            let line = numbered(rank + shift..rank + shift + 1, 60);
+            (0..times).for_each(|_| bytes.extend(&line));
+        }
+        bytes
+    };
+    for contents in [
+        [hot(200_000, 0), hot(200_000, 10_000)],
+        [zipf(1.0, 0), zipf(1.0, 500)],
+        [zipf(1.5, 0), zipf(1.5, 5)],
+    ] {
+        let expected = common(&contents, LineFormat::default());
+        let files = place.files(&contents);
+        for strategy in EXACT {
+            let options = Options {
+                strategy,
+                memory_bytes: Some(64 * MIB),
+                ..place.options()
+            };
+            let stats = check_files(&files, &expected, &options);
+            assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
+        }
+        let stats = check_files(&files, &expected, &one_bucket(&place, HashKey::Random));
+        assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
+    }
+}
+
+#[test]
 fn h3_what_no_level_divides_is_worked_through_in_pieces() {
     let _alone = alone();
     let place = Place::new();
