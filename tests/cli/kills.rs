@@ -85,11 +85,15 @@ fn check_temp(sandbox: &Sandbox) -> bool {
         return false;
     };
     let path = sandbox.temp().join(name);
-    assert!(name.to_string_lossy().starts_with("outset-"), "{name:?}");
+    assert!(
+        name.to_string_lossy().starts_with("outset-"),
+        "{}",
+        name.display()
+    );
     let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode, 0o700);
     let inside: Vec<_> = fs::read_dir(&path).unwrap().flatten().collect();
-    let names: Vec<_> = inside.iter().map(|entry| entry.file_name()).collect();
+    let names: Vec<_> = inside.iter().map(fs::DirEntry::file_name).collect();
     // One that was not marked yet holds nothing else.
     let is_new = names.is_empty() || names == ["lock.new"];
     assert!(

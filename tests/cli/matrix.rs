@@ -26,7 +26,7 @@ fn functions(root: &Path, directory: &str, found: &mut BTreeSet<String>) {
         let path = format!("{directory}/{}", entry.file_name().to_string_lossy());
         if entry.file_type().unwrap().is_dir() {
             functions(root, &path, found);
-        } else if path.ends_with(".rs") {
+        } else if entry.path().extension().is_some_and(|end| end == "rs") {
             let text = fs::read_to_string(entry.path()).unwrap();
             let names = text.lines().filter_map(|line| {
                 let (name, _) = line.trim_start().strip_prefix("fn ")?.split_once('(')?;
