@@ -107,13 +107,18 @@ pub(super) fn remove_own(path: &Path, holds_files: bool) {
 }
 
 /// Removes the files in a directory whose names `is_meant`, but the mark; `None` where that fails.
+/// Takes one descriptor: that there are few may be why the run ends.
 pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
-    let directory = opened(path)?;
-    names(&directory, |name| {
-        name == LOCK
-            || !is_meant(name.to_bytes())
-            || unlinkat(&directory, name, AtFlags::empty()).is_ok()
-    })
+    let mut directory = Dir::new(opened(path)?).ok()?;
+    while let Some(entry) = directory.read() {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        let stays = [c".", c"..", LOCK].contains(&name) || !is_meant(name.to_bytes());
+        if !stays {
+            unlinkat(directory.fd().ok()?, name, AtFlags::empty()).ok()?;
+        }
+    }
+    Some(())
 }
 
 /// A directory, for looking at its names. Not by `std::fs::read_dir`, which panics where closing fails.

@@ -51,6 +51,8 @@ mod readme;
 mod report;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
+// Reads and writes that are short or interrupted.
+mod short;
 // Ends by signals at chosen and at random moments.
 mod signals;
 // Sizes of filters: the textbooks' figures, and the answers to requests.
