@@ -24,9 +24,10 @@ use crate::options::{Options, Strategy};
 use crate::output::{Collector, Sink};
 use crate::pass::join::Wish;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
+use crate::planning::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::{Run, temp_parents};
-use crate::size::{display_at_least, display_bytes};
-use crate::spill::space::{TempSpace, free_bytes};
+use crate::spill::quota::Quota;
+use crate::spill::space::TempSpace;
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, Lasting};
 use crate::survey::survey;
@@ -67,12 +68,14 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     Ok(stats)
 }
 
-/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`.
+/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`. Phases and
+/// messages call the inputs by `names`.
 ///
 /// # Errors
 /// As [`intersect`].
 pub(crate) fn only_in_first(
     inputs: &[Source],
+    names: &[&str],
     options: &Options,
     sink: &mut dyn Sink,
 ) -> Result<Stats> {
@@ -92,7 +95,9 @@ pub(crate) fn only_in_first(
         space: &temp_space(options),
         out: &Collector::new(sink),
     };
-    engine.run(open(inputs, options)?, start)
+    let opened = open(inputs, options)?.into_iter().zip(names);
+    let called = opened.map(|(input, name)| input.called(name)).collect();
+    engine.run(called, start)
 }
 
 /// What [`intersect`] would do with `inputs`, without doing it.
@@ -126,26 +131,6 @@ pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estim
     });
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
     Ok((found, plan))
-}
-
-/// The plan of a job; a refusal says so where it is the address space that is short.
-fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
-    let asked_bytes = options.memory_bytes.unwrap_or(job.memory_bytes);
-    plan::plan(job).map_err(|error| match error {
-        Error::MemoryPlan {
-            what,
-            advice,
-            least_bytes,
-        } if job.memory_bytes < asked_bytes => {
-            let advice = format!("{advice}, and address space for it (ulimit -v)");
-            Error::MemoryPlan {
-                what,
-                advice,
-                least_bytes,
-            }
-        }
-        other => other,
-    })
 }
 
 /// Opens and checks the stored filter that is one more input, if there is one.
@@ -203,11 +188,11 @@ fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
 
 /// Temporary space where the options want it, and as much of it.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
-    TempSpace::new(
-        &temp_parents(options),
-        options.max_temp_bytes.unwrap_or(u64::MAX),
-        &options.interrupt,
-    )
+    let quota = match &options.shared {
+        Some(shared) => shared.quota.clone(),
+        None => Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+    };
+    TempSpace::new(&temp_parents(options), quota, &options.interrupt)
 }
 
 struct Engine<'a> {
@@ -244,7 +229,7 @@ impl Engine<'_> {
         }
         loop {
             let plan = plan_of(&job, self.options)?;
-            self.check_space(&plan, &job)?;
+            check_space(&plan, &job, self.options)?;
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
@@ -295,7 +280,8 @@ impl Engine<'_> {
                 })
             }
             Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
-                Err(refused_set(&job, plan.layout.memory_bytes))
+                let error = refused_set(&job, plan.layout.memory_bytes);
+                Err(with_address_space(error, &job, self.options))
             }
             // A longer line than any sampled: plan with more room for lines, while that is
             // possible.
@@ -313,46 +299,6 @@ impl Engine<'_> {
             }
             _ => Err(error),
         }
-    }
-
-    /// Refuses a run whose spill certainly does not fit.
-    fn check_space(&self, plan: &Plan, job: &Job) -> Result<()> {
-        let needed_bytes = plan.costs.temp_peak_bytes;
-        let too_little = |limit_bytes, reason, advice| {
-            let path = temp_parents(self.options).remove(0);
-            Err(Error::TempLimit {
-                path,
-                needed_bytes,
-                limit_bytes,
-                reason,
-                advice,
-            })
-        };
-        let is_known = job.inputs.iter().all(|shape| shape.bytes.is_some());
-        if plan.strategy() != Strategy::Partition || !is_known {
-            // How much survives a filter, or comes through a pipe, is only known after the fact.
-            return Ok(());
-        }
-        if let Some(cap) = self
-            .options
-            .max_temp_bytes
-            .filter(|&cap| cap < needed_bytes)
-        {
-            return too_little(
-                cap,
-                "allowed by --max-temp",
-                "raise --max-temp, give more memory, or run the sieve",
-            );
-        }
-        let free = free_bytes(&temp_parents(self.options));
-        if free < needed_bytes {
-            return too_little(
-                free,
-                "free",
-                "name a larger place with --temp-dir, give more memory, or run the sieve",
-            );
-        }
-        Ok(())
     }
 
     fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
@@ -388,30 +334,6 @@ impl Engine<'_> {
             filter: record.filter,
             phases: record.phases,
         }
-    }
-}
-
-/// The error for a set that was asked for, tried, and found too large: what the estimate says would
-/// do, or twice the limit where it said that this would.
-fn refused_set(job: &Job, memory_bytes: u64) -> Error {
-    let estimate = Job {
-        set_estimate: SetEstimate::Trust,
-        ..job.clone()
-    };
-    if let Err(error @ Error::MemoryPlan { .. }) = plan::plan(&estimate) {
-        return error;
-    }
-    let least_bytes = 2 * memory_bytes;
-    Error::MemoryPlan {
-        what: format!(
-            "memory: the smallest input does not fit as a set in {}",
-            display_bytes(memory_bytes)
-        ),
-        advice: format!(
-            "give at least {}, or choose another strategy",
-            display_at_least(least_bytes)
-        ),
-        least_bytes,
     }
 }
 

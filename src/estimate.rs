@@ -21,6 +21,7 @@ use crate::pass::scan::{Worker, scan};
 use crate::plan::{Job, Layout, scan_layout};
 use crate::run::Run;
 use crate::sketch::{Gatherer, Overlap, Sketch};
+use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::MemoryStats;
 use crate::survey::survey;
@@ -125,7 +126,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     let start = Instant::now();
     let (layout, hashes) = divide_memory(job)?;
     // Nothing is spilled: the space is never made.
-    let space = TempSpace::new(&[], 0, &options.interrupt);
+    let space = TempSpace::new(&[], Quota::new(0), &options.interrupt);
     let hasher = LineHasher::new(options.hash_key)?;
     let run = Run::new(options, layout, hasher, &space)?;
     run.expect_inputs(&["estimate"], inputs);

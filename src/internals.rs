@@ -1,9 +1,11 @@
-//! Doors to what is not public, for the benchmarks of `benches/` alone.
+//! Doors to what is not public, for the benchmarks of `benches/` and the fuzz targets alone.
 //!
 //! *Owns:* nothing. Each type here holds the engine's own and calls it the way a pass does: in
 //! batches of the engine's size, with its prefetches and its locks. *Invariants:* no code under
 //! test is repeated here. There is no promise about this module: it is behind a feature that is off
 //! by default, and changes whenever the engine does. *Cost:* that of the calls.
+
+mod spilled;
 
 use std::path::Path;
 
@@ -18,7 +20,15 @@ use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::buckets::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
+
+pub use spilled::{SpilledBucket, sealed_block};
+
+/// Lets all spill blocks of this process go without checksums, or with them.
+pub fn leave_blocks_unchecked(unchecked: bool) {
+    crate::spill::block::UNCHECKED.store(unchecked, std::sync::atomic::Ordering::Relaxed);
+}
 
 /// The exact set of lines, filled and asked as by a worker of the join.
 #[derive(Debug)]
@@ -103,7 +113,7 @@ impl BenchBuckets {
             shape,
             hasher,
             pool: BlockPool::new(&budget, shape.block_bytes, blocks),
-            space: TempSpace::new(&[place.to_owned()], u64::MAX, &Interrupt::new()),
+            space: TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new()),
             fillings: 0,
         }
     }

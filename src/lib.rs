@@ -120,6 +120,7 @@ mod options;
 mod output;
 mod pass;
 pub mod plan;
+mod planning;
 mod run;
 mod scatter;
 mod set;

@@ -10,6 +10,7 @@ use crate::hash::HashKey;
 use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
+use crate::spill::quota::Quota;
 
 /// How the common lines are found. The table in the [crate page](crate) says what each reads and
 /// writes.
@@ -114,13 +115,23 @@ pub struct Options {
     pub interrupt: Interrupt,
     /// Is told how the run goes.
     pub observer: Option<Arc<dyn Observer>>,
-    /// What the process had resident before the first of several runs, in bytes. What these leave is
-    /// in the allowance of each for small allocations; counted again it would be counted twice.
+    /// What a run has in common with others that belong to it.
     #[doc(hidden)]
-    pub resident_bytes: Option<u64>,
+    pub shared: Option<Shared>,
     /// For tests: spill every full block, as if memory were full.
     #[doc(hidden)]
     pub always_spill: bool,
+}
+
+/// What several runs that belong together share.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct Shared {
+    /// What the process had resident before the first of them, in bytes. What they leave is in the
+    /// allowance of each for small allocations; counted again it would be counted twice.
+    pub(crate) resident_bytes: u64,
+    /// The temporary disk.
+    pub(crate) quota: Arc<Quota>,
 }
 
 impl Default for Options {
@@ -141,7 +152,7 @@ impl Default for Options {
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),
             observer: None,
-            resident_bytes: None,
+            shared: None,
             always_spill: false,
         }
     }

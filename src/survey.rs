@@ -31,8 +31,9 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     // At least so much, so that equal requests get equal plans: how many pages of the program the
     // system has mapped by now differs from run to run.
     let resident = options
-        .resident_bytes
-        .unwrap_or_else(machine::resident_bytes)
+        .shared
+        .as_ref()
+        .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
         .max(PROGRAM_BYTES);
     let base_bytes = resident + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
     // Where address space is limited, buffers must leave room for stacks and small allocations:

@@ -66,6 +66,9 @@ pub(crate) enum Command {
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct IntersectArguments {
     #[command(flatten)]
+    pub(crate) choice: ChoiceArguments,
+
+    #[command(flatten)]
     pub(crate) run: RunArguments,
 
     #[command(flatten)]
@@ -111,6 +114,9 @@ pub(crate) struct IntersectArguments {
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
+    pub(crate) choice: ChoiceArguments,
+
+    #[command(flatten)]
     pub(crate) run: RunArguments,
 
     #[command(flatten)]
@@ -141,6 +147,36 @@ pub(crate) struct PlanArguments {
 
     #[command(flatten)]
     pub(crate) talk: TalkArguments,
+}
+
+/// How it is done, and whether the result may be approximate.
+#[derive(Debug, Args)]
+pub(crate) struct ChoiceArguments {
+    /// How to do it: auto chooses by the memory limit
+    ///
+    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then
+    /// bucket by bucket. sieve: each input through a filter of the one before, survivors into
+    /// buckets. bloom: one filter, no second look (approximate: may add lines, never misses one).
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    strategy: StrategyName,
+
+    /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
+    ///
+    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a
+    /// higher prediction is refused. Default: 0, exact only.
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    max_fpr: Option<f64>,
+}
+
+impl ChoiceArguments {
+    /// `options` with this choice.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr.unwrap_or(0.0),
+            ..options
+        }
+    }
 }
 
 /// Filters that are kept in files.
@@ -174,21 +210,6 @@ impl KeptArguments {
 pub(crate) struct RunArguments {
     #[command(flatten)]
     machine: MachineArguments,
-
-    /// How to do it: auto chooses by the memory limit
-    ///
-    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then
-    /// bucket by bucket. sieve: each input through a filter of the one before, survivors into
-    /// buckets. bloom: one filter, no second look (approximate: may add lines, never misses one).
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    strategy: StrategyName,
-
-    /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
-    ///
-    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a
-    /// higher prediction is refused. Default: 0, exact only.
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
-    max_fpr: Option<f64>,
 
     /// Number of buckets [default: planned]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -246,8 +267,6 @@ impl RunArguments {
     /// default.
     pub(crate) fn options(&self, output: Option<&Path>, interrupt: &Interrupt) -> Options {
         Options {
-            strategy: self.strategy.into(),
-            max_fpr: self.max_fpr.unwrap_or(0.0),
             buckets: self.buckets,
             bits_per_key: self.bits_per_key,
             temp_dirs: self.temp_dirs(output),

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use outset::{CountSink, Interrupt, Result, Stats, WriteSink, intersect};
+use outset::{CountSink, Interrupt, Result, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
 use super::place::{ResultPlace, StatsPlace, refuse_same};
 use super::progress::Reporter;
-use super::report::Report;
+use super::report::Page;
 use super::summary::{label, summary};
 use super::{say, signals};
 
@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     let options = arguments
         .run
         .options(arguments.output.as_deref(), interrupt);
+    let options = arguments.choice.add_to(options);
     let mut options = arguments.kept.add_to(options);
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         signals::watch_mapping(filter, interrupt)?;
     }
     let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
-    let page = Report::open_if_wanted(arguments.report.as_deref(), interrupt)?;
+    let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
     if let Some(page) = &page {
         options.observer = Some(page.beside(reporter.clone()));
     }
@@ -44,8 +45,23 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         (stats, sink.into_inner())
     };
     reporter.finish();
-    place.finish(writer)?;
-    report(arguments, &stats, stats_place, page)
+    // All is written before anything is put in place: a failure leaves what was there before.
+    place.flush(writer)?;
+    if let Some(label) = label(&stats) {
+        say(&label);
+    }
+    stats_place.fill(&stats)?;
+    if let Some(page) = &mut page {
+        page.fill_intersection(&stats)?;
+    }
+    place.put_in_place()?;
+    stats_place.put_in_place()?;
+    page.map_or(Ok(()), Page::put_in_place)?;
+    // Last: a failure is said in one line.
+    if !arguments.talk.quiet && !arguments.reports_on_stderr() {
+        say(&summary(&stats));
+    }
+    Ok(())
 }
 
 /// The reports and the saved filter must replace neither the result nor an input, nor each other.
@@ -65,26 +81,4 @@ fn check_places(arguments: &IntersectArguments) -> Result<()> {
         Some(filter) => refuse_same(filter, "--save-filter", others()),
         None => Ok(()),
     }
-}
-
-/// The report of a run: the label of an approximate result always, the statistics and the page as asked
-/// for, and the summary unless it is unwanted.
-fn report(
-    arguments: &IntersectArguments,
-    stats: &Stats,
-    place: StatsPlace,
-    page: Option<Report>,
-) -> Result<()> {
-    if let Some(label) = label(stats) {
-        say(&label);
-    }
-    place.write(stats)?;
-    if let Some(page) = page {
-        page.write_intersection(stats)?;
-    }
-    // Last: a failure is said in one line.
-    if !arguments.talk.quiet && !arguments.reports_on_stderr() {
-        say(&summary(stats));
-    }
-    Ok(())
 }

@@ -11,6 +11,8 @@ mod compare;
 mod estimate;
 mod exit;
 mod filter;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzed;
 mod intersect;
 mod manual;
 mod numbers;
@@ -23,6 +25,7 @@ mod signals;
 mod size;
 mod summary;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -37,7 +40,7 @@ use progress::screen;
 /// Runs the command that the arguments name.
 pub(crate) fn main() -> ExitCode {
     use_one_arena();
-    let cli = match Cli::try_parse() {
+    let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error).into(),
     };
@@ -67,6 +70,11 @@ pub(crate) fn main() -> ExitCode {
             ExitStatus::of(&error).into()
         }
     }
+}
+
+/// What these arguments ask for; the first is the program.
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(arguments)
 }
 
 /// Lets all threads allocate from one arena. All large memory is mapped past the allocator; arenas
@@ -102,6 +110,12 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
         let _nowhere_to_report = error.print();
         return ExitStatus::Usage;
     }
+    say(&usage_line(error));
+    ExitStatus::Usage
+}
+
+/// What is wrong with the arguments, in one line.
+fn usage_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines
@@ -115,8 +129,7 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
         ""
     };
     let message = format!("{first} {detail}");
-    say(&format!("usage: {}: see 'outset --help'", message.trim()));
-    ExitStatus::Usage
+    format!("usage: {}: see 'outset --help'", message.trim())
 }
 
 /// One line on standard error. That it may be closed or full is no reason to fail.

@@ -38,6 +38,18 @@ pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
+/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that.
+pub(crate) fn share(share: f64) -> String {
+    let text = percent(share);
+    if share >= 1.0 || !text.starts_with("100") {
+        return text;
+    }
+    // So many decimals that the first one which is no 9 is there; the arithmetic is not exact.
+    let missing = (1.0 - share) * 100.0;
+    let decimals = (-missing.log10() - 1e-6).ceil().clamp(0.0, 15.0) as usize;
+    format!("{:.decimals$}%", share * 100.0)
+}
+
 /// Bytes by powers of 1024: `2.285 MiB`.
 pub(crate) fn binary(bytes: u64) -> String {
     scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
@@ -102,6 +114,14 @@ mod tests {
             assert_eq!(significant(number), text);
         }
         assert_eq!(percent(0.036_86), "3.686%");
+        for (part, text) in [
+            (1.0, "100.0%"),
+            (0.5, "50.00%"),
+            (0.999_98, "99.998%"),
+            (0.999_999_9, "99.99999%"),
+        ] {
+            assert_eq!(share(part), text);
+        }
         assert_eq!(binary(2_396_265), "2.285 MiB");
         assert_eq!(binary(4 << 30), "4 GiB");
         assert_eq!(decimal(5_990_661_488), "5.991 GB");

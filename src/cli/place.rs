@@ -48,12 +48,6 @@ impl ResultPlace {
         }
     }
 
-    /// Flushes the writer and puts the file in place.
-    pub(crate) fn finish(self, writer: OutputWriter) -> Result<()> {
-        self.flush(writer)?;
-        self.put_in_place()
-    }
-
     /// Hands what was written to the system.
     pub(crate) fn flush(&self, mut writer: OutputWriter) -> Result<()> {
         writer
@@ -97,9 +91,9 @@ impl StatsPlace {
         })
     }
 
-    /// Writes the report, and puts the file in place.
-    pub(crate) fn write(self, report: &impl serde::Serialize) -> Result<()> {
-        let name = match &self {
+    /// Writes the report: a file is not in place yet.
+    pub(crate) fn fill(&self, report: &impl serde::Serialize) -> Result<()> {
+        let name = match self {
             Self::Nowhere => return Ok(()),
             Self::Stderr => "standard error",
             Self::File(_, name) => name,
@@ -111,14 +105,17 @@ impl StatsPlace {
             advice: "check where --stats points",
         };
         let text = serde_json::to_string_pretty(report).map_err(|error| fail(error.into()))?;
-        let Self::File(file, _) = &self else {
+        let Self::File(file, _) = self else {
             return writeln!(io::stderr(), "{text}").map_err(fail);
         };
         let mut writer = file.writer()?;
         writeln!(writer, "{text}")
             .and_then(|()| writer.flush())
-            .map_err(fail)?;
-        drop(writer);
+            .map_err(fail)
+    }
+
+    /// Puts the file in place, if it is one.
+    pub(crate) fn put_in_place(self) -> Result<()> {
         match self {
             Self::File(file, _) => file.finish(),
             Self::Nowhere | Self::Stderr => Ok(()),
@@ -134,8 +131,9 @@ pub(crate) fn refuse_same<'a>(
     others: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<()> {
     let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
-    let own = identity(place);
-    let is_same = |other: &Path| other == place || (own.is_some() && identity(other) == own);
+    let (own, own_path) = (identity(place), resolved(place));
+    let is_same =
+        |other: &Path| resolved(other) == own_path || (own.is_some() && identity(other) == own);
     let is_device = place.metadata().is_ok_and(|metadata| !metadata.is_file());
     if is_device || !others.into_iter().any(|other| is_same(other)) {
         return Ok(());
@@ -147,6 +145,29 @@ pub(crate) fn refuse_same<'a>(
         ),
         advice: format!("give {option} a file of its own"),
     })
+}
+
+/// Where a path leads, though nothing may be there yet: links are followed, and the directory is called
+/// by its one name.
+fn resolved(path: &Path) -> PathBuf {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        match std::fs::read_link(&path) {
+            Ok(target) => path = directory.join(target),
+            Err(_) => {
+                return match (directory.canonicalize(), path.file_name()) {
+                    (Ok(directory), Some(name)) => directory.join(name),
+                    _ => path,
+                };
+            }
+        }
+    }
+    path
 }
 
 /// Writes a text and a line end to standard output.

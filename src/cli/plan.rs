@@ -12,9 +12,9 @@ use super::progress::Reporter;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let mut options = arguments
-        .kept
-        .add_to(arguments.run.options(None, interrupt));
+    let options = arguments.run.options(None, interrupt);
+    let options = arguments.choice.add_to(options);
+    let mut options = arguments.kept.add_to(options);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());
@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     print(&text)
 }
 
-fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
+/// The plan for inputs of which only the sizes are given.
+pub(super) fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
     if arguments.lines.len() < 2 {
         return Err(Error::Usage {
             what: "lines: one input given".to_owned(),
@@ -50,7 +51,8 @@ fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan>
     plan(&job_for(shapes, arguments.line_bytes, options))
 }
 
-fn describe(plan: &Plan) -> String {
+/// The plan for people.
+pub(super) fn describe(plan: &Plan) -> String {
     let mut lines = vec![
         format!(
             "strategy {} ({}), within {} of memory",

@@ -5,18 +5,23 @@
 //! none.
 
 use outset::Stats;
-use outset::size::display_bytes;
+use outset::size::{display_bytes, display_rate};
 
 /// What everybody must know of an approximate result; `None` if it is exact.
 pub(super) fn label(stats: &Stats) -> Option<String> {
     let filter = stats.filter.as_ref().filter(|_| !stats.exact)?;
+    let expected = filter.expected_false_lines.min(stats.output.lines as f64);
+    let expected = if expected > 0.0 && expected < 0.5 {
+        "less than one".to_owned()
+    } else {
+        format!("about {expected:.0}")
+    };
     Some(format!(
-        "approximate result: nothing common is missing, but about {:.0} of {} lines are expected to be false \
-         (false-positive rate predicted {:.3}%, by the filter's fill {:.3}%)",
-        filter.expected_false_lines.min(stats.output.lines as f64),
+        "approximate result: nothing common is missing, but {expected} of {} lines are expected to be false \
+         (false-positive rate predicted {}, by the filter's fill {})",
         stats.output.lines,
-        filter.predicted_fpr * 100.0,
-        filter.fill_fpr * 100.0
+        display_rate(filter.predicted_fpr),
+        display_rate(filter.fill_fpr)
     ))
 }
 
@@ -26,15 +31,23 @@ pub(super) fn summary(stats: &Stats) -> String {
         0 => "no temporary disk".to_owned(),
         bytes => format!("temporary disk {}", display_bytes(bytes)),
     };
+    let noun = if stats.output.lines == 1 {
+        "line"
+    } else {
+        "lines"
+    };
+    let (found, how) = match &stats.filter {
+        _ if stats.exact => (format!("common {noun}"), "exact".to_owned()),
+        Some(filter) => {
+            let rate = display_rate(filter.fill_fpr);
+            let how = format!("approximate, false-positive rate {rate}");
+            (format!("{noun} answered"), how)
+        }
+        None => (format!("{noun} answered"), "approximate".to_owned()),
+    };
     format!(
-        "{} common {} ({}, {}) in {:.2} s; peak memory {} of {}; {disk}",
+        "{} {found} ({how}, {}) in {:.2} s; peak memory {} of {}; {disk}",
         stats.output.lines,
-        if stats.output.lines == 1 {
-            "line"
-        } else {
-            "lines"
-        },
-        if stats.exact { "exact" } else { "approximate" },
         stats.strategy,
         stats.seconds,
         display_bytes(stats.memory.peak_rss_bytes),

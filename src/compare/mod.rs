@@ -33,9 +33,10 @@ use crate::filter::sizing::blocked_bits_per_key;
 use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
 use crate::machine;
-use crate::options::{LineKey, Options, Strategy};
+use crate::options::{LineKey, Options, Shared, Strategy};
 use crate::output::Sink;
-use crate::plan::Plan;
+use crate::plan::{self, InputShape, Plan};
+use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::Stats;
 
@@ -64,11 +65,12 @@ pub struct Comparer<'o> {
     sources: Vec<Source>,
     inputs: Vec<Input>,
     options: &'o Options,
-    /// Of the process, before the first run.
-    resident_bytes: u64,
+    /// The limit of a point that names none, in bytes: equal for all runs.
+    memory_bytes: u64,
+    shared: Shared,
     space: Arc<TempSpace>,
     /// The last exact run and the limit that it had.
-    exact: Option<(Option<u64>, Stored, Stats)>,
+    exact: Option<(u64, Stored, Stats)>,
     different_lines: Option<Vec<Bounds>>,
 }
 
@@ -121,12 +123,22 @@ impl<'o> Comparer<'o> {
                 "write it to a file first",
             ));
         }
+        let shared = Shared {
+            resident_bytes: machine::resident_bytes(),
+            quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+        };
+        let sharing = Options {
+            shared: Some(shared.clone()),
+            ..options.clone()
+        };
+        let memory = options.memory_bytes;
         Ok(Self {
             sources: sources.to_vec(),
             inputs,
             options,
-            resident_bytes: machine::resident_bytes(),
-            space: Arc::new(temp_space(options)),
+            memory_bytes: memory.unwrap_or_else(machine::default_memory_bytes),
+            shared,
+            space: Arc::new(temp_space(&sharing)),
             exact: None,
             different_lines: None,
         })
@@ -147,7 +159,7 @@ impl<'o> Comparer<'o> {
     /// through; the parts are those that [`part_started`](crate::Observer::part_started) tells of.
     ///
     /// # Errors
-    /// The first refusal of a plan: ask before the first point, and no sweep ends in the middle.
+    /// The first refusal of a plan, which is better known before the first point than at its turn.
     pub fn expected_bytes(&self, points: &[Point]) -> Result<Vec<u64>> {
         let phases = |plan: &Plan| plan.phases.iter().map(|phase| phase.bytes_read).sum();
         let inputs = self.inputs.iter().filter_map(Input::bytes).sum();
@@ -155,12 +167,16 @@ impl<'o> Comparer<'o> {
         let mut before = None;
         for &point in points {
             let plans = self.plans(point)?;
-            let limit = self.exact_options(point).memory_bytes;
+            let limit = self.limit(point);
             if before.replace(limit) != Some(limit) {
                 parts.push(phases(&plans.exact));
             }
-            // How much there is to compare is not known, and mostly little.
-            parts.extend([phases(&plans.approximate), 0]);
+            // What passes the filter is what the join of that run reads; it is read again, spilled
+            // and joined, with the exact result beside it.
+            let passed = plans.approximate.phases.iter();
+            let passed = passed.filter(|phase| phase.name == "join");
+            let passed: u64 = passed.map(|phase| phase.bytes_read).sum();
+            parts.extend([phases(&plans.approximate), 3 * passed]);
             if parts.len() == 3 {
                 parts.push(inputs);
             }
@@ -175,7 +191,7 @@ impl<'o> Comparer<'o> {
     /// Any [`Error`].
     pub fn compare(&mut self, point: Point, false_lines: &mut dyn Sink) -> Result<Comparison> {
         let start = Instant::now();
-        let limit = self.exact_options(point).memory_bytes;
+        let limit = self.limit(point);
         let (exact, exact_stats) = match self.exact.take() {
             Some((before, result, stats)) if before == limit => (result, stats),
             outdated => {
@@ -193,17 +209,22 @@ impl<'o> Comparer<'o> {
             different_lines: self.different_lines(point)?,
             build: self.build(),
             seconds: start.elapsed().as_secs_f64(),
+            temp_peak_bytes: self.shared.quota.peak_bytes(),
         };
         self.exact = Some((limit, exact, exact_stats));
         Ok(counts.report())
     }
 
+    /// The memory limit at `point`, in bytes.
+    fn limit(&self, point: Point) -> u64 {
+        point.memory_bytes.unwrap_or(self.memory_bytes)
+    }
+
     fn exact_options(&self, point: Point) -> Options {
         Options {
-            memory_bytes: point.memory_bytes.or(self.options.memory_bytes),
+            memory_bytes: Some(self.limit(point)),
             max_fpr: 0.0,
-            max_temp_bytes: Some(self.space.left_bytes()),
-            resident_bytes: Some(self.resident_bytes),
+            shared: Some(self.shared.clone()),
             ..self.options.clone()
         }
     }
@@ -251,7 +272,8 @@ impl<'o> Comparer<'o> {
             ..self.exact_options(point)
         };
         let results = [Source::from(approximate.path()), Source::from(exact.path())];
-        only_in_first(&results, &options, false_lines)
+        let names = ["the approximate result", "the exact result"];
+        only_in_first(&results, &names, &options, false_lines)
     }
 
     /// How many different lines each input has. They do not depend on the point.
@@ -260,18 +282,28 @@ impl<'o> Comparer<'o> {
             return Ok(known.clone());
         }
         self.begin("different lines")?;
-        let found = estimate(&self.sources, &self.exact_options(point))?;
-        let bounds: Vec<Bounds> = found.inputs.iter().map(|input| input.distinct).collect();
+        let bounds = match estimate(&self.sources, &self.exact_options(point)) {
+            Ok(found) => found.inputs.iter().map(|input| input.distinct).collect(),
+            // Lines that the two runs could hold, one after the other, do not fit beside a sketch:
+            // nothing is known then, and no rate is told.
+            Err(Error::LineTooLong { .. } | Error::Memory { .. } | Error::MemoryPlan { .. }) => {
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
         self.different_lines = Some(bounds.clone());
         Ok(bounds)
     }
 
-    /// Which input goes into the filter: the smallest.
+    /// Which input goes into the filter.
     fn build(&self) -> usize {
-        let sizes = self.inputs.iter().map(Input::bytes).enumerate();
-        sizes
-            .min_by_key(|&(_, bytes)| bytes)
-            .map_or(0, |(number, _)| number)
+        let shape = |input: &Input| InputShape {
+            bytes: input.bytes(),
+            lines: None,
+            is_cached: false,
+        };
+        let shapes: Vec<InputShape> = self.inputs.iter().map(shape).collect();
+        plan::smallest(&shapes)
     }
 
     /// A part of the comparison begins. The inputs must still be what they were.

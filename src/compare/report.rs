@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::estimate::Bounds;
 use crate::filter::sizing::blocked_fpr;
 use crate::machine;
-use crate::stats::{MemoryStats, PhaseStats, Stats};
+use crate::sketch::proportion;
+use crate::stats::{InputStats, MemoryStats, PhaseStats, Stats};
 
 /// The exact and the approximate way beside each other.
 #[derive(Debug, Clone, Serialize)]
@@ -20,29 +21,42 @@ pub struct Comparison {
     pub command: &'static str,
     /// Memory of the process: the limit that each run had, and the peak of all.
     pub memory: MemoryStats,
-    /// Wall-clock seconds of everything, the comparing included.
+    /// The most temporary disk at one time, the two results included, so far in this command, in bytes.
+    pub temp_peak_bytes: u64,
+    /// Wall-clock seconds of this point, the comparing included; what it shares with the point before
+    /// is not in it.
     pub seconds: f64,
+    /// Threads that worked on lines.
+    pub threads: usize,
+    /// The inputs, in the order given.
+    pub inputs: Vec<InputStats>,
     /// The exact run.
     pub exact: RunReport,
     /// The approximate run.
     pub approximate: RunReport,
-    /// The different lines of each input, in the order given.
+    /// The different lines of each input, in the order given; empty where the limit left no room to
+    /// estimate them.
     pub different_lines: Vec<Bounds>,
     /// Different lines of the input that was held against the filter, less those that are common:
-    /// what could pass by mistake.
-    pub could_pass_lines: Bounds,
+    /// what could pass by mistake; `None` where it is not known.
+    pub could_pass_lines: Option<Bounds>,
     /// Lines of the approximate result that the exact one does not have.
     pub false_lines: u64,
     /// Lines of the exact result that the approximate one does not have: 0, as is promised.
     pub missing_lines: u64,
-    /// The false lines as a share of what could pass by mistake; `None` where that is nothing.
+    /// The false lines as a share of what could pass by mistake; `None` where that is nothing, or not
+    /// known.
     pub measured_fpr: Option<f64>,
-    /// The least and the most that the measured rate can be, for the different lines are mostly
-    /// estimated.
+    /// Between these the filter's rate is in at least 98 of 100 runs, going by what was measured: few
+    /// false lines say little (Clopper and Pearson, 99 %), and the different lines are mostly estimated
+    /// (99 %).
     pub measured_fpr_bounds: Option<Bounds>,
     /// The rate predicted from the filter's size and the different lines that went into it; `None`
-    /// where no filter was used.
+    /// where no filter was used, or that number is not known. (`approximate.filter` has the rate for
+    /// all lines that went in, repeats included.)
     pub predicted_fpr: Option<f64>,
+    /// The prediction for as few and for as many different lines as there may be.
+    pub predicted_fpr_bounds: Option<Bounds>,
     /// The rate that follows from the filter's fill.
     pub fill_fpr: Option<f64>,
     /// The common lines as a share of the approximate result; 1 if that is empty.
@@ -81,6 +95,8 @@ pub(super) struct Counts {
     /// Which input went into the filter.
     pub(super) build: usize,
     pub(super) seconds: f64,
+    /// Of all runs and results so far.
+    pub(super) temp_peak_bytes: u64,
 }
 
 impl Counts {
@@ -89,11 +105,16 @@ impl Counts {
         let found = answered - self.false_lines;
         let filter = self.approximate.filter.as_ref();
         let keys = self.different_lines.get(self.build).copied();
-        let predicted_fpr = filter.zip(keys).map(|(filter, keys)| {
-            blocked_fpr(filter.bits as f64 / keys.estimate.max(1.0), filter.hashes)
+        let predicted_fpr_bounds = filter.zip(keys).map(|(filter, keys)| {
+            let rate = |keys: f64| blocked_fpr(filter.bits as f64 / keys.max(1.0), filter.hashes);
+            Bounds {
+                estimate: rate(keys.estimate),
+                low: rate(keys.low),
+                high: rate(keys.high),
+            }
         });
         let could_pass_lines = self.could_pass_lines(common);
-        let measured_fpr_bounds = rate(self.false_lines, could_pass_lines);
+        let measured_fpr_bounds = could_pass_lines.and_then(|all| rate(self.false_lines, all));
         Comparison {
             version: self.exact.version,
             command: "compare",
@@ -103,7 +124,11 @@ impl Counts {
             missing_lines: common - found.min(common),
             measured_fpr: measured_fpr_bounds.map(|bounds| bounds.estimate),
             measured_fpr_bounds,
-            predicted_fpr,
+            predicted_fpr: predicted_fpr_bounds.map(|bounds| bounds.estimate),
+            predicted_fpr_bounds,
+            temp_peak_bytes: self.temp_peak_bytes,
+            threads: self.exact.threads,
+            inputs: self.exact.inputs.clone(),
             fill_fpr: filter.map(|filter| filter.fill_fpr),
             precision: if answered == 0 {
                 1.0
@@ -132,21 +157,19 @@ impl Counts {
 
     /// The different lines of the input that was asked about, less the common ones. What passed is
     /// certainly there, so the bounds are no lower than that.
-    fn could_pass_lines(&self, common: u64) -> Bounds {
+    fn could_pass_lines(&self, common: u64) -> Option<Bounds> {
         let last = self.different_lines.len().saturating_sub(1);
         let probe = if self.build == last { 0 } else { last };
-        let all = self.different_lines.get(probe).copied();
-        all.unwrap_or_else(|| Bounds::exactly(0.0))
-            .minus(common as f64, self.false_lines as f64)
+        let all = self.different_lines.get(probe)?;
+        Some(all.minus(common as f64, self.false_lines as f64))
     }
 }
 
-/// `count` as a share of about `all`.
+/// The rate of a filter that let `count` of about `all` lines pass.
 fn rate(count: u64, all: Bounds) -> Option<Bounds> {
-    let share = |of: f64| (count as f64 / of).min(1.0);
-    (all.estimate > 0.0 && all.low > 0.0).then(|| Bounds {
-        estimate: share(all.estimate),
-        low: share(all.high),
-        high: share(all.low),
+    (all.low >= 1.0).then(|| Bounds {
+        estimate: (count as f64 / all.estimate).min(1.0),
+        low: proportion(count, all.high as u64).low,
+        high: proportion(count, all.low as u64).high,
     })
 }

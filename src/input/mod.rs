@@ -194,6 +194,14 @@ impl Input {
         })
     }
 
+    /// The same under another name.
+    pub(crate) fn called(self, name: &str) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
     /// Its place in the caller's order, repeats of a file not counted.
     pub(crate) fn number(&self) -> usize {
         self.number

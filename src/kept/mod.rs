@@ -46,6 +46,7 @@ use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::plan::scan_layout;
 use crate::run::Run;
+use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::survey::survey;
 
@@ -71,6 +72,6 @@ fn with_run<R>(
     let job = survey(inputs, &options)?;
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
-    let space = TempSpace::new(&[], 0, &Interrupt::new());
+    let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
     work(&Run::new(&options, layout, rules.hasher, &space)?)
 }

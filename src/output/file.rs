@@ -5,11 +5,12 @@
 //! until [`OutputFile::finish`] has synced it; dropped before that, it leaves what was there before.
 //! *Cost:* a sync of the file and one of its directory.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Stat, fstat};
 use tempfile::NamedTempFile;
 
 use crate::error::Result;
@@ -22,7 +23,7 @@ use crate::output::{OutputWriter, output_error};
 ///
 /// A regular file is written without a name, or under another, in the directory of its target, synced,
 /// and given the target's name, keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
-/// written directly.
+/// written directly, and so is a file that standard output or standard error goes to.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -67,6 +68,12 @@ impl OutputFile {
             return Err(fail(io::Error::from_raw_os_error(
                 rustix::io::Errno::ISDIR.raw_os_error(),
             )));
+        }
+        if let Some(file) = standard_stream_at(path) {
+            return Ok(Self {
+                path: path.to_owned(),
+                place: OutputPlace::Unreplaced(file),
+            });
         }
         if !is_replaceable(path) {
             let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
@@ -146,6 +153,21 @@ impl OutputFile {
 fn anew(file: &File) -> io::Result<OutputWriter> {
     file.set_len(0)?;
     file.try_clone().and_then(OutputWriter::direct)
+}
+
+/// Standard output or standard error, if that is redirected to the file at `path` (`/dev/stdout` is such
+/// a path): replaced, the file would no longer be where the stream goes.
+fn standard_stream_at(path: &Path) -> Option<File> {
+    let wanted = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let is_it = |stat: Stat| (stat.st_dev, stat.st_ino) == (wanted.dev(), wanted.ino());
+    let stdout = fstat(io::stdout()).is_ok_and(is_it);
+    let stderr = fstat(io::stderr()).is_ok_and(is_it);
+    let fd = match (stdout, stderr) {
+        (true, _) => rustix::io::dup(io::stdout()),
+        (false, true) => rustix::io::dup(io::stderr()),
+        (false, false) => return None,
+    };
+    fd.ok().map(File::from)
 }
 
 /// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.

@@ -15,7 +15,11 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     let Error::MemoryPlan { what, .. } = error else {
         return error;
     };
-    let strategy = job.strategy.unwrap_or(Strategy::Partition);
+    // Where nobody has chosen: a stored filter has one use, and of the others partition needs the least.
+    let strategy = job.strategy.unwrap_or(match job.stored_filter {
+        Some(_) => Strategy::Bloom,
+        None => Strategy::Partition,
+    });
     let fits = |mebibytes: u64| {
         let larger = Job {
             memory_bytes: mebibytes << 20,

@@ -334,3 +334,17 @@ fn the_phases_of_a_set_are_those_of_its_filters_too() {
         assert_eq!(sum, plan.costs.bytes_read);
     }
 }
+
+#[test]
+fn the_limit_that_is_advised_for_many_buckets_behind_a_stored_filter_is_accepted() {
+    let shape = crate::filter::Shape::for_fpr(crate::filter::Kind::Counting, 1000, 0.3, None);
+    let with_memory = |memory_bytes| Job {
+        buckets: Some(4096),
+        stored_filter: Some(FilterPlan::existing(shape, 1000, 0.3)),
+        ..job(&[lines(1000)], memory_bytes)
+    };
+    let Err(Error::MemoryPlan { least_bytes, .. }) = plan(&with_memory(24 << 20)) else {
+        panic!("4096 buckets in 24 MiB");
+    };
+    assert!(plan(&with_memory(least_bytes)).is_ok(), "{least_bytes}");
+}

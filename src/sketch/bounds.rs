@@ -100,7 +100,7 @@ pub(super) fn population(seen: u64, share: f64) -> Bounds {
 }
 
 /// What share has a property that `hits` of a sample of `seen` have.
-pub(super) fn proportion(hits: u64, seen: u64) -> Bounds {
+pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     let (hits, seen) = (hits as f64, seen as f64);
     if seen == 0.0 {
         return Bounds {

@@ -31,7 +31,8 @@ use crate::error::Result;
 use crate::hash::{Purpose, derive};
 
 pub use self::bounds::Bounds;
-use self::bounds::{population, proportion};
+use self::bounds::population;
+pub(crate) use self::bounds::proportion;
 
 /// The threshold where nothing was dropped.
 const ALL: u64 = u64::MAX;

@@ -31,6 +31,7 @@ pub(crate) mod buckets;
 pub(crate) mod loader;
 mod orphans;
 pub(crate) mod pool;
+pub(crate) mod quota;
 pub(crate) mod reader;
 pub(crate) mod space;
 pub(crate) mod writer;

@@ -21,7 +21,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::OFlags;
 use tempfile::TempDir;
@@ -34,6 +34,7 @@ use crate::interrupt::{Interrupt, PathGuard};
 use crate::spill::orphans::{
     Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
 };
+use crate::spill::quota::Quota;
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
 const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buckets, or name another place with --temp-dir";
@@ -46,7 +47,7 @@ pub(crate) const BUCKET_LABEL: &str = "bucket";
 pub(crate) struct TempSpace {
     places: Vec<Place>,
     interrupt: Interrupt,
-    cap_bytes: u64,
+    quota: Arc<Quota>,
     used: AtomicU64,
     peak: AtomicU64,
     written: AtomicU64,
@@ -99,12 +100,12 @@ pub(crate) struct SpaceUse {
 }
 
 impl TempSpace {
-    /// Temporary space in each of `parents` (at least one), up to `cap_bytes` in all.
-    pub(crate) fn new(parents: &[PathBuf], cap_bytes: u64, interrupt: &Interrupt) -> Self {
+    /// Temporary space in each of `parents` (at least one), as much as `quota` allows.
+    pub(crate) fn new(parents: &[PathBuf], quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
         Self {
             places: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
-            cap_bytes,
+            quota,
             used: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             written: AtomicU64::new(0),
@@ -259,8 +260,9 @@ impl TempSpace {
                 |name: &[u8]| memchr::memmem::find(name, BUCKET_LABEL.as_bytes()).is_some();
             let _some_may_stay = remove_files(made.directory.path(), is_bucket);
         }
-        self.used
-            .store(self.kept.load(Ordering::Relaxed), Ordering::Relaxed);
+        let kept = self.kept.load(Ordering::Relaxed);
+        let before = self.used.swap(kept, Ordering::Relaxed);
+        self.quota.give_back(before.saturating_sub(kept));
     }
 
     /// What was done so far.
@@ -271,11 +273,6 @@ impl TempSpace {
             peak_bytes: self.peak.load(Ordering::Relaxed),
             files: self.files.load(Ordering::Relaxed),
         }
-    }
-
-    /// What may still be written, in bytes.
-    pub(crate) fn left_bytes(&self) -> u64 {
-        self.cap_bytes - self.used.load(Ordering::Relaxed)
     }
 
     fn open(&self, file: &SpillPath, options: &OpenOptions) -> io::Result<File> {
@@ -316,29 +313,30 @@ impl TempSpace {
     /// # Errors
     /// [`Error::TempLimit`] where that is more than the cap allows.
     pub(crate) fn charge(&self, file: &SpillPath, bytes: u64) -> Result<()> {
-        let charged = self
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                used.checked_add(bytes)
-                    .filter(|&total| total <= self.cap_bytes)
-            });
-        match charged {
-            Ok(before) => {
-                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(used) => Err(Error::TempLimit {
+        self.quota
+            .take(bytes)
+            .map_err(|needed_bytes| Error::TempLimit {
                 path: self.places[file.place].parent.clone(),
-                needed_bytes: used.saturating_add(bytes),
-                limit_bytes: self.cap_bytes,
+                needed_bytes,
+                limit_bytes: self.quota.cap_bytes(),
                 reason: "allowed by --max-temp",
                 advice: "raise --max-temp, or give more memory so that less is spilled",
-            }),
-        }
+            })?;
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        Ok(())
     }
 
     fn release(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.quota.give_back(bytes);
+    }
+}
+
+impl Drop for TempSpace {
+    /// The directories go with everything that is still in them.
+    fn drop(&mut self) {
+        self.quota.give_back(self.used.load(Ordering::Relaxed));
     }
 }
 
@@ -448,7 +446,11 @@ mod tests {
 
     fn space(cap: u64) -> (TempDir, TempSpace) {
         let parent = tempfile::tempdir().unwrap();
-        let space = TempSpace::new(&[parent.path().to_owned()], cap, &Interrupt::new());
+        let space = TempSpace::new(
+            &[parent.path().to_owned()],
+            Quota::new(cap),
+            &Interrupt::new(),
+        );
         (parent, space)
     }
 

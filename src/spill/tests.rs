@@ -6,6 +6,7 @@ use super::block::Address;
 use super::bucket::Bucket;
 use super::buckets::{FillRules, fill};
 use super::pool::BlockPool;
+use super::quota::Quota;
 use super::reader::{BucketReader, ReadRules};
 use super::space::TempSpace;
 use crate::batch::Batch;
@@ -20,7 +21,11 @@ const BLOCK: u64 = 4096;
 /// One bucket of numbers as lines, of which `pool_blocks` blocks may stay in memory, and what `check` makes of reading it.
 fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<Vec<u8>>> {
     let place = tempfile::tempdir().unwrap();
-    let space = TempSpace::new(&[place.path().to_owned()], u64::MAX, &Interrupt::new());
+    let space = TempSpace::new(
+        &[place.path().to_owned()],
+        Quota::new(u64::MAX),
+        &Interrupt::new(),
+    );
     let budget = MemoryBudget::new(64 << 20, 0);
     let pool = BlockPool::new(&budget, BLOCK, pool_blocks);
     let hasher = LineHasher::with_key([3; 4]);

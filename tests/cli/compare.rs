@@ -152,7 +152,7 @@ fn what_cannot_be_done_is_refused_before_anything_runs() {
         ("compare a b a", 2, &["usage"]),
         ("compare a -", 2, &["-: ", "several times"]),
         ("compare a absent", 3, &["absent: "]),
-        ("compare --strategy bloom a b", 2, &["strategy: bloom"]),
+        ("compare --strategy bloom a b", 2, &["bloom", "--strategy"]),
         ("compare --filter f a b", 2, &["--filter"]),
         ("compare --memory 1M a b", 6, &["give at least"]),
         (
@@ -189,10 +189,145 @@ fn what_cannot_be_done_is_refused_before_anything_runs() {
             &["--stats"],
         ),
         ("compare --stats absent/f a b", 5, &["absent/f"]),
+        ("compare --list-false - a b", 2, &["--list-false"]),
+        (
+            "compare --list-false ../out/f --stats ../in/../out/f a b",
+            2,
+            &["--stats"],
+        ),
+        (
+            "compare --report ../out/../out/f --stats ../out/f a b",
+            2,
+            &["--report"],
+        ),
+        (
+            "intersect -o ../out/f --stats ../out/./f a b",
+            2,
+            &["--stats"],
+        ),
+        (
+            "intersect -o ../out/f --report ../in/../out/f a b",
+            2,
+            &["--report"],
+        ),
     ] {
         let outcome = sandbox.run(arguments);
         outcome.fails(code, parts);
         assert!(outcome.stdout.is_empty(), "{arguments}");
     }
     assert!(!sandbox.output("f").exists());
+}
+
+#[test]
+fn a_failure_at_the_end_leaves_what_was_there_before() {
+    let sandbox = Sandbox::with(&lines(0..3000), &lines(2000..5000));
+    for (arguments, kept) in [
+        ("intersect -q a b --stats /dev/full -o ../out/kept", true),
+        ("intersect -q a b --report /dev/full -o ../out/kept", true),
+        (
+            "compare -q a b --report /dev/full --list-false ../out/kept",
+            true,
+        ),
+        (
+            "compare -q a b --stats /dev/full --list-false ../out/kept",
+            true,
+        ),
+        ("compare -q a b --stats ../out/kept", false),
+    ] {
+        fs::write(sandbox.output("kept"), "before").unwrap();
+        let outcome = sandbox.run(arguments);
+        assert_eq!(
+            outcome.status.code(),
+            Some(if kept { 5 } else { 0 }),
+            "{arguments}: {outcome}"
+        );
+        let is_before = fs::read(sandbox.output("kept")).unwrap() == b"before";
+        assert_eq!(is_before, kept, "{arguments}");
+        // The table is shown all the same.
+        assert_eq!(
+            outcome.stdout.is_empty(),
+            arguments.starts_with("intersect"),
+            "{arguments}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_standard_output_goes_to_is_written_through_it() {
+    let sandbox = Sandbox::with(b"a\nb\n", b"b\nc\n");
+    for (arguments, first, second) in [
+        (
+            "intersect -q a b --stats /dev/stdout > ../out/all",
+            "b\n",
+            "\"command\"",
+        ),
+        (
+            "compare -q a b --stats /dev/stdout > ../out/all",
+            "\"command\"",
+            "memory limit",
+        ),
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        shell
+            .args(["-c", &format!("{} {arguments}", crate::sandbox::OUTSET)])
+            .current_dir(sandbox.root().join("in"))
+            .env("TMPDIR", sandbox.temp());
+        assert!(shell.status().unwrap().success());
+        let text = fs::read_to_string(sandbox.output("all")).unwrap();
+        let places = (text.find(first), text.find(second));
+        assert!(
+            matches!(places, (Some(first), Some(second)) if first < second),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_cap_on_temporary_disk_is_one_for_all_runs_and_results() {
+    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(8, 0));
+    let compare = "compare -q a b --memory 16M --strategy partition --stats ../out/stats";
+    sandbox.run(compare).succeeds();
+    let peak = report(&sandbox, "stats")["temp_peak_bytes"]
+        .as_u64()
+        .unwrap();
+    let run = &report(&sandbox, "stats")["exact"]["temp"]["peak_bytes"];
+    // One run holds its spill, and the results of both are 8 MiB each.
+    assert!(peak > run.as_u64().unwrap() + (7 << 20), "{peak} {run}");
+    sandbox
+        .run(&format!("{compare} --max-temp {}", peak + (2 << 20)))
+        .succeeds();
+    let less = peak - (6 << 20);
+    sandbox
+        .run(&format!("{compare} --max-temp {less}"))
+        .fails(4, &["--max-temp"]);
+}
+
+#[test]
+fn without_a_limit_both_ways_have_the_same() {
+    let sandbox = Sandbox::with(&lines(0..1000), &lines(500..2000));
+    sandbox
+        .run("compare -q a b --sweep max-fpr=5%,1% --stats ../out/stats")
+        .succeeds();
+    let stats = report(&sandbox, "stats");
+    let limit =
+        |point: usize, way: &str| stats["points"][point][way]["memory"]["limit_bytes"].clone();
+    for (point, way) in [(0, "approximate"), (1, "exact"), (1, "approximate")] {
+        assert_eq!(limit(point, way), limit(0, "exact"));
+    }
+}
+
+#[test]
+fn few_false_lines_have_wide_bounds_and_are_never_rounded_away() {
+    let sandbox = Sandbox::with(&lines(0..60_000), &lines(30_000..90_000));
+    let arguments =
+        format!("compare -q a b --memory 64M --bits-per-key 20 {KEY} --stats ../out/stats");
+    let said = text(&sandbox.run(&arguments));
+    let stats = report(&sandbox, "stats");
+    let false_lines = stats["false_lines"].as_u64().unwrap();
+    assert!((1..60).contains(&false_lines), "{false_lines}");
+    let bounds = &stats["measured_fpr_bounds"];
+    let predicted = stats["predicted_fpr"].as_f64().unwrap();
+    assert!(bounds["low"].as_f64().unwrap() < predicted, "{bounds}");
+    assert!(bounds["high"].as_f64().unwrap() > predicted, "{bounds}");
+    assert!(said.contains("precision: 99.9"), "{said}");
 }

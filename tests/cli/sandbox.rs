@@ -491,8 +491,12 @@ impl Outcome {
 
 /// A line is the final summary of a result that is `kind`: exact or approximate.
 pub(crate) fn assert_is_summary(line: &str, kind: &str) {
+    let what = match kind {
+        "exact" => " common line",
+        _ => " answered (",
+    };
     let parts = [
-        " common line",
+        what,
         kind,
         ") in ",
         " s; peak memory ",

@@ -7,6 +7,7 @@
 
 mod alterations; // spill files that come back altered, at random
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
+mod corpora; // what fuzzers found, replayed
 mod equivalence; // generated inputs: all strategies and options give the oracle's set
 mod estimates; // real files: bounds hold as often as is said
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind

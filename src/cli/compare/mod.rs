@@ -1,8 +1,8 @@
 //! `outset compare`: the exact and the approximate way over the same files, and how they differ.
 //!
 //! *Owns:* the arguments, the order of the points of a sweep ([`sweep`]), and the report as text
-//! ([`table`]) and as JSON. *Invariants:* every point is planned before the first is run, so that a
-//! sweep does not end in the middle for want of memory. *Cost:* that of
+//! ([`table`]) and as JSON. *Invariants:* every point is planned before the first is run; where a
+//! sweep fails nevertheless, the points before are shown. *Cost:* that of
 //! [`outset::compare`](mod@outset::compare), for each point.
 
 mod sweep;
@@ -11,16 +11,17 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use outset::compare::{Comparer, Comparison, Plans, Point};
-use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
+use outset::size::parse_rate;
+use outset::{CountSink, Error, Interrupt, Options, Result, Sink, Source, Strategy, WriteSink};
 use serde::Serialize;
 
 use super::arguments::RunArguments;
 use super::options::TalkArguments;
 use super::place::{ResultPlace, StatsPlace, print, refuse_same};
 use super::progress::Reporter;
-use super::report::Report;
+use super::report::Page;
 use sweep::Sweep;
 
 /// Run the exact and the approximate way over two files, and show how they differ.
@@ -33,15 +34,25 @@ use sweep::Sweep;
 /// The measured rate is the false lines as a share of the different lines of the larger file that are
 /// not common. Different lines are counted up to 65536 and estimated beyond, so it has bounds.
 ///
-/// --strategy is that of the exact run. With --max-fpr a filter that is predicted to be worse is
-/// refused.
+/// The runs share nothing, and the exact one goes first. What of the files is not in the page cache is read around
+/// it where the file system allows that, so that one run does not warm them for the next.
+///
+/// Both results are kept on temporary disk until they are compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
+    /// How the exact run is done: auto chooses by the memory limit
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    strategy: ExactName,
+
+    /// Refuse a filter that is predicted to have a higher false-positive rate, such as 1% or 0.01
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    max_fpr: Option<f64>,
+
     #[command(flatten)]
     run: RunArguments,
 
     /// Two files; each is read several times
-    #[arg(value_name = "FILE", required = true, num_args = 2)]
+    #[arg(value_names = ["FILE_A", "FILE_B"], required = true, num_args = 2)]
     files: Vec<PathBuf>,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
@@ -73,20 +84,56 @@ pub(crate) struct CompareArguments {
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
 
-/// The report of a sweep.
-#[derive(Serialize)]
-pub(crate) struct SweepReport<'a> {
-    version: &'static str,
-    command: &'static str,
-    points: &'a [Comparison],
+/// The strategies of the exact run.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ExactName {
+    Auto,
+    Memory,
+    Partition,
+    Sieve,
 }
 
-impl<'a> SweepReport<'a> {
-    pub(crate) fn new(points: &'a [Comparison]) -> Self {
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            command: "compare",
-            points,
+impl From<ExactName> for Option<Strategy> {
+    fn from(name: ExactName) -> Self {
+        match name {
+            ExactName::Auto => None,
+            ExactName::Memory => Some(Strategy::Memory),
+            ExactName::Partition => Some(Strategy::Partition),
+            ExactName::Sieve => Some(Strategy::Sieve),
+        }
+    }
+}
+
+/// What is reported as JSON: the comparison, or the points of a sweep.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Report<'a> {
+    One(&'a Comparison),
+    Sweep {
+        version: &'static str,
+        command: &'static str,
+        points: &'a [Comparison],
+    },
+}
+
+impl<'a> Report<'a> {
+    /// The report of `points`; one that is not of a sweep stands for itself.
+    pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
+        match points {
+            [only] if !is_sweep => Self::One(only),
+            points => Self::Sweep {
+                version: env!("CARGO_PKG_VERSION"),
+                command: "compare",
+                points,
+            },
+        }
+    }
+
+    /// What was compared at each point.
+    pub(crate) fn points(&self) -> &'a [Comparison] {
+        match self {
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Sweep { points, .. } => points,
         }
     }
 }
@@ -94,14 +141,18 @@ impl<'a> SweepReport<'a> {
 /// Runs the command.
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
     let reporter = Arc::new(Reporter::new(&arguments.talk));
-    let mut options = arguments.run.options(None, interrupt);
+    let mut options = Options {
+        strategy: arguments.strategy.into(),
+        max_fpr: arguments.max_fpr.unwrap_or(0.0),
+        ..arguments.run.options(None, interrupt)
+    };
     options.observer = Some(reporter.clone());
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
     check_places(arguments)?;
     let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
-    let page = Report::open_if_wanted(arguments.report.as_deref(), interrupt)?;
+    let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
     if let Some(page) = &page {
         options.observer = Some(page.beside(reporter.clone()));
     }
@@ -115,34 +166,48 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         Some(sweep) => sweep.points(),
         None => vec![Point::default()],
     };
-    // Before the first run: no sweep ends in the middle for want of memory.
+    // Before the first run: what can be known to fail does not wait until its turn.
     reporter.expect(comparer.expected_bytes(&points)?);
     let (plans, predicted) = match &page {
         Some(_) => outlook(&comparer, &points)?,
         None => Default::default(),
     };
+    let is_sweep = arguments.sweep.is_some();
     let mut found = Vec::with_capacity(points.len());
     for &point in &points {
-        found.push(match &list {
-            Some(place) => listed(&mut comparer, point, place, options.format.terminator)?,
-            None => comparer.compare(point, &mut CountSink)?,
-        });
+        let compared = match &list {
+            Some(place) => listed(&mut comparer, point, place, options.format.terminator),
+            None => comparer.compare(point, &mut CountSink),
+        };
+        match compared {
+            Ok(point) => found.push(point),
+            Err(error) if found.is_empty() => return Err(error),
+            Err(error) => {
+                // What was found took its time: it is shown, though there is no report.
+                reporter.finish();
+                print(&table::of_sweep(&found))?;
+                return Err(error);
+            }
+        }
     }
     reporter.finish();
+    let report = Report::new(&found, is_sweep);
+    let text = match &report {
+        Report::One(only) => table::of_one(only),
+        Report::Sweep { points, .. } => table::of_sweep(points),
+    };
+    // The table is there whatever becomes of the files, and these are written before one is put in
+    // place.
+    let filled = stats_place.fill(&report).and_then(|()| {
+        page.as_mut().map_or(Ok(()), |page| {
+            page.fill_comparison(&report, &plans, &predicted)
+        })
+    });
+    print(&text)?;
+    filled?;
     list.map_or(Ok(()), ResultPlace::put_in_place)?;
-    if let Some(page) = page {
-        page.write_comparison(&found, &plans, &predicted)?;
-    }
-    print(&match (&arguments.sweep, found.as_slice()) {
-        (None, [only]) => {
-            stats_place.write(only)?;
-            table::of_one(only)
-        }
-        _ => {
-            stats_place.write(&SweepReport::new(&found))?;
-            table::of_sweep(&found)
-        }
-    })
+    stats_place.put_in_place()?;
+    page.map_or(Ok(()), Page::put_in_place)
 }
 
 /// The plans of points, and memory limits with the rates that are predicted for them.
@@ -197,6 +262,10 @@ fn check_places(arguments: &CompareArguments) -> Result<()> {
         refuse_same(report, "--report", files().chain(list()).chain(stats))?;
     }
     match &arguments.list_false {
+        Some(list) if list.as_path() == Path::new("-") => Err(Error::Usage {
+            what: "--list-false: standard output has the table".to_owned(),
+            advice: "name a file, or a FIFO".to_owned(),
+        }),
         Some(list) => refuse_same(list, "--list-false", files()),
         None => Ok(()),
     }

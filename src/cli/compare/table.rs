@@ -6,7 +6,7 @@
 use outset::compare::{Comparison, RunReport};
 use outset::estimate::Bounds;
 
-use crate::cli::numbers::{aligned, binary, grouped, percent};
+use crate::cli::numbers::{aligned, binary, grouped, percent, share};
 
 /// Both ways beside each other.
 pub(super) fn of_one(found: &Comparison) -> String {
@@ -35,12 +35,16 @@ pub(super) fn of_one(found: &Comparison) -> String {
         let bits = format!("{:.2}", filter.bits_per_key);
         table.push(["filter bits a line".to_owned(), "-".to_owned(), bits]);
     }
-    let mut lines = vec![format!("memory limit {}", binary(found.memory.limit_bytes))];
+    let mut lines = vec![format!(
+        "memory limit {}; temporary disk with both results: {}",
+        binary(found.memory.limit_bytes),
+        binary(found.temp_peak_bytes)
+    )];
     lines.extend(aligned(&table));
     lines.push(describe_rates(found));
     lines.push(format!(
         "precision: {} of the approximate lines are common; {} common lines are missing",
-        percent(found.precision),
+        share(found.precision),
         match found.missing_lines {
             0 => "no".to_owned(),
             missing => grouped(missing),
@@ -50,13 +54,27 @@ pub(super) fn of_one(found: &Comparison) -> String {
 }
 
 fn describe_rates(found: &Comparison) -> String {
-    let Some(measured) = found.measured_fpr_bounds else {
-        return "false-positive rate: nothing could pass by mistake".to_owned();
+    let (Some(all), Some(measured)) = (found.could_pass_lines, found.measured_fpr_bounds) else {
+        let known = found
+            .could_pass_lines
+            .map(|_| "nothing could pass by mistake");
+        let why = known.unwrap_or("not known: there was no room to estimate the different lines");
+        return format!("false-positive rate: {why}");
+    };
+    let predicted = found.predicted_fpr_bounds.map(describe_bounds);
+    let could_pass = if all.is_exact() {
+        grouped(all.estimate as u64)
+    } else {
+        format!("about {}", grouped(all.estimate as u64))
     };
     format!(
-        "false-positive rate: measured {}, predicted {}, by the filter's fill {}",
-        describe_bounds(measured),
-        optional(found.predicted_fpr),
+        "false-positive rate: {} of {could_pass} lines that are not common passed\n  measured {} ({} to {} at 98%)\n  \
+         predicted {}, by the filter's fill {}",
+        grouped(found.false_lines),
+        percent(measured.estimate),
+        percent(measured.low),
+        percent(measured.high),
+        predicted.unwrap_or_else(|| "-".to_owned()),
         optional(found.fill_fpr),
     )
 }
@@ -66,7 +84,7 @@ fn describe_bounds(rate: Bounds) -> String {
         return percent(rate.estimate);
     }
     let (low, high) = (percent(rate.low), percent(rate.high));
-    format!("{} ({low} to {high})", percent(rate.estimate))
+    format!("{} ({low} to {high} at 99%)", percent(rate.estimate))
 }
 
 fn optional(rate: Option<f64>) -> String {
@@ -79,18 +97,20 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
         [
             "memory",
             "exact by",
-            "seconds",
-            "temporary",
+            "exact s",
+            "exact disk",
             "common",
             "bits/line",
-            "seconds",
-            "temporary",
+            "approx. s",
+            "approx. disk",
             "answered",
             "false",
+            "missing",
             "measured",
             "predicted",
             "by fill",
             "precision",
+            "peak memory",
         ]
         .map(str::to_owned),
     ];
@@ -111,10 +131,12 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             binary(approximate.temp.peak_bytes),
             grouped(approximate.output.lines),
             grouped(point.false_lines),
+            grouped(point.missing_lines),
             optional(point.measured_fpr),
             optional(point.predicted_fpr),
             optional(point.fill_fpr),
-            percent(point.precision),
+            share(point.precision),
+            binary(point.memory.peak_rss_bytes),
         ]
     }));
     aligned(&table).join("\n")

@@ -151,7 +151,8 @@ fn run_query(
         )?
     };
     reporter.finish();
-    place.finish(writer)?;
+    place.flush(writer)?;
+    place.put_in_place()?;
     warn_if_overfull(&arguments.filter, shape, rules, &answers.occupancy);
     Ok(())
 }
@@ -184,7 +185,8 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
     let changed = insert_new(&stored, &sources, &options, &mut writer, place.name())?;
     reporter.finish();
     // The lines first: if the filter cannot be written, they will be new again.
-    place.finish(writer)?;
+    place.flush(writer)?;
+    place.put_in_place()?;
     finish(&changed.filter, target)
 }
 

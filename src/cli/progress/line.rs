@@ -1,7 +1,7 @@
 //! Progress in words.
 //!
 //! *Owns:* the line of a terminal, the plain line, and the summary of a phase. *Invariants:* the
-//! line of a terminal has 80 columns at most and no control characters. *Cost:* some allocations.
+//! line of a terminal is no longer than that is wide, and has no control characters. *Cost:* some allocations.
 
 use outset::size::{display_bytes, display_count, display_duration};
 use outset::stats::PhaseStats;
@@ -25,34 +25,39 @@ pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
     )
 }
 
+/// Columns of a line, however wide the terminal is.
+const MOST_COLUMNS: usize = 80;
 /// Columns of a name that has a bar beside it.
 const NAME_COLUMNS: usize = 24;
 /// Columns of the bar.
 const BAR_COLUMNS: usize = 12;
+/// Fewer columns than this tell nothing of a name: on a narrow terminal other things go first.
+const LEAST_NAME: usize = 12;
 
-/// The line on a terminal: 80 columns at most. The name of a part takes the room of the bar.
-pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook) -> String {
-    let Some(share) = outlook.share() else {
-        let columns = NAME_COLUMNS + 1 + BAR_COLUMNS;
-        return format!(
-            "{:<columns$} {}{}",
-            shortened(name, columns),
-            display_bytes(outlook.done),
-            times(outlook)
-        );
+/// The line on a terminal of so many `columns`. The name of a part takes the room of the bar.
+pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: usize) -> String {
+    let share = outlook.share();
+    let far = match share {
+        Some(share) => format!("{:>3}%", (share * 100.0) as u32),
+        None => display_bytes(outlook.done).to_string(),
     };
-    let percent = (share * 100.0) as u32;
-    if is_part {
-        let columns = NAME_COLUMNS + 1 + BAR_COLUMNS;
-        let name = shortened(name, columns);
-        return format!("{name:<columns$} {percent:>3}%{}", times(outlook));
+    // One column stays free: some terminals wrap a line that fills the last.
+    let columns = columns.min(MOST_COLUMNS);
+    let room = |tail: &String| columns.saturating_sub(tail.chars().count() + 1);
+    let tails = shorter_and_shorter(outlook).map(|times| format!("{far}{times}"));
+    let fits = |tail: &&String| room(tail) >= LEAST_NAME;
+    let Some(tail) = tails.iter().find(fits).or(tails.last()) else {
+        return far;
+    };
+    let name_columns = room(tail).min(NAME_COLUMNS + 1 + BAR_COLUMNS);
+    match share {
+        Some(share) if !is_part && name_columns == NAME_COLUMNS + 1 + BAR_COLUMNS => {
+            let full = "#".repeat((share * BAR_COLUMNS as f64) as usize);
+            let name = shortened(name, NAME_COLUMNS);
+            format!("{name:<NAME_COLUMNS$} {full:.<BAR_COLUMNS$} {tail}")
+        }
+        _ => format!("{:<name_columns$} {tail}", shortened(name, name_columns)),
     }
-    let full = "#".repeat((share * BAR_COLUMNS as f64) as usize);
-    format!(
-        "{:<NAME_COLUMNS$} {full:.<BAR_COLUMNS$} {percent:>3}%{}",
-        shortened(name, NAME_COLUMNS),
-        times(outlook)
-    )
 }
 
 /// The line where there is no terminal.
@@ -68,17 +73,25 @@ pub(super) fn plain_text(name: &str, outlook: &Outlook) -> String {
 
 /// Rate and times left, as far as they are known.
 fn times(outlook: &Outlook) -> String {
+    let [all, ..] = shorter_and_shorter(outlook);
+    all
+}
+
+/// Rate and times left, as far as they are known; less and less of them.
+fn shorter_and_shorter(outlook: &Outlook) -> [String; 4] {
     let rate = outlook.rate;
-    let parts = [
-        rate.map(|rate| format!(", {}/s", display_bytes(rate as u64))),
-        outlook
-            .phase_left
-            .map(|left| format!(", {} left", display_duration(left))),
-        outlook
-            .run_left
-            .map(|left| format!(", run {}", display_duration(left))),
-    ];
-    parts.into_iter().flatten().collect()
+    let rate = rate.map(|rate| format!(", {}/s", display_bytes(rate as u64)));
+    let phase = outlook.phase_left;
+    let phase = phase.map(|left| format!(", {} left", display_duration(left)));
+    let run = outlook.run_left;
+    let run = run.map(|left| format!(", run {}", display_duration(left)));
+    let [rate, phase, run] = [rate, phase, run].map(Option::unwrap_or_default);
+    [
+        format!("{rate}{phase}{run}"),
+        format!("{rate}{phase}"),
+        phase,
+        String::new(),
+    ]
 }
 
 /// At most `columns` characters of a name, without control characters: its beginning, which says what is done, and
@@ -88,6 +101,9 @@ fn shortened(name: &str, columns: usize) -> String {
     let length = name.chars().count();
     if length <= columns {
         return name;
+    }
+    if columns < 6 {
+        return name.chars().take(columns).collect();
     }
     let head = columns / 2 - 1;
     let tail = columns - head - 2;
@@ -111,13 +127,13 @@ mod tests {
     #[test]
     fn the_line_on_a_terminal_has_everything_in_80_columns() {
         let name = format!("filter /a/very/long/{}/way/to/file.txt", "x".repeat(100));
-        let text = bar_text(&name, false, &HALF);
+        let text = bar_text(&name, false, &HALF, 80);
         assert_eq!(
             text,
             "filter /a/v..to/file.txt ######......  50%, 99.9 MiB/s, 99 min left, run 99 min"
         );
         assert!(text.len() <= 80, "{}", text.len());
-        let part = bar_text(&format!("exact, 32 MiB: {name}"), true, &HALF);
+        let part = bar_text(&format!("exact, 32 MiB: {name}"), true, &HALF, 80);
         assert!(part.len() <= 80, "{part}");
         assert!(part.starts_with("exact, 32 MiB: fi"), "{part}");
         let unknown = Outlook {
@@ -126,8 +142,30 @@ mod tests {
             run_left: None,
             ..HALF
         };
-        let unknown = bar_text("spill -", false, &unknown);
+        let unknown = bar_text("spill -", false, &unknown, 80);
         assert!(unknown.ends_with(" 512 MiB, 99.9 MiB/s"), "{unknown}");
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_the_least_useful_first_and_never_half_a_number() {
+        for columns in 0..100 {
+            let text = bar_text("exact: filter urls-of-today.txt", true, &HALF, columns);
+            assert!(
+                text.chars().count() <= columns.clamp(6, 80),
+                "{columns}: {text}"
+            );
+            assert!(text.contains("50%"), "{columns}: {text}");
+            assert_eq!(
+                text.contains("99 min left"),
+                columns >= 30,
+                "{columns}: {text}"
+            );
+            assert_eq!(
+                text.contains("99.9 MiB/s"),
+                columns >= 42,
+                "{columns}: {text}"
+            );
+        }
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Watched {
             .sample(self.bytes.load(Ordering::Relaxed), self.seconds());
         let outlook = story.pace.outlook();
         Some(match kind {
-            Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook),
+            Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
             Kind::Plain => plain_text(&name, &outlook),
         })
     }

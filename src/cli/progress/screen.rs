@@ -105,6 +105,15 @@ pub(crate) fn aside(write: impl FnOnce()) {
     }
 }
 
+/// How wide the terminal is.
+pub(super) fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    match size.map(|size| size.ws_col) {
+        Ok(columns) if columns > 0 => columns.into(),
+        _ => 80,
+    }
+}
+
 fn new_bar() -> ProgressBar {
     // The thread decides when to draw: the target is to draw whenever it is told.
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(50));

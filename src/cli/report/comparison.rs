@@ -14,17 +14,18 @@ use super::page::{alone, figure, page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, rows, rows_at};
-use crate::cli::compare::SweepReport;
+use crate::cli::compare::Report;
 
 /// The page.
 pub(super) fn page(
-    points: &[Comparison],
+    report: &Report<'_>,
     plans: &[Plans],
     predicted: &[(u64, f64)],
     recorded: &Recorded,
 ) -> serde_json::Result<String> {
-    let figures = Figures::new(document(points, plans, predicted, recorded)?);
-    let bases = bases(points.len());
+    let points = report.points();
+    let figures = Figures::new(document(report, plans, predicted, recorded)?);
+    let bases = bases(report);
     let peaks = points
         .iter()
         .flat_map(|point| [&point.exact, &point.approximate]);
@@ -53,15 +54,12 @@ pub(super) fn page(
 }
 
 fn document(
-    points: &[Comparison],
+    report: &Report<'_>,
     plans: &[Plans],
     predicted: &[(u64, f64)],
     recorded: &Recorded,
 ) -> serde_json::Result<Value> {
-    let comparison = match points {
-        [point] => serde_json::to_value(point)?,
-        points => serde_json::to_value(SweepReport::new(points))?,
-    };
+    let comparison = serde_json::to_value(report)?;
     let plans: Vec<Value> = plans
         .iter()
         .map(|plans| json!({ "limit_bytes": plans.exact.limit_bytes(), "exact": plans.exact, "approximate": plans.approximate }))
@@ -79,10 +77,10 @@ fn document(
 }
 
 /// Where each point is in the document.
-fn bases(points: usize) -> Vec<String> {
-    match points {
-        1 => vec!["/comparison".to_owned()],
-        points => (0..points)
+fn bases(report: &Report<'_>) -> Vec<String> {
+    match report {
+        Report::One(_) => vec!["/comparison".to_owned()],
+        Report::Sweep { points, .. } => (0..points.len())
             .map(|number| format!("/comparison/points/{number}"))
             .collect(),
     }
@@ -260,7 +258,7 @@ fn rates(
     let content = html! {
         div.pair {
             (picture)
-            @if !predicted.is_empty() { div { (planned) } }
+            @if !by_filter && !predicted.is_empty() { div { (planned) } }
         }
         (rates_table(figures, bases))
     };

@@ -11,6 +11,8 @@ use maud::{Markup, html};
 use outset::size::{display_bytes, display_rate};
 use serde_json::Value;
 
+use crate::cli::numbers::share;
+
 /// The document.
 pub(super) struct Figures(Value);
 
@@ -180,6 +182,7 @@ pub(super) fn grouped(count: f64) -> String {
 pub(super) fn rate(rate: f64) -> String {
     match rate * 100.0 {
         0.0 => "0%".to_owned(),
+        percent if (99.95..100.0).contains(&percent) => share(rate),
         percent if percent >= 10.0 => format!("{percent:.1}%"),
         percent if percent >= 0.1 => format!("{percent:.2}%"),
         _ => display_rate(rate).to_string(),

@@ -24,20 +24,22 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use outset::compare::{Comparison, Plans};
+use outset::compare::Plans;
 use outset::{Error, Interrupt, Observer, OutputFile, Result, Stats};
 
+use super::compare::Report;
 use recording::{Both, Recorded, Recorder};
 
-/// A report that is going to be written.
-pub(crate) struct Report {
+/// A page that is going to be written.
+pub(crate) struct Page {
     path: String,
     file: OutputFile,
-    recorder: Recorder,
+    /// `None` once the page is written.
+    recorder: Option<Recorder>,
 }
 
-impl Report {
-    /// As [`Report::open`], if there is a path.
+impl Page {
+    /// As [`Page::open`], if there is a path.
     pub(crate) fn open_if_wanted(
         path: Option<&Path>,
         interrupt: &Interrupt,
@@ -60,56 +62,63 @@ impl Report {
         Ok(Self {
             path: path.display().to_string(),
             file: OutputFile::create(path, interrupt)?,
-            recorder: Recorder::start()?,
+            recorder: Some(Recorder::start()?),
         })
     }
 
     /// An observer that records, and tells `other` too.
     pub(crate) fn beside(&self, other: Arc<dyn Observer>) -> Arc<dyn Observer> {
-        Arc::new(Both(other, self.recorder.observer()))
+        match &self.recorder {
+            Some(recorder) => Arc::new(Both(other, recorder.observer())),
+            None => other,
+        }
     }
 
-    /// Writes the report of a run of `outset intersect`.
+    /// Writes the report of a run of `outset intersect`, which is not in place yet.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn write_intersection(self, stats: &Stats) -> Result<()> {
-        self.write(|recorded| intersection::page(stats, recorded))
+    pub(crate) fn fill_intersection(&mut self, stats: &Stats) -> Result<()> {
+        self.fill(|recorded| intersection::page(stats, recorded))
     }
 
-    /// Writes the report of a comparison: its `points`, the plans of each, and the rates that are
+    /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are
     /// predicted for some memory limits in bytes.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn write_comparison(
-        self,
-        points: &[Comparison],
+    pub(crate) fn fill_comparison(
+        &mut self,
+        report: &Report<'_>,
         plans: &[Plans],
         predicted: &[(u64, f64)],
     ) -> Result<()> {
-        self.write(|recorded| comparison::page(points, plans, predicted, recorded))
+        self.fill(|recorded| comparison::page(report, plans, predicted, recorded))
     }
 
-    fn write(self, page: impl FnOnce(&Recorded) -> serde_json::Result<String>) -> Result<()> {
-        let Self {
-            path,
-            file,
-            recorder,
-        } = self;
+    fn fill(&mut self, page: impl FnOnce(&Recorded) -> serde_json::Result<String>) -> Result<()> {
         let fail = |source: std::io::Error| Error::Output {
-            target: path.clone(),
+            target: self.path.clone(),
             what: "cannot write the report",
             source,
             advice: "check where --report points",
         };
+        let Some(recorder) = self.recorder.take() else {
+            return Ok(());
+        };
         let text = page(&recorder.finish()).map_err(|error| fail(error.into()))?;
-        let mut writer = file.writer()?;
+        let mut writer = self.file.writer()?;
         writer
             .write_all(text.as_bytes())
             .and_then(|()| writer.flush())
-            .map_err(fail)?;
-        drop(writer);
-        file.finish()
+            .map_err(fail)
+    }
+
+    /// Puts the page in place.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; what was there before stays then.
+    pub(crate) fn put_in_place(self) -> Result<()> {
+        self.file.finish()
     }
 }

@@ -19,7 +19,12 @@ use request::Request;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
-    let text = if arguments.asks_nothing() {
+    print(&text(arguments)?)
+}
+
+/// What the command prints.
+pub(super) fn text(arguments: &SizeArguments) -> Result<String> {
+    Ok(if arguments.asks_nothing() {
         let figures = figures::all();
         if arguments.json {
             json(&figures)?
@@ -33,6 +38,5 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
         } else {
             report.describe()
         }
-    };
-    print(&text)
+    })
 }

@@ -20,6 +20,7 @@ mod golden; // files that were written once and must be read for ever
 mod hostile; // headers with right checksums over what cannot be
 mod image; // a file as the documentation says
 mod merging; // filters that do not belong together
+pub(crate) mod recipe; // files from the bytes of a fuzzer
 mod round_trip; // saved, opened, loaded, mapped
 
 /// The key of all filters here that do not say otherwise.

@@ -1,6 +1,7 @@
 //! Pages of comparisons made on small files.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::fs;
 use std::path::PathBuf;
 
 use outset::compare::{Comparer, Point};
@@ -45,15 +46,32 @@ fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
     };
     let predicted: Vec<(u64, f64)> = (0..8).filter(|_| has_prediction).map(predicted).collect();
     let recorded = recorder.finish();
-    let text = page(&found, &plans, &predicted, &recorded).unwrap();
+    let text = page(
+        &Report::new(&found, points.len() > 1),
+        &plans,
+        &predicted,
+        &recorded,
+    )
+    .unwrap();
     let (_, json) = text.split_once("id=\"report\">").unwrap();
     let document = serde_json::from_str(json.split_once("</script>").unwrap().0).unwrap();
     (text, document)
 }
 
 fn limits(mebibytes: &[u64], bits: Option<f64>) -> Vec<Point> {
+    // The tests of this process are many, and its memory counts.
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kibibytes: u64 = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    let resident = (kibibytes >> 10) + 64;
     let point = |size: &u64| Point {
-        memory_bytes: Some(size << 20),
+        memory_bytes: Some((resident + size) << 20),
         filter_fpr: bits,
     };
     mebibytes.iter().map(point).collect()
@@ -139,7 +157,7 @@ fn without_a_rate_the_section_says_so() {
     let mut found = outset::compare(&sources, &options, &mut |_: &[u8]| Ok(())).unwrap();
     found.predicted_fpr = None;
     let recorded = Recorder::start().unwrap().finish();
-    let page = page(&[found], &[], &[], &recorded).unwrap();
+    let page = page(&Report::One(&found), &[], &[], &recorded).unwrap();
     assert!(page.contains("there is no false-positive rate"));
     assert!(!page.contains("False-positive rate by memory"));
 }

@@ -1,0 +1,156 @@
+//! What a case is: inputs, what a line is in them, and the settings that must agree about them.
+//!
+//! *Owns:* [`Case`] and its parts. *Invariants:* a case says everything that a run depends on, save the
+//! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its own, so
+//! that shrinking can leave any of them out.
+
+use outset::filter::Kind;
+use outset::hash::HashKey;
+use outset::{LineFormat, Strategy};
+
+/// Inputs, and the settings that are to give the same answer for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// At least two, in the order in which they are given.
+    pub inputs: Vec<Input>,
+    /// What ends a line.
+    pub terminator: u8,
+    /// Whether a CR at its end is left out.
+    pub strip_cr: bool,
+    /// Whether every line is an IPv4 address and the engine is told so.
+    pub is_ipv4: bool,
+    /// Whether the first input is named again behind the others.
+    pub first_twice: bool,
+    /// How it is run.
+    pub settings: Vec<Setting>,
+}
+
+/// One input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// Its lines, none with a terminator in it.
+    pub lines: Vec<Vec<u8>>,
+    /// Whether its last line has a terminator.
+    pub is_terminated: bool,
+    /// Whether it comes through a FIFO.
+    pub is_fifo: bool,
+}
+
+/// How a case is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// Through which door.
+    pub way: Way,
+    /// `None`: auto.
+    pub strategy: Option<Strategy>,
+    /// The largest false-positive rate that `auto` may choose, 0..1.
+    pub max_fpr: f64,
+    /// The memory of the run in bytes, beside what the process has.
+    pub memory_bytes: u64,
+    /// Threads.
+    pub threads: usize,
+    /// `None`: planned.
+    pub buckets: Option<u32>,
+    /// Cap on the filter's bits per key.
+    pub bits_per_key: Option<f64>,
+    /// Whether every full block is written.
+    pub always_spill: bool,
+    /// Where lines go.
+    pub hash: HashChoice,
+    /// Whether the inputs are named from the last to the first.
+    pub is_reversed: bool,
+}
+
+/// The key of the hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashChoice {
+    /// A key that follows from this number.
+    Fixed(u64),
+    /// The engine draws one.
+    Random,
+    /// All lines in one bucket on so many split levels.
+    OneBucket(u32),
+    /// One hash for all lines.
+    Constant,
+}
+
+/// Which of the library's functions answers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Way {
+    /// `intersect`.
+    Intersect,
+    /// The first input into a filter that is kept in a file, the others held against that.
+    Kept {
+        /// The filter's kind.
+        kind: Kind,
+        /// The rate that it is built for.
+        fpr: f64,
+    },
+    /// `compare`, of two inputs.
+    Compare,
+}
+
+impl Input {
+    /// The bytes of the input.
+    pub fn content(&self, terminator: u8) -> Vec<u8> {
+        let bytes = self.lines.iter().map(|line| line.len() + 1).sum();
+        let mut content = Vec::with_capacity(bytes);
+        for line in &self.lines {
+            content.extend_from_slice(line);
+            content.push(terminator);
+        }
+        if !self.is_terminated {
+            content.pop();
+        }
+        content
+    }
+}
+
+impl Case {
+    /// What a line is, for the engine.
+    pub fn format(&self) -> LineFormat {
+        LineFormat {
+            terminator: self.terminator,
+            strip_cr: self.strip_cr,
+        }
+    }
+
+    /// The bytes of all inputs.
+    pub fn contents(&self) -> Vec<Vec<u8>> {
+        let contents = self.inputs.iter();
+        contents
+            .map(|input| input.content(self.terminator))
+            .collect()
+    }
+
+    /// This case with one setting alone.
+    #[must_use]
+    pub fn with_setting(&self, setting: Setting) -> Self {
+        Self {
+            settings: vec![setting],
+            ..self.clone()
+        }
+    }
+}
+
+impl HashChoice {
+    /// The engine's option.
+    pub fn key(self) -> HashKey {
+        match self {
+            Self::Fixed(number) => HashKey::Fixed(Self::words(number)),
+            Self::Random => HashKey::Random,
+            Self::OneBucket(levels) => HashKey::OneBucket { levels },
+            Self::Constant => HashKey::Constant,
+        }
+    }
+
+    /// The key of [`HashChoice::Fixed`].
+    pub fn words(number: u64) -> [u64; 4] {
+        [1, 2, 3, 4].map(|word| crate::choices::mixed(number ^ word))
+    }
+
+    /// Whether hashes are spread as in real runs, so that rates can be predicted.
+    pub fn is_fair(self) -> bool {
+        matches!(self, Self::Fixed(_) | Self::Random)
+    }
+}

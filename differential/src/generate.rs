@@ -1,0 +1,161 @@
+//! Cases from choices.
+//!
+//! *Owns:* which lines are in which inputs. *Invariants:* the first choices are the simplest. *Cost:* the inputs.
+
+use crate::case::{Case, Input, Setting};
+use crate::choices::Choices;
+use crate::lines::{self, Bulk, Scale};
+use crate::settings;
+
+/// What a case's inputs are made of.
+struct Recipe {
+    terminator: u8,
+    is_ipv4: bool,
+    pool: Vec<Vec<u8>>,
+    bulk: Bulk,
+    relation: Relation,
+    scale: Scale,
+}
+
+/// What inputs have to do with each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Relation {
+    Overlapping,
+    /// All inputs have the same lines.
+    Equal,
+    /// No two inputs share a numbered line, and nothing comes from the pool.
+    Disjoint,
+}
+
+/// A case; equal choices give equal cases.
+pub fn case(choices: &mut Choices, scale: Scale) -> Case {
+    let terminator = if choices.one_in(4) { 0 } else { b'\n' };
+    let strip_cr = choices.one_in(3);
+    let recipe = recipe(choices, scale, terminator);
+    let mut inputs: Vec<Input> = Vec::new();
+    for number in 0..choices.pick(&[2, 2, 2, 2, 3, 3, 4, 6]) {
+        let lines = match inputs.first() {
+            Some(first) if recipe.relation == Relation::Equal => turned(choices, &first.lines),
+            _ => recipe.lines(choices, number),
+        };
+        inputs.push(Input {
+            lines,
+            is_terminated: !choices.one_in(3),
+            is_fifo: choices.one_in(10),
+        });
+    }
+    let mut case = Case {
+        inputs,
+        terminator,
+        strip_cr,
+        is_ipv4: recipe.is_ipv4,
+        first_twice: choices.one_in(12),
+        settings: Vec::new(),
+    };
+    // The first input is a file where it is named twice: a pipe can be read by one reader.
+    case.inputs[0].is_fifo &= !case.first_twice;
+    case.settings = settings(choices, &case);
+    case
+}
+
+fn recipe(choices: &mut Choices, scale: Scale, terminator: u8) -> Recipe {
+    let is_ipv4 = choices.one_in(16);
+    let count = choices.pick(&[1, 3, 8, 20]);
+    let pool = (0..count).map(|_| {
+        if is_ipv4 {
+            lines::address(choices)
+        } else {
+            lines::without(lines::any(choices, scale), terminator)
+        }
+    });
+    Recipe {
+        terminator,
+        is_ipv4,
+        pool: pool.collect(),
+        bulk: Bulk::choose(choices),
+        relation: choices.pick(&[
+            Relation::Overlapping,
+            Relation::Overlapping,
+            Relation::Overlapping,
+            Relation::Overlapping,
+            Relation::Equal,
+            Relation::Disjoint,
+        ]),
+        scale,
+    }
+}
+
+impl Recipe {
+    fn lines(&self, choices: &mut Choices, number: u64) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        for _ in 0..choices.below(4) {
+            self.add_part(choices, number, &mut found);
+        }
+        if choices.one_in(2) {
+            shuffle(choices, &mut found);
+        }
+        found
+    }
+
+    fn add_part(&self, choices: &mut Choices, number: u64, found: &mut Vec<Vec<u8>>) {
+        let may_share = self.relation != Relation::Disjoint;
+        match choices.below(6) {
+            0..=2 if may_share => {
+                for _ in 0..choices.below(12) {
+                    found.push(self.pool[choices.below(self.pool.len() as u64) as usize].clone());
+                }
+            }
+            3 if may_share => {
+                let line = &self.pool[choices.below(self.pool.len() as u64) as usize];
+                // Not too many of a long one.
+                let most = self
+                    .scale
+                    .repeats
+                    .min(1_000_000 / (line.len() as u64 + 1))
+                    .max(1);
+                let times = choices.below(most);
+                found.extend((0..times).map(|_| line.clone()));
+            }
+            _ => self.add_bulk(choices, number, found),
+        }
+    }
+
+    fn add_bulk(&self, choices: &mut Choices, number: u64, found: &mut Vec<Vec<u8>>) {
+        let count = choices.pick(self.scale.bulk_lines) / self.bulk.weight();
+        let start = match self.relation {
+            Relation::Disjoint => number << 32,
+            _ => choices.below(count.max(1)),
+        };
+        for number in start..start + count {
+            found.push(if self.is_ipv4 {
+                std::net::Ipv4Addr::from(number as u32 ^ (number >> 32 << 24) as u32)
+                    .to_string()
+                    .into_bytes()
+            } else {
+                lines::without(self.bulk.line(number), self.terminator)
+            });
+        }
+    }
+}
+
+/// The same lines, some of them in another order.
+fn turned(choices: &mut Choices, lines: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut lines = lines.to_vec();
+    let middle = choices.below(lines.len() as u64 + 1) as usize;
+    lines.rotate_left(middle);
+    lines
+}
+
+fn shuffle(choices: &mut Choices, lines: &mut [Vec<u8>]) {
+    let mut own = Choices::seeded(choices.any());
+    for at in (1..lines.len()).rev() {
+        lines.swap(at, own.below(at as u64 + 1) as usize);
+    }
+}
+
+/// One setting of each kind that the case allows, and a second one of some.
+fn settings(choices: &mut Choices, case: &Case) -> Vec<Setting> {
+    (0..choices.between(2, 4))
+        .map(|_| settings::setting(choices, case))
+        .collect()
+}

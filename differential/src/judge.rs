@@ -1,0 +1,321 @@
+//! Whether an answer is right.
+//!
+//! *Owns:* what must hold of an answer: of an exact one that it is the oracle's, of an approximate one that nothing is missing,
+//! that what is there comes from an input, and that the false lines are about as many as it says. *Invariants:* a verdict
+//! depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs, and the answer sorted.
+
+use std::io;
+
+use crate::case::{Case, Setting, Way};
+use crate::oracle::{self, Lines};
+use crate::place::Contents;
+use crate::run::{Answer, Collected, Outcome, Runner, contents, paths};
+
+/// A setting that does not give the right answer.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// Which.
+    pub setting: Setting,
+    /// What is wrong.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrong {
+    /// A failing case is made smaller only as long as it fails in the same way.
+    pub kind: WrongKind,
+    /// The details, in words.
+    pub what: String,
+}
+
+/// The ways to be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongKind {
+    /// A common line is missing.
+    Missing,
+    /// A line that must not be there.
+    Extra,
+    /// A line twice.
+    Twice,
+    /// Counts that are not those of the lines.
+    Counts,
+    /// More or fewer false lines than chance gives.
+    Rate,
+    /// More memory than allowed.
+    Memory,
+    /// Something left in temporary space.
+    Left,
+    /// An error, or a command that failed.
+    Error,
+    /// Refused for lack of memory, whatever is given.
+    Refused,
+    /// A panic.
+    Panic,
+}
+
+impl Wrong {
+    /// Something wrong, with its details.
+    pub fn new(kind: WrongKind, what: String) -> Self {
+        Self { kind, what }
+    }
+
+    fn err<T>(kind: WrongKind, what: String) -> Result<T, Self> {
+        Err(Self::new(kind, what))
+    }
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.what)
+    }
+}
+
+/// What many runs had in common.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    /// Whether runs that were refused with what was advised are printed.
+    pub tells_refusals: bool,
+    /// Runs.
+    pub runs: u64,
+    /// Runs that were refused for lack of memory, and then given as much as was advised.
+    pub refused: u64,
+    /// Runs that were refused with what was advised, too.
+    pub refused_again: u64,
+    /// Runs whose resident peak was measured.
+    pub measured: u64,
+    /// Lines that were found.
+    pub lines: u64,
+    /// Runs whose false lines were held against their prediction.
+    pub predicted: u64,
+}
+
+/// Runs all settings of `case` and returns the first that is wrong.
+///
+/// # Errors
+/// Where the files of the case cannot be made.
+pub fn first_difference(
+    runner: &Runner<'_>,
+    case: &Case,
+    tally: &mut Tally,
+) -> io::Result<Option<Difference>> {
+    let contents = contents(case);
+    let truth = Truth::new(case, &contents);
+    for setting in &case.settings {
+        let outcome = runner.run(case, &contents, setting)?;
+        let left = runner.place.left()?;
+        let found = match outcome {
+            Outcome::Failure(wrong) => Err(wrong),
+            _ if !left.is_empty() => {
+                Wrong::err(WrongKind::Left, format!("in temporary space: {left:?}"))
+            }
+            Outcome::Answer(answer) => {
+                tally.add(&answer, setting);
+                truth.judge(case, setting, &answer, tally)
+            }
+        };
+        if let Err(wrong) = found {
+            let setting = *setting;
+            return Ok(Some(Difference { setting, wrong }));
+        }
+    }
+    Ok(None)
+}
+
+impl Tally {
+    fn add(&mut self, answer: &Answer, setting: &Setting) {
+        if self.tells_refusals && answer.refusals.len() > 1 {
+            println!("{:#?} with {setting:?}", answer.refusals);
+        }
+        self.runs += 1;
+        self.refused += u64::from(!answer.refusals.is_empty());
+        self.refused_again += u64::from(answer.refusals.len() > 1);
+        self.measured += u64::from(answer.memory.is_some());
+        self.lines += answer.claimed.0;
+    }
+}
+
+/// Whether an answer that was made elsewhere is right.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn judge(case: &Case, setting: &Setting, answer: &Answer) -> Result<(), Wrong> {
+    let contents = contents(case);
+    Truth::new(case, &contents).judge(case, setting, answer, &mut Tally::default())
+}
+
+/// What the oracle knows of a case.
+struct Truth<'a> {
+    inputs: Vec<Lines<'a>>,
+    common: Lines<'a>,
+}
+
+impl<'a> Truth<'a> {
+    fn new(case: &Case, contents: &'a Contents) -> Self {
+        let distinct = |bytes: &'a Vec<u8>| oracle::distinct(bytes, case.terminator, case.strip_cr);
+        let inputs: Vec<Lines> = contents.iter().map(distinct).collect();
+        let common = oracle::common(&inputs);
+        Self { inputs, common }
+    }
+
+    fn judge(
+        &self,
+        case: &Case,
+        setting: &Setting,
+        answer: &Answer,
+        tally: &mut Tally,
+    ) -> Result<(), Wrong> {
+        if let Some((peak, limit)) = answer.memory
+            && peak > limit
+        {
+            return Wrong::err(
+                WrongKind::Memory,
+                format!("{peak} bytes were resident, {limit} are the limit"),
+            );
+        }
+        let found = distinct(&answer.lines)?;
+        if let Some(compared) = answer.compared {
+            let counts = (compared.exact, compared.missing, compared.approximate);
+            let expected = self.common.len() as u64;
+            if counts != (expected, 0, expected + found.len() as u64) {
+                return Wrong::err(
+                    WrongKind::Counts,
+                    format!(
+                        "{compared:?}, where {expected} are common and {} false",
+                        found.len()
+                    ),
+                );
+            }
+            if let Some(line) = found.intersection(&self.common).next() {
+                return Wrong::err(
+                    WrongKind::Extra,
+                    format!("a common line is called false: {}", shown(line)),
+                );
+            }
+            return self.must_be_from_one_input(&found, 0..case.inputs.len());
+        }
+        let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
+        if answer.claimed != (found.len() as u64, bytes as u64) {
+            let claimed = answer.claimed;
+            return Wrong::err(
+                WrongKind::Counts,
+                format!(
+                    "{claimed:?} lines and bytes claimed, {:?} came",
+                    (found.len(), bytes)
+                ),
+            );
+        }
+        self.judge_lines(case, setting, answer, &found, tally)
+    }
+
+    fn judge_lines(
+        &self,
+        case: &Case,
+        setting: &Setting,
+        answer: &Answer,
+        found: &Lines,
+        tally: &mut Tally,
+    ) -> Result<(), Wrong> {
+        if let Some(line) = self.common.difference(found).next() {
+            let (missing, all) = (self.common.difference(found).count(), self.common.len());
+            return Wrong::err(
+                WrongKind::Missing,
+                format!(
+                    "{missing} of {all} common lines are missing: {}",
+                    shown(line)
+                ),
+            );
+        }
+        if let Some(line) = found.difference(&self.common).next()
+            && (answer.is_exact || may_not_add(setting))
+        {
+            let what = format!(
+                "it is not common, and the answer is to be exact: {}",
+                shown(line)
+            );
+            return Wrong::err(WrongKind::Extra, what);
+        }
+        if answer.is_exact {
+            return Ok(());
+        }
+        let named = paths(case, setting);
+        let asked = &named[usize::from(matches!(setting.way, Way::Kept { .. }))..];
+        self.must_be_from_one_input(found, asked.iter().copied())?;
+        self.judge_number(case, setting, answer, found, tally)
+    }
+
+    /// Whether one of these inputs has all of `found`: the one that was asked about last.
+    fn must_be_from_one_input(
+        &self,
+        found: &Lines,
+        inputs: impl IntoIterator<Item = usize>,
+    ) -> Result<(), Wrong> {
+        let mut inputs = inputs.into_iter();
+        if inputs.any(|input| found.is_subset(&self.inputs[input])) {
+            return Ok(());
+        }
+        let what = "no input that was asked about has all lines of the result".to_owned();
+        Wrong::err(WrongKind::Extra, what)
+    }
+
+    /// The false lines must be as many as chance gives at the rate that the filter's fill tells. Of more than two inputs,
+    /// those of each step pass to the next; and lines that share hashes by design are no matter of chance.
+    fn judge_number(
+        &self,
+        case: &Case,
+        setting: &Setting,
+        answer: &Answer,
+        found: &Lines,
+        tally: &mut Tally,
+    ) -> Result<(), Wrong> {
+        let Some(rate) = answer.fill_fpr else {
+            return Ok(());
+        };
+        if case.inputs.len() != 2 || !setting.hash.is_fair() {
+            return Ok(());
+        }
+        tally.predicted += 1;
+        let asked = self.inputs.iter().filter(|input| found.is_subset(input));
+        let could_pass = asked.map(|input| input.len() - self.common.len());
+        let false_lines = (found.len() - self.common.len()) as f64;
+        let fits = |could_pass: usize| {
+            let expected = could_pass as f64 * rate;
+            (false_lines - expected).abs() <= 0.2 * expected + 8.0 * expected.sqrt() + 12.0
+        };
+        // Where both inputs have all lines, either may be the one that was asked about.
+        if could_pass.clone().any(fits) {
+            return Ok(());
+        }
+        let could_pass: Vec<usize> = could_pass.collect();
+        let what = format!("{false_lines} false lines of {could_pass:?}, at a rate of {rate}");
+        Wrong::err(WrongKind::Rate, what)
+    }
+}
+
+/// Whether the setting asks for an exact answer.
+fn may_not_add(setting: &Setting) -> bool {
+    let is_exact = setting
+        .strategy
+        .map_or(setting.max_fpr == 0.0, outset::Strategy::is_exact);
+    setting.way == Way::Intersect && is_exact
+}
+
+/// The lines, of which none may come twice.
+fn distinct(lines: &Collected) -> Result<Lines<'_>, Wrong> {
+    let mut found = Lines::new();
+    for line in lines.iter() {
+        if !found.insert(line) {
+            return Wrong::err(
+                WrongKind::Twice,
+                format!("a line came twice: {}", shown(line)),
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// A line for people: its length and its first bytes.
+fn shown(line: &[u8]) -> String {
+    let first = &line[..line.len().min(60)];
+    format!("{} bytes: \"{}\"", line.len(), first.escape_ascii())
+}

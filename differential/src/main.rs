@@ -1,0 +1,125 @@
+//! The command `differential`: random cases until one fails, which is then made as small as it can be.
+
+mod cli;
+mod watchdog;
+
+use std::io;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use differential::case::Case;
+use differential::choices::{Choices, mixed};
+use differential::generate;
+use differential::judge::{Difference, Tally, first_difference};
+use differential::lines::Scale;
+use differential::place::Place;
+use differential::run::Runner;
+use differential::{script, shrink};
+
+use crate::cli::Cli;
+use crate::watchdog::Watchdog;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("differential: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the cases; false if one failed.
+fn run(cli: &Cli) -> io::Result<bool> {
+    let seed = cli.seed.map_or_else(random_seed, Ok)?;
+    println!("seed {seed}");
+    let place = Place::new(&cli.dir.clone().unwrap_or_else(std::env::temp_dir))?;
+    let runner = Runner {
+        place: &place,
+        measures_memory: true,
+    };
+    let numbers = cli.case.map_or(0..cli.cases, |number| number..number + 1);
+    let (started, mut done) = (Instant::now(), 0);
+    let mut tally = Tally {
+        tells_refusals: cli.tell_refusals,
+        ..Tally::default()
+    };
+    let watchdog = Watchdog::start(seed)?;
+    let mut commands = cli
+        .outset
+        .as_deref()
+        .map(|program| script::Program::new(program, &place));
+    for number in numbers {
+        if cli
+            .seconds
+            .is_some_and(|seconds| started.elapsed() >= Duration::from_secs(seconds))
+        {
+            break;
+        }
+        watchdog.next(number);
+        let case = generate::case(
+            &mut Choices::seeded(mixed(seed ^ mixed(number))),
+            Scale::SEEDED,
+        );
+        let mut found = first_difference(&runner, &case, &mut tally)?;
+        if let Some(program) = commands
+            .as_mut()
+            .filter(|_| found.is_none() && number % 50 == 0)
+        {
+            found = program.first_difference(&case)?;
+        }
+        if let Some(difference) = found {
+            watchdog.stop();
+            tell(cli, &runner, &case, &difference, (seed, number))?;
+            return Ok(false);
+        }
+        done += 1;
+    }
+    let by_command = commands.map_or(0, |program| program.runs);
+    println!(
+        "{done} cases, {} runs, {by_command} by the command, 0 differences, {:.0} s; {} lines found, {} peaks measured, \
+         {} rates checked, {} refused and {} again with the memory that was advised",
+        tally.runs,
+        started.elapsed().as_secs_f64(),
+        tally.lines,
+        tally.measured,
+        tally.predicted,
+        tally.refused,
+        tally.refused_again,
+    );
+    Ok(true)
+}
+
+/// Shrinks the case and prints it.
+fn tell(
+    cli: &Cli,
+    runner: &Runner<'_>,
+    case: &Case,
+    difference: &Difference,
+    (seed, number): (u64, u64),
+) -> io::Result<()> {
+    println!("case {number} of seed {seed}: {}", difference.wrong);
+    println!("with {:?}", difference.setting);
+    println!("again: cargo run --release -p differential -- --seed {seed} --case {number}");
+    let small = case.with_setting(difference.setting);
+    let limit = Duration::from_secs(cli.shrink_seconds);
+    let (small, found) = shrink::shrink(runner, small, difference.wrong.kind, limit)?;
+    let lines: usize = small.inputs.iter().map(|input| input.lines.len()).sum();
+    let bytes: usize = small.contents().iter().map(Vec::len).sum();
+    let what = found.map_or_else(
+        || "it did not fail a second time".to_owned(),
+        |found| found.wrong.to_string(),
+    );
+    println!("\nsmallest: {lines} lines, {bytes} bytes: {what}\n");
+    println!("{}", script::script(&small));
+    Ok(())
+}
+
+fn random_seed() -> io::Result<u64> {
+    getrandom::u64()
+        .map(|seed| seed >> 16)
+        .map_err(io::Error::other)
+}

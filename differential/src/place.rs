@@ -1,0 +1,140 @@
+//! A directory for the files of one case at a time.
+//!
+//! *Owns:* the inputs as files and FIFOs, and the directory that spill goes to. *Invariants:* a FIFO's writer has ended
+//! when its input is dropped, whether anybody read it or not. *Cost:* a thread per FIFO.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
+use tempfile::TempDir;
+
+/// The bytes of all inputs, shared with the threads that write them to FIFOs.
+pub type Contents = Arc<Vec<Vec<u8>>>;
+
+/// A directory of its own, removed when dropped.
+#[derive(Debug)]
+pub struct Place {
+    directory: TempDir,
+}
+
+/// Content that goes through a FIFO.
+#[derive(Debug)]
+pub struct Fifo {
+    path: PathBuf,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Place {
+    /// A new one in `parent`.
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix("differential-")
+            .tempdir_in(parent)?;
+        fs::create_dir(directory.path().join("temp"))?;
+        Ok(Self { directory })
+    }
+
+    /// Where spill goes.
+    pub fn temp(&self) -> PathBuf {
+        self.path("temp")
+    }
+
+    /// A path in the directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The path of an input: `a`, `b` and so on.
+    pub fn input(&self, number: usize) -> PathBuf {
+        self.path(&input_name(number))
+    }
+
+    /// Writes an input as a file.
+    pub fn write(&self, number: usize, content: &[u8]) -> io::Result<()> {
+        let path = self.input(number);
+        remove(&path)?;
+        fs::write(path, content)
+    }
+
+    /// What is left in the directory that spill goes to.
+    pub fn left(&self) -> io::Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(self.temp())?;
+        entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect()
+    }
+
+    /// Makes a FIFO of an input, and a thread that writes it once somebody reads.
+    pub fn fifo(&self, number: usize, contents: &Contents) -> io::Result<Fifo> {
+        let path = self.input(number);
+        remove(&path)?;
+        mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR)?;
+        let (to, contents) = (path.clone(), Arc::clone(contents));
+        let body = move || {
+            if let Ok(mut pipe) = OpenOptions::new().write(true).open(to) {
+                // In pieces that fit no buffer. A run that ends early closes the pipe.
+                let mut pieces = contents[number].chunks(10_007);
+                let _ended_early = pieces.try_for_each(|piece| pipe.write_all(piece));
+            }
+        };
+        let writer = std::thread::Builder::new()
+            .stack_size(64 << 10)
+            .spawn(body)?;
+        Ok(Fifo {
+            path,
+            writer: Some(writer),
+        })
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        // A writer that waits for a reader gets one, and then a closed pipe.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let reader: io::Result<File> = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(&self.path);
+        while self
+            .writer
+            .as_ref()
+            .is_some_and(|writer| !writer.is_finished())
+            && is_still_opening(reader.as_ref())
+        {
+            std::thread::yield_now();
+        }
+        drop(reader);
+        if let Some(writer) = self.writer.take() {
+            let _panicked = writer.join();
+        }
+    }
+}
+
+/// Whether nothing came yet through a pipe that is open.
+fn is_still_opening(reader: Result<&File, &io::Error>) -> bool {
+    use std::io::Read;
+    let Ok(mut reader) = reader else { return false };
+    match reader.read(&mut [0]) {
+        // No writer has it open yet, or no more.
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    }
+}
+
+/// The name of an input.
+pub fn input_name(number: usize) -> String {
+    char::from(b'a' + (number % 26) as u8).to_string()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

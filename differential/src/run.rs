@@ -1,0 +1,322 @@
+//! A case through the engine, once per setting.
+//!
+//! *Owns:* the options of a setting, and collecting what a run gives. *Invariants:* the memory that a setting gives comes on
+//! top of what the process has; a refusal for lack of memory is tried again with what its message advises, and then with
+//! twice that. *Cost:* that of the runs; the result twice.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use outset::{Error, ErrorKind, LineKey, Options, Source, compare, intersect};
+
+use crate::case::{Case, Setting, Way};
+use crate::judge::{Wrong, WrongKind};
+use crate::kept;
+use crate::place::{Contents, Fifo, Place};
+use crate::resident;
+
+/// A run that is refused so often is a failure.
+const REFUSALS: usize = 8;
+/// No case needs more, in bytes.
+const MOST_MEMORY: u64 = 6 << 30;
+
+/// How cases are run.
+#[derive(Debug)]
+pub struct Runner<'p> {
+    /// Where the files are.
+    pub place: &'p Place,
+    /// Whether the memory of the process is compared with the limit.
+    pub measures_memory: bool,
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An answer.
+    Answer(Answer),
+    /// An error that it must not end with, or a panic.
+    Failure(Wrong),
+}
+
+/// A complete answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its lines, in any order.
+    pub lines: Collected,
+    /// Whether it says that it is exact.
+    pub is_exact: bool,
+    /// Lines and bytes that its statistics claim.
+    pub claimed: (u64, u64),
+    /// The false-positive rate that follows from the filter's fill, 0..1.
+    pub fill_fpr: Option<f64>,
+    /// For `compare`: the lines of both results and what is missing.
+    pub compared: Option<Compared>,
+    /// The resident peak, and what was allowed, in bytes; where it could be measured.
+    pub memory: Option<(u64, u64)>,
+    /// What was said when it was refused for lack of memory before.
+    pub refusals: Vec<String>,
+}
+
+impl Answer {
+    /// Lines, and nothing that was measured.
+    pub fn bare(lines: Collected, is_exact: bool, claimed: (u64, u64)) -> Self {
+        Self {
+            lines,
+            is_exact,
+            claimed,
+            fill_fpr: None,
+            compared: None,
+            memory: None,
+            refusals: Vec::new(),
+        }
+    }
+}
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared {
+    /// Lines of the exact result.
+    pub exact: u64,
+    /// Lines of the approximate one.
+    pub approximate: u64,
+    /// Lines of the exact one that the approximate one has not.
+    pub missing: u64,
+}
+
+/// Lines, one behind the other: few allocations, which would count against the limit of a run.
+#[derive(Debug, Default)]
+pub struct Collected {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Collected {
+    /// Room for a result, touched: it is there before the run.
+    fn with_room(bytes: usize, lines: usize) -> Self {
+        let mut room = Self {
+            bytes: vec![1; bytes],
+            ends: vec![1; lines],
+        };
+        room.clear();
+        room
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// These lines.
+    pub fn of<'l>(lines: impl IntoIterator<Item = &'l [u8]>) -> Self {
+        let mut collected = Self::default();
+        lines.into_iter().for_each(|line| collected.push(line));
+        collected
+    }
+
+    /// How many lines.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn push(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// The lines in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts
+            .zip(&self.ends)
+            .map(|(&start, &end)| &self.bytes[start..end])
+    }
+}
+
+impl Runner<'_> {
+    /// Runs one setting over the inputs of the case.
+    ///
+    /// # Errors
+    /// Where the files of the case cannot be made; nothing that the engine does.
+    pub fn run(&self, case: &Case, contents: &Contents, setting: &Setting) -> io::Result<Outcome> {
+        let lines = case.inputs.iter().map(|input| input.lines.len()).max();
+        let bytes = contents.iter().map(Vec::len).max();
+        let mut collected = Collected::with_room(bytes.unwrap_or(0), lines.unwrap_or(0));
+        let mut memory_bytes = setting.memory_bytes;
+        let mut refusals = Vec::new();
+        while refusals.len() < REFUSALS {
+            collected.clear();
+            let resident = resident::now();
+            let options = options(case, setting, self.place, memory_bytes + resident);
+            let fifos = self.write_inputs(case, contents)?;
+            let attempt = self.attempt(case, setting, &options, &mut collected);
+            drop(fifos);
+            let mut answer = match attempt {
+                Ok(answer) => answer,
+                Err(Failure::Refused(least, what)) if memory_bytes < MOST_MEMORY => {
+                    let advised = least.saturating_sub(resident);
+                    // The advice first; where that is refused, too, so much that it ends.
+                    memory_bytes = match refusals.len() {
+                        0 if advised > memory_bytes => advised,
+                        _ => 2 * memory_bytes,
+                    };
+                    refusals.push(what);
+                    continue;
+                }
+                Err(failure) => return Ok(Outcome::Failure(failure.wrong())),
+            };
+            answer.lines = collected;
+            answer.refusals = refusals;
+            return Ok(Outcome::Answer(answer));
+        }
+        let what =
+            format!("{REFUSALS} times, at last with less than {memory_bytes} bytes of memory");
+        Ok(Outcome::Failure(Wrong::new(WrongKind::Refused, what)))
+    }
+
+    fn write_inputs(&self, case: &Case, contents: &Contents) -> io::Result<Vec<Fifo>> {
+        let mut fifos = Vec::new();
+        for (number, input) in case.inputs.iter().enumerate() {
+            if input.is_fifo {
+                fifos.push(self.place.fifo(number, contents)?);
+            } else {
+                self.place.write(number, &contents[number])?;
+            }
+        }
+        Ok(fifos)
+    }
+
+    fn attempt(
+        &self,
+        case: &Case,
+        setting: &Setting,
+        options: &Options,
+        collected: &mut Collected,
+    ) -> Result<Answer, Failure> {
+        let sources = sources(case, setting, self.place);
+        let is_measured =
+            self.measures_memory && setting.way != Way::Compare && resident::restart_peak();
+        let run = || answer(setting, &sources, options, self.place, collected);
+        let mut answer = catch_unwind(AssertUnwindSafe(run))
+            .map_err(|_| Failure::Panic)?
+            .map_err(|error| match error.kind() {
+                ErrorKind::Memory => Failure::Refused(advised_bytes(&error), error.to_string()),
+                _ => Failure::Other(error),
+            })?;
+        if is_measured {
+            answer.memory = options.memory_bytes.map(|limit| (resident::peak(), limit));
+        }
+        Ok(answer)
+    }
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// Not enough memory; this would do.
+    Refused(u64, String),
+    Other(Error),
+    Panic,
+}
+
+impl Failure {
+    fn wrong(self) -> Wrong {
+        match self {
+            Self::Refused(_, what) => Wrong::new(WrongKind::Refused, what),
+            Self::Other(error) => {
+                Wrong::new(WrongKind::Error, format!("{:?}: {error}", error.kind()))
+            }
+            Self::Panic => Wrong::new(WrongKind::Panic, "see above".to_owned()),
+        }
+    }
+}
+
+/// The inputs in the setting's order.
+fn sources(case: &Case, setting: &Setting, place: &Place) -> Vec<Source> {
+    paths(case, setting)
+        .into_iter()
+        .map(|number| Source::from(place.input(number)))
+        .collect()
+}
+
+/// The numbers of the inputs in the order in which they are named.
+pub fn paths(case: &Case, setting: &Setting) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..case.inputs.len()).collect();
+    if case.first_twice {
+        numbers.push(0);
+    }
+    if setting.is_reversed {
+        numbers.reverse();
+    }
+    numbers
+}
+
+fn options(case: &Case, setting: &Setting, place: &Place, memory_bytes: u64) -> Options {
+    Options {
+        memory_bytes: Some(memory_bytes),
+        strategy: setting.strategy,
+        max_fpr: setting.max_fpr,
+        buckets: setting.buckets,
+        bits_per_key: setting.bits_per_key,
+        temp_dirs: vec![place.temp()],
+        threads: Some(setting.threads),
+        format: case.format(),
+        key: if case.is_ipv4 {
+            LineKey::Ipv4
+        } else {
+            LineKey::Bytes
+        },
+        hash_key: setting.hash.key(),
+        always_spill: setting.always_spill,
+        ..Options::default()
+    }
+}
+
+fn answer(
+    setting: &Setting,
+    sources: &[Source],
+    options: &Options,
+    place: &Place,
+    collected: &mut Collected,
+) -> outset::Result<Answer> {
+    let mut sink = |line: &[u8]| {
+        collected.push(line);
+        Ok(())
+    };
+    let mut compared = None;
+    let stats = match setting.way {
+        Way::Intersect => intersect(sources, options, &mut sink)?,
+        Way::Kept { kind, fpr } => {
+            kept::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
+        }
+        Way::Compare => {
+            let found = compare(sources, options, &mut sink)?;
+            compared = Some(Compared {
+                exact: found.exact.stats.output.lines,
+                approximate: found.approximate.stats.output.lines,
+                missing: found.missing_lines,
+            });
+            found.approximate.stats
+        }
+    };
+    let claimed = (stats.output.lines, stats.output.bytes);
+    Ok(Answer {
+        fill_fpr: stats.filter.map(|filter| filter.fill_fpr),
+        compared,
+        ..Answer::bare(Collected::default(), stats.exact, claimed)
+    })
+}
+
+/// The limit that a refusal advises, in bytes; 0 where it advises none.
+fn advised_bytes(error: &Error) -> u64 {
+    match error {
+        Error::Memory { least_bytes, .. }
+        | Error::MemoryPlan { least_bytes, .. }
+        | Error::LineTooLong { least_bytes, .. } => *least_bytes,
+        _ => 0,
+    }
+}
+
+/// The contents of a case, to be shared.
+pub fn contents(case: &Case) -> Contents {
+    Arc::new(case.contents())
+}

@@ -1,0 +1,241 @@
+//! A case as a script to paste, and as runs of the command.
+//!
+//! *Owns:* the translation of inputs to `printf` and of settings to options of the command. *Invariants:* the script makes the
+//! inputs byte for byte. What the command has no option for is said in a comment. *Cost:* runs of equal bytes take a line each.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::case::{Case, HashChoice, Setting, Way};
+use crate::judge::{self, Difference, Wrong, WrongKind};
+use crate::oracle;
+use crate::place::{Place, input_name};
+use crate::run::{Answer, Collected, paths};
+
+/// So many equal bytes are written as such.
+const LONG_RUN: usize = 200;
+/// A script of more bytes is nothing to paste.
+const MOST_BYTES: usize = 200_000;
+
+/// The case as a script for a POSIX shell.
+pub fn script(case: &Case) -> String {
+    let mut script = String::from("#!/bin/sh\n");
+    for (number, content) in case.contents().iter().enumerate() {
+        let name = input_name(number);
+        let input = if content.is_empty() {
+            format!(": > {name}")
+        } else {
+            format!("{{ {}; }} > {name}", printed(content))
+        };
+        script.push_str(&input);
+        if case.inputs[number].is_fifo {
+            script.push_str("  # through a FIFO");
+        }
+        script.push('\n');
+    }
+    for setting in &case.settings {
+        add_setting(&mut script, case, setting);
+    }
+    if script.len() > MOST_BYTES {
+        return format!(
+            "(a script of {} bytes is too long to paste: use the seed)",
+            script.len()
+        );
+    }
+    script
+}
+
+fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
+    if setting.always_spill {
+        script.push_str("# in the library: always_spill\n");
+    }
+    if !matches!(setting.hash, HashChoice::Fixed(_) | HashChoice::Random) {
+        let _infallible = writeln!(
+            script,
+            "# in the library: hash_key {:?}",
+            setting.hash.key()
+        );
+    }
+    let names: Vec<String> = paths(case, setting).into_iter().map(input_name).collect();
+    let (first, files) = match setting.way {
+        Way::Intersect => ("outset intersect".to_owned(), &names[..]),
+        Way::Compare => ("outset compare".to_owned(), &names[..]),
+        Way::Kept { kind, fpr } => {
+            let build = arguments(case, setting, &["--memory", "--threads"]).join(" ");
+            let _infallible = writeln!(
+                script,
+                "outset filter build {} --kind {} --lines 1000 --max-fpr {fpr} -o filter.osf {build}",
+                names[0],
+                kind.name(),
+            );
+            (
+                "outset intersect --filter filter.osf".to_owned(),
+                &names[1..],
+            )
+        }
+    };
+    let options = arguments(case, setting, &[]).join(" ");
+    let _infallible = writeln!(script, "{first} {} {options}", files.join(" "));
+}
+
+/// The options of a setting; `only` those, and what a line is, if any are named.
+fn arguments(case: &Case, setting: &Setting, only: &[&str]) -> Vec<String> {
+    let strategy = setting.strategy.map(|strategy| strategy.name().to_owned());
+    let given = [
+        ("--memory", Some(setting.memory_bytes.to_string())),
+        ("--threads", Some(setting.threads.to_string())),
+        ("--strategy", strategy),
+        (
+            "--buckets",
+            setting.buckets.map(|buckets| buckets.to_string()),
+        ),
+        (
+            "--bits-per-key",
+            setting.bits_per_key.map(|bits| bits.to_string()),
+        ),
+        (
+            "--max-fpr",
+            (setting.max_fpr > 0.0).then(|| setting.max_fpr.to_string()),
+        ),
+        ("--key", case.is_ipv4.then(|| "ipv4".to_owned())),
+    ];
+    let given = given
+        .into_iter()
+        .filter(|(name, _)| only.is_empty() || only.contains(name));
+    let mut arguments: Vec<String> = given
+        .filter_map(|(name, value)| Some([name.to_owned(), value?]))
+        .flatten()
+        .collect();
+    if case.terminator == 0 {
+        arguments.push("-z".to_owned());
+    }
+    if case.strip_cr {
+        arguments.push("--strip-cr".to_owned());
+    }
+    if let HashChoice::Fixed(number) = setting.hash {
+        let words = HashChoice::words(number).map(|word| format!("{word:016x}"));
+        arguments.extend(["--hash-key".to_owned(), words.concat()]);
+    }
+    arguments
+}
+
+/// Commands that print `content`.
+fn printed(content: &[u8]) -> String {
+    let mut commands = Vec::new();
+    let mut plain: &[u8] = &[];
+    let mut start = 0;
+    for run in content.chunk_by(|a, b| a == b) {
+        let end = start + run.len();
+        if run.len() < LONG_RUN {
+            plain = &content[start - plain.len()..end];
+        } else {
+            commands.extend(literal(plain));
+            plain = &[];
+            commands.push(format!(
+                "head -c {} /dev/zero | tr '\\0' '\\{:03o}'",
+                run.len(),
+                run[0]
+            ));
+        }
+        start = end;
+    }
+    commands.extend(literal(plain));
+    commands.join("; ")
+}
+
+fn literal(bytes: &[u8]) -> Option<String> {
+    let escaped = bytes.iter().fold(String::new(), |mut text, &byte| {
+        match byte {
+            b'\n' => text.push_str("\\n"),
+            // A percent sign, a quote and a backslash mean something to the shell or to printf.
+            b' '..=b'~' if !b"%'\\-".contains(&byte) => text.push(char::from(byte)),
+            _ => {
+                let _infallible = write!(text, "\\{byte:03o}");
+            }
+        }
+        text
+    });
+    (!bytes.is_empty()).then(|| format!("printf '{escaped}'"))
+}
+
+/// The command `outset`, run over cases.
+#[derive(Debug)]
+pub struct Program<'p> {
+    path: PathBuf,
+    place: &'p Place,
+    /// How often it was run.
+    pub runs: u64,
+}
+
+impl<'p> Program<'p> {
+    /// The program at `path`.
+    pub fn new(path: &Path, place: &'p Place) -> Self {
+        Self {
+            path: path.to_owned(),
+            place,
+            runs: 0,
+        }
+    }
+
+    /// Runs the settings that it has options for; the inputs are files.
+    ///
+    /// # Errors
+    /// Where files cannot be made, or the program not be run.
+    pub fn first_difference(&mut self, case: &Case) -> io::Result<Option<Difference>> {
+        let contents = case.contents();
+        for (number, content) in contents.iter().enumerate() {
+            self.place.write(number, content)?;
+        }
+        for setting in &case.settings {
+            if setting.way != Way::Intersect {
+                continue;
+            }
+            if let Err(wrong) = self.run(case, setting)? {
+                let setting = *setting;
+                return Ok(Some(Difference { setting, wrong }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn run(&mut self, case: &Case, setting: &Setting) -> io::Result<Result<(), Wrong>> {
+        let mut command = Command::new(&self.path);
+        let files = paths(case, setting)
+            .into_iter()
+            .map(|number| self.place.input(number));
+        command.arg("intersect").arg("-q").args(files);
+        command.arg("--temp-dir").arg(self.place.temp());
+        let output = command.args(arguments(case, setting, &[])).output()?;
+        self.runs += 1;
+        let left = self.place.left()?;
+        if !left.is_empty() {
+            return Ok(Err(Wrong::new(
+                WrongKind::Left,
+                format!("by the command: {left:?}"),
+            )));
+        }
+        match output.status.code() {
+            Some(0) => {}
+            // Lack of memory: the whole process has it, here.
+            Some(6) => return Ok(Ok(())),
+            _ => {
+                let told = String::from_utf8_lossy(&output.stderr).into_owned();
+                let what = format!("the command ended with {}: {told}", output.status);
+                return Ok(Err(Wrong::new(WrongKind::Error, what)));
+            }
+        }
+        let lines = oracle::split(&output.stdout, case.terminator, false);
+        let lines = Collected::of(lines);
+        let is_exact = setting
+            .strategy
+            .map_or(setting.max_fpr == 0.0, outset::Strategy::is_exact);
+        let claimed = (lines.count() as u64, output.stdout.len() as u64);
+        Ok(judge::judge(
+            case,
+            setting,
+            &Answer::bare(lines, is_exact, claimed),
+        ))
+    }
+}

@@ -1,0 +1,108 @@
+//! Settings from choices.
+//!
+//! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
+//! met by a machine of 4 GiB. *Cost:* none.
+
+use outset::Strategy;
+use outset::filter::Kind;
+
+use crate::case::{Case, HashChoice, Setting, Way};
+use crate::choices::Choices;
+
+/// A mebibyte.
+pub const MIB: u64 = 1 << 20;
+
+/// Lines that may all have the same hash: they are compared one by one.
+const MOST_WITH_ONE_HASH: usize = 600;
+/// Lines that do not fit the least memory, often: in one bucket, they are worked through in pieces.
+const FEWEST_FOR_PIECES: usize = 30_000;
+/// The limit under which a bitmap of all addresses is used, in bytes.
+const ROOM_FOR_BITMAPS: u64 = 1200 * MIB;
+
+/// A setting for the case.
+pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
+    let strategy = choices.pick(&[
+        Some(Strategy::Memory),
+        Some(Strategy::Partition),
+        Some(Strategy::Partition),
+        Some(Strategy::Sieve),
+        Some(Strategy::Sieve),
+        Some(Strategy::Bloom),
+        None,
+    ]);
+    let way = way(choices, case);
+    let (buckets, always_spill) = buckets_and_spill(choices);
+    let memory_bytes = if case.is_ipv4 && choices.one_in(12) {
+        ROOM_FOR_BITMAPS
+    } else {
+        choices.pick(&[16, 16, 16, 20, 32, 64, 256]) * MIB
+    };
+    let max_fpr = choices.pick(&[0.0, 0.0, 0.05, 0.5]);
+    let strategy = match way {
+        Way::Intersect => strategy,
+        Way::Kept { .. } => None,
+        Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
+    };
+    Setting {
+        way,
+        strategy,
+        max_fpr: match (way, strategy) {
+            (Way::Intersect, None) => max_fpr,
+            _ => 0.0,
+        },
+        memory_bytes,
+        threads: choices.pick(&[1, 2, 2, 3, 4, 4, 7, 16]),
+        buckets,
+        // Filters so small that much passes by mistake; given, `memory` has filters, too.
+        bits_per_key: choices.pick(&[None, None, Some(1.0), Some(2.5), Some(8.0), Some(20.0)]),
+        always_spill,
+        hash: hash(choices, case, way),
+        is_reversed: choices.one_in(3),
+    }
+}
+
+fn way(choices: &mut Choices, case: &Case) -> Way {
+    let are_files = case.inputs.iter().all(|input| !input.is_fifo);
+    match choices.below(12) {
+        10 if !case.first_twice => Way::Kept {
+            kind: choices.pick(&[
+                Kind::Blocked,
+                Kind::Classic,
+                Kind::Counting,
+                Kind::Spectral,
+                Kind::Fingerprint,
+            ]),
+            fpr: choices.pick(&[0.3, 0.05, 0.01]),
+        },
+        11 if are_files && !case.first_twice && case.inputs.len() == 2 => Way::Compare,
+        _ => Way::Intersect,
+    }
+}
+
+/// Many files take long to make: seldom.
+fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
+    match choices.below(24) {
+        0..=3 => (None, false),
+        4..=6 => (None, true),
+        7..=13 => (Some(choices.pick(&[1, 2, 7, 64])), false),
+        14..=20 => (Some(choices.pick(&[1, 2, 7, 64])), true),
+        21 | 22 => (Some(choices.pick(&[300, 1000, 4096])), false),
+        _ if choices.one_in(4) => (Some(choices.pick(&[300, 1000, 4096])), true),
+        _ => (Some(16), true),
+    }
+}
+
+fn hash(choices: &mut Choices, case: &Case, way: Way) -> HashChoice {
+    let fixed = HashChoice::Fixed(choices.any());
+    let lines: usize = case.inputs.iter().map(|input| input.lines.len()).sum();
+    if lines >= FEWEST_FOR_PIECES && way == Way::Intersect && choices.one_in(3) {
+        return HashChoice::OneBucket(8);
+    }
+    match choices.below(12) {
+        // A key that places all lines alike is no key that a file could have.
+        8 | 9 if way == Way::Intersect => HashChoice::OneBucket(choices.pick(&[1, 2, 8])),
+        10 if way == Way::Intersect && lines <= MOST_WITH_ONE_HASH => HashChoice::Constant,
+        11 => HashChoice::Random,
+        _ => fixed,
+    }
+}

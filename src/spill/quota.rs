@@ -1,0 +1,59 @@
+//! How much temporary disk may be used.
+//!
+//! *Owns:* the cap (`--max-temp`), and the count of what is used by all that share it. *Invariants:* the
+//! cap is never exceeded; what was taken is given back when the file goes, or could not be written.
+//! *Cost:* an atomic operation a block.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A cap on temporary disk, and what of it is used, by one run or by several.
+#[derive(Debug)]
+pub(crate) struct Quota {
+    cap_bytes: u64,
+    used: AtomicU64,
+    peak: AtomicU64,
+}
+
+impl Quota {
+    /// A cap of `cap_bytes`, of which nothing is used.
+    pub(crate) fn new(cap_bytes: u64) -> Arc<Self> {
+        Arc::new(Self {
+            cap_bytes,
+            used: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+        })
+    }
+
+    /// The cap, in bytes.
+    pub(super) fn cap_bytes(&self) -> u64 {
+        self.cap_bytes
+    }
+
+    /// Takes `bytes`; what would be needed where the cap does not allow that.
+    pub(super) fn take(&self, bytes: u64) -> Result<(), u64> {
+        let charged = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                used.checked_add(bytes)
+                    .filter(|&total| total <= self.cap_bytes)
+            });
+        let before = charged.map_err(|used| used.saturating_add(bytes))?;
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// What is used, in bytes.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// The most that was used at one time, in bytes.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,52 @@
+//! The corpora of the fuzz targets, replayed: what a fuzzer once found interesting is tried with every change.
+//!
+//! What belongs here calls the same functions as `fuzz/fuzz_targets`. The corpus of `parse_options` is replayed by the tests of the
+//! command line, which has its code.
+
+use std::fs;
+use std::path::Path;
+
+use crate::filter_files::recipe::load_filter;
+use crate::util::alone;
+
+/// Calls `body` with every file of a corpus; in the order of their names, so that a failure comes again.
+fn replay(target: &str, body: fn(&[u8])) {
+    let _alone = alone();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(target);
+    let entries = fs::read_dir(&corpus).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(
+        files.len() > 10,
+        "{} files in {}",
+        files.len(),
+        corpus.display()
+    );
+    for file in files {
+        // Told if it fails, for a body does not know what it is called with.
+        println!("{}", file.display());
+        body(&fs::read(file).unwrap());
+    }
+}
+
+#[test]
+fn what_is_no_input_is_split_like_any() {
+    replay("split_lines", differential::targets::split_lines);
+}
+
+#[test]
+fn spill_files_that_no_writer_made_are_refused_or_give_their_lines() {
+    replay("read_block", differential::targets::read_block);
+}
+
+#[test]
+fn small_cases_give_the_oracles_answer_by_every_setting() {
+    replay("engine", differential::targets::engine);
+}
+
+#[test]
+fn filter_files_of_any_bytes_are_refused_or_can_be_worked_with() {
+    replay("load_filter", load_filter);
+}
