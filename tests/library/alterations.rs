@@ -121,8 +121,7 @@ fn alterations(count: usize) {
         let done = Arc::new(Mutex::new((String::new(), false)));
         let (temp, into, dice) = (place.temp(), done.clone(), dice.clone());
         let result = run_with_fault(&files, &options, "join", Moment::Start, move || {
-            let mut spilled = spill_files(&temp);
-            spilled.retain(|path| path.to_string_lossy().contains("bucket"));
+            let spilled = spill_files(&temp);
             *into.lock().unwrap() = alter(&spilled, &mut dice.lock().unwrap());
         });
         let (how, matters) = done.lock().unwrap().clone();

@@ -482,6 +482,7 @@ pub(crate) fn spill_files(temp: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries(temp)
         .iter()
         .flat_map(|directory| entries(directory))
+        .filter(|path| !path.ends_with("lock"))
         .collect();
     files.sort();
     files
