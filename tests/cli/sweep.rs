@@ -27,6 +27,8 @@ const HANG: Duration = Duration::from_secs(20);
 const DOCUMENTED: [i32; 5] = [3, 4, 5, 6, 7];
 /// What is said beside the reason for a failure: signals then have their default action.
 const NOTICE: &str = "outset: signals: cannot be handled";
+/// The label of an approximate result, which is said before the result is put in place.
+const LABEL: &str = "outset: approximate result: ";
 /// The call that tells that the program's own work begins.
 const HANDLERS: &str = "rt_sigaction(SIGINT, {";
 
@@ -235,7 +237,13 @@ impl Bench {
             (Some(127), _) if stderr.contains("shared libraries") => "127".to_owned(),
             (Some(code), _) if DOCUMENTED.contains(&code) => {
                 // Where standard error cannot be written to, nothing can be said.
-                let notices = usize::from(stderr.starts_with(NOTICE) && stderr.lines().count() > 1);
+                let is_notice = |line: &&str| line.starts_with(NOTICE) || line.starts_with(LABEL);
+                let count = stderr.lines().count();
+                let notices = stderr
+                    .lines()
+                    .take(count.max(1) - 1)
+                    .filter(is_notice)
+                    .count();
                 let is_told = stderr.lines().count() == 1 + notices
                     && stderr.lines().all(|line| line.starts_with("outset: "));
                 if !is_told && *call != "write" {
