@@ -216,7 +216,7 @@ mod tests {
     use crate::buffer::{Buffer, PAGE};
 
     #[test]
-    fn grants_up_to_the_byte_and_takes_back_on_drop() {
+    fn c9_grants_up_to_the_byte_and_takes_back_on_drop() {
         let budget = MemoryBudget::new(100, 7);
         let first = budget.reserve("first", 60).unwrap();
         let second = budget.reserve("second", 40).unwrap();

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_guarded_paths_are_removed() {
+    fn e10_only_guarded_paths_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let (guarded, released) = (place.path().join("guarded"), place.path().join("released"));
         let interrupt = Interrupt::new();

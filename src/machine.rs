@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_above_a_version_2_group_counts() {
+    fn c2_the_smallest_limit_above_a_version_2_group_counts() {
         let root = root_with(&[
             ("proc/self/cgroup", "0::/slice/job\n"),
             ("sys/fs/cgroup/slice/job/memory.max", "max\n"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_1_group_and_its_way_of_saying_none() {
+    fn c2_a_version_1_group_and_its_way_of_saying_none() {
         let limited = root_with(&[
             (
                 "proc/self/cgroup",

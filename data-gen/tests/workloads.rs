@@ -245,7 +245,7 @@ fn common_lines_lie_scattered_and_in_another_order_in_each_file() {
 }
 
 #[test]
-fn one_bucket_gets_all_lines_under_its_key_and_no_other() {
+fn h6_one_bucket_gets_all_lines_under_its_key_and_no_other() {
     let mut options = small(Workload::Urls, 200);
     let key = [5, 6, 7, 8];
     options.bucket = Some(OneBucket {

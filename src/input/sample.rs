@@ -4,6 +4,7 @@
 //! on an estimate; a wrong one costs time, never a line. *Cost:* at most 1 MiB read per file (a
 //! file up to that size is counted exactly); 32 KiB of memory.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 
 use crate::error::Result;
@@ -42,9 +43,12 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
             size / count * number
         };
         let wanted = WINDOW.min(size - offset) as usize;
-        let read = file
-            .read_at(&mut window[..wanted], offset)
-            .map_err(|e| unreadable(input.name(), e))?;
+        let read = loop {
+            match file.read_at(&mut window[..wanted], offset) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other.map_err(|e| unreadable(input.name(), e))?,
+            }
+        };
         let seen = &window[..read];
         sampled += read as u64;
         ends += memchr::memchr_iter(format.terminator, seen).count() as u64;

@@ -236,7 +236,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+    fn f5_f6_a_file_is_replaced_as_a_whole_or_not_at_all() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("out");
         std::fs::write(&path, "before").unwrap();

@@ -137,7 +137,7 @@ fn the_sieve_gives_way_to_partition_when_its_filter_is_useless() {
 }
 
 #[test]
-fn below_the_floor_the_least_that_would_do_is_named_and_does() {
+fn c9_below_the_floor_the_least_that_would_do_is_named_and_does() {
     for memory in [0, 1 << 20, (16 << 20) - 1] {
         let Err(Error::MemoryPlan { least_bytes, .. }) =
             plan(&job(&[lines(10), lines(10)], memory))
@@ -162,7 +162,7 @@ fn below_the_floor_the_least_that_would_do_is_named_and_does() {
 }
 
 #[test]
-fn every_layout_adds_up_to_the_limit_at_every_size() {
+fn c9_every_layout_adds_up_to_the_limit_at_every_size() {
     for memory in [
         16 << 20,
         20 << 20,

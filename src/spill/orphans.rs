@@ -5,24 +5,28 @@
 //! takes back when the process ends, however it ends.
 //!
 //! *Invariants.*
-//! - The file has its name only once it is locked: a directory without it, or with one that is
-//!   locked, is left alone. So is one of another user, one that others may enter, and one with
-//!   anything in it that no run makes.
+//! - The file has its name only once it is locked: a directory with one that is locked is left
+//!   alone. So is one of another user, one that others may enter, and one with anything in it that
+//!   no run makes. One without it goes if it is empty, or holds nothing but the file before it was
+//!   locked: whoever was about to mark it notices, and makes another.
 //! - What is removed is removed relative to the directory that was looked at: no path is gone along
 //!   twice, and no link is followed.
 //!
 //! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
 //! files go to, once per run.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, rename,
+    unlinkat,
 };
+use rustix::io::Errno;
 
 /// How the names of private directories begin.
 pub(super) const PREFIX: &str = "outset-";
@@ -36,35 +40,125 @@ const OTHERS: u32 = 0o077;
 const NOTE: &[u8] =
     b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
 
-/// Marks `directory` as one of a live run, for as long as the file is open. Where the file system
-/// has no locks there is no mark, and the directory is never taken for an orphan.
-pub(super) fn mark_as_alive(directory: &Path) -> Option<File> {
+/// What came of marking a directory.
+pub(super) enum Mark {
+    /// It is one of a live run for as long as the file is open.
+    Alive(File),
+    /// There can be no mark, as on a file system without locks. Once there is a file in it, the
+    /// directory is never taken for an orphan.
+    None,
+    /// Another run took it for one whose maker was killed before it was marked: make a new one.
+    Gone,
+}
+
+/// Marks `directory`, which is empty, as one of a live run.
+pub(super) fn mark_as_alive(directory: &Path) -> Mark {
     let unlocked = directory.join(UNLOCKED);
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
-    let mut file = File::from(openat(CWD, &unlocked, flags, Mode::RUSR | Mode::WUSR).ok()?);
-    let is_marked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-        && file.write_all(NOTE).is_ok()
-        && std::fs::rename(&unlocked, directory.join(LOCK.to_str().ok()?)).is_ok();
-    if !is_marked {
-        let _goes_with_the_directory = std::fs::remove_file(&unlocked);
+    match marked(directory, &unlocked) {
+        Ok(file) => Mark::Alive(file),
+        Err(Errno::NOENT | Errno::WOULDBLOCK) => Mark::Gone,
+        Err(_) => {
+            let _goes_with_the_directory = std::fs::remove_file(&unlocked);
+            Mark::None
+        }
     }
-    is_marked.then_some(file)
+}
+
+fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, unlocked, flags, Mode::RUSR | Mode::WUSR)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    let mut file = File::from(file);
+    let _need_not_be_there = file.write_all(NOTE);
+    rename(unlocked, directory.join(OsStr::from_bytes(LOCK.to_bytes())))?;
+    Ok(file)
 }
 
 /// Removes what killed runs of this user have left in `place`. What cannot be removed stays.
 pub(super) fn remove_orphans(place: &Path) {
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(PREFIX.as_bytes())
-        {
-            let path = entry.path();
+    let Some(place_itself) = opened(place) else {
+        return;
+    };
+    let _some_may_stay = names(&place_itself, |name| {
+        if name.to_bytes().starts_with(PREFIX.as_bytes()) {
+            let path = place.join(OsStr::from_bytes(name.to_bytes()));
             if let Some(orphan) = Orphan::recognised(&path) {
                 orphan.remove(&path);
+            } else {
+                remove_unmarked(&path);
             }
         }
+        true
+    });
+}
+
+/// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
+/// place can do it; one that holds no files but the mark goes without being opened.
+pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    // Only ever removes an empty directory: one without a mark, here.
+    let is_gone = std::fs::remove_dir(path).is_ok();
+    if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
+        return;
     }
+    for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
+        let _may_not_be_there = std::fs::remove_file(path.join(name));
+    }
+    let _may_be_gone = std::fs::remove_dir(path);
+}
+
+/// Removes the files in a directory whose names `is_meant`, but the mark; `None` where that fails.
+/// Takes one descriptor: that there are few may be why the run ends.
+pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
+    let mut directory = Dir::new(opened(path)?).ok()?;
+    while let Some(entry) = directory.read() {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        let stays = [c".", c"..", LOCK].contains(&name) || !is_meant(name.to_bytes());
+        if !stays {
+            unlinkat(directory.fd().ok()?, name, AtFlags::empty()).ok()?;
+        }
+    }
+    Some(())
+}
+
+/// A directory, for looking at its names. Not by `std::fs::read_dir`, which panics where closing fails.
+fn opened(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).ok()
+}
+
+/// Removes a directory whose maker was killed before it was marked: one that is empty, or holds a
+/// lock that nobody has taken. A maker that is alive notices ([`Mark::Gone`]).
+fn remove_unmarked(path: &Path) -> Option<()> {
+    let directory = private_directory(path)?;
+    // Without locks there are no marks, and empty directories may be those of live runs.
+    flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;
+    names(&directory, |name| name.to_bytes() == UNLOCKED.as_bytes())?;
+    let _lock = match lock_in(&directory, UNLOCKED.as_bytes()) {
+        Some(lock) => {
+            unlinkat(&directory, UNLOCKED, AtFlags::empty()).ok()?;
+            Some(lock)
+        }
+        None => None,
+    };
+    // Only ever removes an empty directory.
+    std::fs::remove_dir(path).ok()
+}
+
+/// A directory of this user that nobody else may enter.
+fn private_directory(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
+    is_private(&directory, FileType::Directory).then_some(directory)
+}
+
+/// Takes the lock of a name in a directory; `None` where it is taken, or no lock of this user.
+fn lock_in(directory: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDWR | OFlags::CLOEXEC;
+    let lock = openat(directory, OsStr::from_bytes(name), flags, Mode::empty()).ok()?;
+    is_private(&lock, FileType::RegularFile).then_some(())?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(lock)
 }
 
 /// A directory whose lock is ours now.
@@ -77,13 +171,8 @@ impl Orphan {
     /// Looks at the directory; `None` where anything tells that it is not left by a killed run of
     /// this user.
     fn recognised(path: &Path) -> Option<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
-        is_private(&directory, FileType::Directory).then_some(())?;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDWR | OFlags::CLOEXEC;
-        let lock = openat(&directory, LOCK, flags, Mode::empty()).ok()?;
-        is_private(&lock, FileType::RegularFile).then_some(())?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+        let directory = private_directory(path)?;
+        let lock = lock_in(&directory, LOCK.to_bytes())?;
         names(&directory, |name| is_ours(name.to_bytes()))?;
         Some(Self {
             directory,
@@ -148,14 +237,15 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
+    fn e11_g3_the_directory_of_a_killed_run_goes_and_that_of_a_live_one_stays() {
         let place = tempfile::tempdir().unwrap();
         let (dead, alive) = (
             made(place.path(), "outset-dead"),
             made(place.path(), "outset-alive"),
         );
-        drop(mark_as_alive(&dead).unwrap());
-        let lock = mark_as_alive(&alive).unwrap();
+        drop(mark_as_alive(&dead));
+        let lock = mark_as_alive(&alive);
+        assert!(matches!(lock, Mark::Alive(_)));
         remove_orphans(place.path());
         assert!(!dead.exists() && alive.join("000001-store0-bucket3").exists());
         drop(lock);
@@ -164,11 +254,39 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certainly_an_orphan_is_left_alone() {
+    fn e11_g3_a_directory_that_was_never_marked_goes_unless_its_maker_is_at_it() {
+        let place = tempfile::tempdir().unwrap();
+        let empty = |name: &str| {
+            let path = place.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+            path
+        };
+        let lock = |path: &Path| {
+            let path = path.join(UNLOCKED);
+            let file = File::create(&path).unwrap();
+            fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+            file
+        };
+        let (bare, unlocked, locked) = (
+            empty("outset-bare"),
+            empty("outset-unlocked"),
+            empty("outset-locked"),
+        );
+        lock(&unlocked);
+        let held = lock(&locked);
+        flock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
+        remove_orphans(place.path());
+        assert!(!bare.exists() && !unlocked.exists() && locked.join(UNLOCKED).exists());
+        assert!(matches!(mark_as_alive(&bare), Mark::Gone));
+    }
+
+    #[test]
+    fn e10_what_is_not_certainly_an_orphan_is_left_alone() {
         let place = tempfile::tempdir().unwrap();
         let orphan = |name: &str| {
             let path = made(place.path(), name);
-            drop(mark_as_alive(&path).unwrap());
+            drop(mark_as_alive(&path));
             path
         };
         let unmarked = made(place.path(), "outset-unmarked");

@@ -31,10 +31,13 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::spill::orphans::{PREFIX, mark_as_alive, remove_orphans};
+use crate::spill::orphans::{
+    Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
+};
 use crate::spill::quota::Quota;
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
+const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buckets, or name another place with --temp-dir";
 
 /// What the names of bucket files have in them.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
@@ -62,6 +65,8 @@ struct Place {
     is_direct: AtomicBool,
     /// Made when the first file is.
     directory: Mutex<Option<PrivateDirectory>>,
+    /// Files named less files removed.
+    present: AtomicU64,
 }
 
 /// Declared in this order: the path stays on the interrupt's list, and the mark of a live run in its
@@ -71,6 +76,18 @@ struct PrivateDirectory {
     directory: TempDir,
     _guard: PathGuard,
     _mark: Option<File>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let made = self
+            .directory
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = made {
+            remove_own(made.directory.path(), *self.present.get_mut() > 0);
+        }
+    }
 }
 
 /// What was done in temporary space so far, in bytes and files.
@@ -107,6 +124,7 @@ impl TempSpace {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let place = (number % self.places.len() as u64) as usize;
         let directory = self.places[place].directory(&self.interrupt)?;
+        self.places[place].present.fetch_add(1, Ordering::Relaxed);
         Ok(SpillPath {
             place,
             path: directory.join(format!("{number:06}-{label}")),
@@ -120,6 +138,7 @@ impl TempSpace {
         self.write_pages(file, offset, bytes).map_err(|source| {
             self.release(bytes.len() as u64);
             let advice = match source.kind() {
+                io::ErrorKind::StorageFull if has_no_inodes(&file.path) => NO_INODES,
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
                 io::ErrorKind::NotFound => "the temporary directory is gone; run again",
                 _ => "name another place with --temp-dir",
@@ -212,7 +231,12 @@ impl TempSpace {
     /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
     /// error here: whoever needed its content has noticed.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
-        let _gone_already = std::fs::remove_file(&file.path);
+        // One that may still be there counts as present.
+        if std::fs::remove_file(&file.path).is_ok() {
+            self.places[file.place]
+                .present
+                .fetch_sub(1, Ordering::Relaxed);
+        }
         self.release(bytes);
     }
 
@@ -232,15 +256,9 @@ impl TempSpace {
             let Some(made) = &*made else {
                 continue;
             };
-            for file in std::fs::read_dir(made.directory.path())
-                .into_iter()
-                .flatten()
-                .flatten()
-            {
-                if file.file_name().to_string_lossy().contains(BUCKET_LABEL) {
-                    let _gone_already = std::fs::remove_file(file.path());
-                }
-            }
+            let is_bucket =
+                |name: &[u8]| memchr::memmem::find(name, BUCKET_LABEL.as_bytes()).is_some();
+            let _some_may_stay = remove_files(made.directory.path(), is_bucket);
         }
         let kept = self.kept.load(Ordering::Relaxed);
         let before = self.used.swap(kept, Ordering::Relaxed);
@@ -328,6 +346,7 @@ impl Place {
             parent: parent.to_owned(),
             is_direct: AtomicBool::new(true),
             directory: Mutex::default(),
+            present: AtomicU64::new(0),
         }
     }
 
@@ -342,29 +361,45 @@ impl Place {
         }
         interrupt.check()?;
         remove_orphans(&self.parent);
+        // Whoever takes directory after directory for orphans is no run of this program.
+        for _ in 0..100 {
+            let (directory, guard) = self.new_directory(interrupt)?;
+            let path = directory.path().to_owned();
+            let mark = match mark_as_alive(&path) {
+                Mark::Alive(file) => Some(file),
+                Mark::None => None,
+                Mark::Gone => continue,
+            };
+            *made = Some(PrivateDirectory {
+                directory,
+                _guard: guard,
+                _mark: mark,
+            });
+            return Ok(path);
+        }
+        Err(self.no_directory(io::ErrorKind::NotFound.into()))
+    }
+
+    fn new_directory(&self, interrupt: &Interrupt) -> Result<(TempDir, PathGuard)> {
         let make = || {
             tempfile::Builder::new()
                 .prefix(PREFIX)
                 .permissions(std::fs::Permissions::from_mode(0o700))
+                .disable_cleanup(true)
                 .tempdir_in(&self.parent)
         };
-        let (directory, guard) =
-            interrupt
-                .guarded(make, TempDir::path)
-                .map_err(|source| Error::Temp {
-                    path: self.parent.clone(),
-                    what: "cannot make a temporary directory",
-                    source,
-                    advice: "name another place with --temp-dir",
-                })?;
-        let path = directory.path().to_owned();
-        let mark = mark_as_alive(&path);
-        *made = Some(PrivateDirectory {
-            directory,
-            _guard: guard,
-            _mark: mark,
-        });
-        Ok(path)
+        interrupt
+            .guarded(make, TempDir::path)
+            .map_err(|source| self.no_directory(source))
+    }
+
+    fn no_directory(&self, source: io::Error) -> Error {
+        Error::Temp {
+            path: self.parent.clone(),
+            what: "cannot make a temporary directory",
+            source,
+            advice: "name another place with --temp-dir",
+        }
     }
 }
 
@@ -373,6 +408,13 @@ impl Place {
 pub(crate) struct SpillPath {
     place: usize,
     pub(crate) path: PathBuf,
+}
+
+/// Whether the file system of a file has room for no more files. Some count none at all, and then say that there are none in all.
+fn has_no_inodes(path: &Path) -> bool {
+    path.parent()
+        .and_then(|directory| rustix::fs::statvfs(directory).ok())
+        .is_some_and(|stat| stat.f_files > 0 && stat.f_favail == 0)
 }
 
 /// Bytes that this process may still use in `places`, each file system counted once; one that does
@@ -429,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_and_an_error_does_not_shrink_it() {
+    fn e4_the_cap_holds_and_an_error_does_not_shrink_it() {
         let (_parent, space) = space(3 * PAGE);
         let file = space.new_path("test").unwrap();
         let page = vec![1u8; PAGE as usize];

@@ -158,7 +158,7 @@ fn a_new_output_has_the_mode_that_the_umask_leaves() {
 }
 
 #[test]
-fn an_output_may_be_one_of_the_inputs() {
+fn b9_an_output_may_be_one_of_the_inputs() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, &[]);
     for strategy in EXACT {
@@ -200,7 +200,7 @@ fn count_only_prints_the_number_of_lines_to_the_same_place() {
 // What a line is.
 
 #[test]
-fn a_last_line_without_an_end_counts_and_so_does_an_empty_line() {
+fn a2_a4_a_last_line_without_an_end_counts_and_so_does_an_empty_line() {
     let sandbox = Sandbox::with(b"x\n\ny\nz", b"z\n\n\nx");
     for strategy in EXACT {
         sandbox
@@ -211,7 +211,7 @@ fn a_last_line_without_an_end_counts_and_so_does_an_empty_line() {
 }
 
 #[test]
-fn lines_are_bytes_and_nothing_is_trimmed_or_folded() {
+fn a3_a5_a7_lines_are_bytes_and_nothing_is_trimmed_or_folded() {
     let sandbox = Sandbox::with(b"\xff\x00 A\n b\nc \nD\ne\r\n", b"\xff\x00 A\nb\nc\nd\ne\n");
     sandbox
         .run("intersect a b")
@@ -220,7 +220,7 @@ fn lines_are_bytes_and_nothing_is_trimmed_or_folded() {
 }
 
 #[test]
-fn zero_terminated_lines_may_hold_newlines() {
+fn a6_zero_terminated_lines_may_hold_newlines() {
     let sandbox = Sandbox::with(b"one\ntwo\0three\0four", b"four\0one\ntwo\0five\0");
     for strategy in EXACT {
         for option in ["-z", "--zero-terminated"] {
@@ -232,7 +232,7 @@ fn zero_terminated_lines_may_hold_newlines() {
 }
 
 #[test]
-fn strip_cr_ignores_one_carriage_return_before_the_line_end_and_writes_none() {
+fn a3_strip_cr_ignores_one_carriage_return_before_the_line_end_and_writes_none() {
     let sandbox = Sandbox::with(b"x\r\ny\nz\r\r\nl\r", b"x\ny\r\nz\r\nl\n");
     for strategy in EXACT {
         sandbox
@@ -243,7 +243,7 @@ fn strip_cr_ignores_one_carriage_return_before_the_line_end_and_writes_none() {
 }
 
 #[test]
-fn empty_inputs_have_nothing_in_common() {
+fn a1_empty_inputs_have_nothing_in_common() {
     let (a, _) = small();
     let sandbox = Sandbox::with(&a, b"");
     sandbox.write("c", b"");
@@ -303,7 +303,7 @@ fn one_input_is_wrong_usage() {
 }
 
 #[test]
-fn the_same_file_twice_counts_as_one_and_gives_its_distinct_lines() {
+fn b8_the_same_file_twice_counts_as_one_and_gives_its_distinct_lines() {
     let mut doubled = lines(0..2000);
     doubled.extend(lines(500..1000));
     let sandbox = Sandbox::with(&doubled, b"");
@@ -319,7 +319,7 @@ fn the_same_file_twice_counts_as_one_and_gives_its_distinct_lines() {
 }
 
 #[test]
-fn a_line_must_be_in_all_of_many_inputs() {
+fn h10_a_line_must_be_in_all_of_many_inputs() {
     let texts: Vec<Vec<u8>> = (0..7u64).map(|i| lines(i * 100..2000 + i * 300)).collect();
     let sandbox = Sandbox::new();
     for (number, text) in texts.iter().enumerate() {
@@ -337,7 +337,7 @@ fn a_line_must_be_in_all_of_many_inputs() {
 }
 
 #[test]
-fn standard_input_is_an_input_in_any_place_for_every_strategy() {
+fn b10_standard_input_is_an_input_in_any_place_for_every_strategy() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, b"");
     for strategy in EXACT {
@@ -356,7 +356,7 @@ fn standard_input_is_an_input_in_any_place_for_every_strategy() {
 }
 
 #[test]
-fn standard_input_named_twice_is_wrong_usage() {
+fn b11_standard_input_named_twice_is_wrong_usage() {
     let (a, b) = small();
     Sandbox::with(&a, &b)
         .run_fed("intersect - a -", &b)
@@ -364,7 +364,7 @@ fn standard_input_named_twice_is_wrong_usage() {
 }
 
 #[test]
-fn fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
+fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
     let (a, b) = small();
     for strategy in EXACT {
         for (first, second) in [("a", "pipe1"), ("pipe1", "pipe2")] {
@@ -388,7 +388,7 @@ fn fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
 }
 
 #[test]
-fn a_fifo_larger_than_memory_is_intersected_with_a_file() {
+fn b10_a_fifo_larger_than_memory_is_intersected_with_a_file() {
     let (a, b) = (megabytes(2, 0), megabytes(20, 30_000));
     for strategy in ["auto", "partition", "sieve"] {
         let sandbox = Sandbox::with(&a, b"");
@@ -506,7 +506,7 @@ fn any_number_of_buckets_and_threads_gives_the_same_lines() {
 }
 
 #[test]
-fn a_bucket_that_does_not_fit_memory_is_split() {
+fn h3_a_bucket_that_does_not_fit_memory_is_split() {
     let (a, b) = (megabytes(30, 0), megabytes(30, 400_000));
     let sandbox = Sandbox::with(&a, &b);
     let outcome =
@@ -518,7 +518,7 @@ fn a_bucket_that_does_not_fit_memory_is_split() {
 }
 
 #[test]
-fn temporary_files_go_where_the_option_says_and_to_all_of_the_places() {
+fn e9_temporary_files_go_where_the_option_says_and_to_all_of_the_places() {
     let (a, b) = (megabytes(8, 0), megabytes(8, 0));
     let sandbox = Sandbox::with(&a, &b);
     let (one, two) = (sandbox.root().join("one"), sandbox.root().join("two"));
@@ -548,7 +548,7 @@ fn temporary_files_go_where_the_option_says_and_to_all_of_the_places() {
 }
 
 #[test]
-fn without_tmpdir_temporary_files_go_beside_the_output() {
+fn e7_without_tmpdir_temporary_files_go_beside_the_output() {
     let (a, b) = (megabytes(8, 0), megabytes(8, 0));
     let sandbox = Sandbox::with(&a, &b);
     let pipe = sandbox.fifo("pipe");
@@ -568,7 +568,7 @@ fn without_tmpdir_temporary_files_go_beside_the_output() {
 }
 
 #[test]
-fn a_fixed_hash_key_reproduces_a_run() {
+fn h6_a_fixed_hash_key_reproduces_a_run() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, &b);
     let run = || {
@@ -829,7 +829,7 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
-fn help_that_cannot_be_written_is_an_output_failure() {
+fn f1_help_that_cannot_be_written_is_an_output_failure() {
     let sandbox = Sandbox::new();
     for arguments in ["--help", "intersect --help", "--version"] {
         let mut command = sandbox.command(arguments);

@@ -44,7 +44,7 @@ fn advised(outcome: &Outcome) -> String {
 // Inputs that cannot be read.
 
 #[test]
-fn a_missing_input_is_found_before_anything_else_is_done() {
+fn b1_a_missing_input_is_found_before_anything_else_is_done() {
     let sandbox = large();
     for inputs in ["a missing", "missing a", "a b missing"] {
         for strategy in EXACT {
@@ -60,7 +60,7 @@ fn a_missing_input_is_found_before_anything_else_is_done() {
 }
 
 #[test]
-fn a_directory_as_input_is_refused() {
+fn b2_a_directory_as_input_is_refused() {
     let sandbox = small();
     sandbox
         .run("intersect a ../out -o ../out/r")
@@ -68,7 +68,7 @@ fn a_directory_as_input_is_refused() {
 }
 
 #[test]
-fn links_that_lead_nowhere_are_refused() {
+fn b4_links_that_lead_nowhere_are_refused() {
     let sandbox = small();
     for (name, target) in [("loop", "loop"), ("dangling", "missing")] {
         std::os::unix::fs::symlink(target, sandbox.input(name)).unwrap();
@@ -123,7 +123,7 @@ fn unprivileged(sandbox: &Sandbox, arguments: &str) -> Option<Command> {
 }
 
 #[test]
-fn an_input_that_may_not_be_read_is_named() {
+fn b3_an_input_that_may_not_be_read_is_named() {
     let sandbox = small();
     fs::set_permissions(sandbox.input("b"), fs::Permissions::from_mode(0o000)).unwrap();
     if let Some(command) = unprivileged(&sandbox, "intersect a b") {
@@ -131,6 +131,16 @@ fn an_input_that_may_not_be_read_is_named() {
             .start(command)
             .finish()
             .fails(3, &["outset: b: Permission denied", "permissions"]);
+    }
+    let closed = sandbox.input("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::write(closed.join("c"), "x\n").unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if let Some(command) = unprivileged(&sandbox, "intersect a closed/c") {
+        sandbox
+            .start(command)
+            .finish()
+            .fails(3, &["outset: closed/c: Permission denied", "permissions"]);
     }
 }
 
@@ -171,7 +181,7 @@ const CHANGES: [&str; 6] = [
 ];
 
 #[test]
-fn an_input_that_changes_before_it_is_read_fails_the_run() {
+fn b6_an_input_that_changes_before_it_is_read_fails_the_run() {
     for how in CHANGES {
         for strategy in EXACT {
             let sandbox = small();
@@ -189,7 +199,7 @@ fn an_input_that_changes_before_it_is_read_fails_the_run() {
 }
 
 #[test]
-fn an_input_that_changes_between_two_readings_fails_the_run() {
+fn b7_an_input_that_changes_between_two_readings_fails_the_run() {
     for how in CHANGES {
         let sandbox = small();
         let pipe = sandbox.fifo("pipe");
@@ -205,7 +215,7 @@ fn an_input_that_changes_between_two_readings_fails_the_run() {
 }
 
 #[test]
-fn an_input_that_changes_while_it_is_read_fails_the_run() {
+fn b5_b6_an_input_that_changes_while_it_is_read_fails_the_run() {
     for how in ["shrunk", "emptied", "grown", "rewritten"] {
         let sandbox = Sandbox::with(
             &megabytes(4, 0),
@@ -239,7 +249,7 @@ fn a_temporary_directory_that_is_missing_or_no_directory_is_named() {
 }
 
 #[test]
-fn a_temporary_directory_that_may_not_be_written_is_named() {
+fn e2_a_temporary_directory_that_may_not_be_written_is_named() {
     let sandbox = large();
     fs::set_permissions(sandbox.temp(), fs::Permissions::from_mode(0o555)).unwrap();
     let arguments = "intersect a b --memory 16M --strategy partition";
@@ -252,7 +262,7 @@ fn a_temporary_directory_that_may_not_be_written_is_named() {
 }
 
 #[test]
-fn the_cap_on_temporary_space_holds() {
+fn e4_the_cap_on_temporary_space_holds() {
     let sandbox = large();
     for strategy in ["auto", "partition", "sieve"] {
         sandbox
@@ -297,7 +307,7 @@ fn the_cap_on_temporary_space_refuses_no_run_of_pipes_that_stays_under_it() {
 }
 
 #[test]
-fn what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
+fn e4_what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
     let sandbox = large();
     for strategy in ["partition", "sieve"] {
         let run = |cap: &str| {
@@ -317,7 +327,7 @@ fn what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
 }
 
 #[test]
-fn a_full_temporary_disk_fails_the_run_and_is_left_empty() {
+fn e1_e5_a_full_temporary_disk_fails_the_run_and_is_left_empty() {
     if !can_mount() {
         return;
     }
@@ -336,7 +346,7 @@ fn a_full_temporary_disk_fails_the_run_and_is_left_empty() {
 // Output.
 
 #[test]
-fn a_full_output_disk_fails_the_run_and_keeps_the_earlier_result() {
+fn f3_a_full_output_disk_fails_the_run_and_keeps_the_earlier_result() {
     if !can_mount() {
         return;
     }
@@ -353,7 +363,7 @@ fn a_full_output_disk_fails_the_run_and_keeps_the_earlier_result() {
 }
 
 #[test]
-fn an_output_that_takes_nothing_fails_the_run_whatever_the_size_of_the_result() {
+fn f1_an_output_that_takes_nothing_fails_the_run_whatever_the_size_of_the_result() {
     for sandbox in [
         Sandbox::with(b"x\n", b"x\n"),
         Sandbox::with(&megabytes(6, 0), &megabytes(6, 0)),
@@ -377,7 +387,7 @@ fn an_output_that_takes_nothing_fails_the_run_whatever_the_size_of_the_result() 
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
+fn f7_a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
     for sandbox in [
         Sandbox::with(b"x\n", b"x\n"),
         Sandbox::with(&megabytes(6, 0), &megabytes(6, 0)),
@@ -393,7 +403,7 @@ fn a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
 }
 
 #[test]
-fn a_shell_sees_a_closed_pipe_as_it_does_with_other_filters() {
+fn f7_a_shell_sees_a_closed_pipe_as_it_does_with_other_filters() {
     let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 0));
     let script = "{ \"$0\" intersect a b --memory 64M; echo $? >&2; } | head -1";
     let mut command = Command::new("sh");
@@ -422,7 +432,7 @@ fn an_output_directory_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_directory_as_output_is_refused() {
+fn f5_a_directory_as_output_is_refused() {
     let sandbox = small();
     fs::create_dir(sandbox.root().join("directory")).unwrap();
     for path in ["../directory", "../directory/", "."] {
@@ -439,7 +449,7 @@ fn a_directory_as_output_is_refused() {
 }
 
 #[test]
-fn an_output_that_may_not_be_written_is_named_before_anything_is_read() {
+fn f5_an_output_that_may_not_be_written_is_named_before_anything_is_read() {
     let sandbox = large();
     let out = sandbox.root().join("out");
     fs::set_permissions(&out, fs::Permissions::from_mode(0o555)).unwrap();
@@ -473,7 +483,7 @@ fn a_report_that_cannot_be_written_is_an_output_failure() {
 // Memory.
 
 #[test]
-fn less_memory_than_any_run_needs_is_refused_with_the_least_that_does() {
+fn c1_less_memory_than_any_run_needs_is_refused_with_the_least_that_does() {
     let sandbox = small();
     for memory in ["1M", "0", "15M"] {
         for strategy in EXACT {
@@ -563,7 +573,7 @@ fn a_set_that_outgrows_its_estimate_is_refused_when_it_was_asked_for_and_replace
 }
 
 #[test]
-fn a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() {
+fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() {
     let front = lines(0..1000);
     let sandbox = prepared(&front, &front);
     let file = OpenOptions::new()
@@ -582,7 +592,7 @@ fn a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() {
 }
 
 #[test]
-fn a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_place() {
+fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_place() {
     let front = lines(0..1000);
     let sandbox = prepared(&front, b"");
     let mut text = front.clone();
@@ -598,7 +608,7 @@ fn a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with
 }
 
 #[test]
-fn a_line_of_ten_megabytes_is_a_line_like_any_other() {
+fn a11_a_line_of_ten_megabytes_is_a_line_like_any_other() {
     let mut long = vec![b'l'; 10 << 20];
     long.push(b'\n');
     let a = [lines(0..1000), long.clone(), lines(1000..2000)].concat();

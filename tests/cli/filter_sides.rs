@@ -29,7 +29,7 @@ fn borrowed(lines: &BTreeSet<Vec<u8>>) -> BTreeSet<&[u8]> {
 }
 
 #[test]
-fn a_filter_and_a_file_give_what_the_query_gives_each_line_once() {
+fn h7_a_filter_and_a_file_give_what_the_query_gives_each_line_once() {
     let sandbox = sides();
     let expected = passing(&sandbox, "f", "b");
     for options in ["", "--strategy bloom", "--memory 16M", "-q -j 1"] {

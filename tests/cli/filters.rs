@@ -219,7 +219,7 @@ fn remove_parts(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_the_filter_and_its_lines_are_new_again() {
+fn i12_a_run_that_is_killed_leaves_the_filter_and_its_lines_are_new_again() {
     let sandbox = with_filter(&lines(0..1000), &lines(500..1500), "--kind fingerprint");
     let before = fs::read(sandbox.output("f")).unwrap();
     let path = sandbox.fifo("pipe");
@@ -270,7 +270,7 @@ fn of_two_that_would_change_a_filter_one_is_refused() {
 }
 
 #[test]
-fn a_new_filter_is_its_owners_alone_and_a_changed_one_keeps_its_mode() {
+fn h7_a_new_filter_is_its_owners_alone_and_a_changed_one_keeps_its_mode() {
     let sandbox = with_filter(&lines(0..100), &lines(0..200), "");
     assert_eq!(mode(&sandbox, "f"), 0o600);
     fs::set_permissions(sandbox.output("f"), fs::Permissions::from_mode(0o640)).unwrap();

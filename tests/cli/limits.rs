@@ -84,7 +84,7 @@ fn stays_under(sandbox: &Sandbox, strategies: &[&str], mebibytes: &[u64], count:
 const ALL: [&str; 4] = ["auto", "partition", "sieve", "bloom"];
 
 #[test]
-fn memory_stays_under_the_smallest_limit() {
+fn c1_memory_stays_under_the_smallest_limit() {
     let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     stays_under(&sandbox, &ALL, &[16], common(&[&a, &b]).len());
@@ -101,7 +101,7 @@ fn memory_stays_under_the_limit_when_the_set_just_fits() {
 
 #[test]
 #[ignore = "slow: some 40 runs over 80 MB"]
-fn memory_stays_under_every_limit_with_inputs_much_larger() {
+fn c1_memory_stays_under_every_limit_with_inputs_much_larger() {
     let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
     let sandbox = Sandbox::with(&a, &b);
     stays_under(&sandbox, &ALL, &[16, 32, 64], common(&[&a, &b]).len());
@@ -109,7 +109,7 @@ fn memory_stays_under_every_limit_with_inputs_much_larger() {
 
 #[test]
 #[ignore = "slow: some 20 runs over 600 MB"]
-fn memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
+fn c1_memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
     let sandbox = Sandbox::new();
     for (name, first) in [("a", 0u64), ("b", 6_000_000)] {
         let mut file = BufWriter::new(File::create(sandbox.input(name)).unwrap());
@@ -124,7 +124,7 @@ fn memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
 
 #[test]
 #[ignore = "slow: some 40 runs over 100 MB"]
-fn memory_stays_under_the_limit_when_nearly_all_lines_are_the_same() {
+fn c1_h1_memory_stays_under_the_limit_when_nearly_all_lines_are_the_same() {
     let hot = "the line that nearly all lines are\n".repeat(1_000_000);
     let (a, b) = (
         [hot.as_bytes(), &megabytes(10, 0)].concat(),
@@ -205,7 +205,7 @@ fn what_the_report_says_of_the_peak_is_what_the_system_says() {
 }
 
 #[test]
-fn a_thousand_buckets_need_few_descriptors() {
+fn d1_d2_a_thousand_buckets_need_few_descriptors() {
     let (a, b) = (megabytes(48, 0), megabytes(36, 1_000_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = common(&[&a, &b]).len();
@@ -227,7 +227,7 @@ fn a_thousand_buckets_need_few_descriptors() {
 }
 
 #[test]
-fn any_number_of_inputs_needs_few_descriptors() {
+fn d3_any_number_of_inputs_needs_few_descriptors() {
     let sandbox = Sandbox::new();
     let common = lines(0..50);
     let mut names = String::new();
@@ -250,7 +250,7 @@ fn any_number_of_inputs_needs_few_descriptors() {
 }
 
 #[test]
-fn too_few_descriptors_fail_the_run_without_a_panic() {
+fn d2_too_few_descriptors_fail_the_run_without_a_panic() {
     let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 0));
     for descriptors in [5, 6, 7, 8, 9] {
         let command = sandbox.command_after(
@@ -265,7 +265,7 @@ fn too_few_descriptors_fail_the_run_without_a_panic() {
 }
 
 #[test]
-fn a_limit_on_address_space_is_heeded() {
+fn c2_c4_a_limit_on_address_space_is_heeded() {
     let (a, b) = (megabytes(30, 0), megabytes(30, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = common(&[&a, &b]).len();
@@ -291,7 +291,7 @@ fn a_limit_on_address_space_is_heeded() {
 }
 
 #[test]
-fn more_memory_than_the_address_space_has_fails_the_run_without_a_panic() {
+fn c4_c5_more_memory_than_the_address_space_has_fails_the_run_without_a_panic() {
     let (a, b) = (megabytes(30, 0), megabytes(30, 0));
     let sandbox = Sandbox::with(&a, &b);
     for strategy in ["memory", "partition", "sieve"] {

@@ -11,6 +11,8 @@
 mod compare;
 // What a run that goes well does: results, options, reports, plans.
 mod contract;
+// Lines and bytes that a naive program gets wrong.
+mod bytes;
 // Texts to intersect, and the plain way of computing what they have in common.
 mod data;
 // How many lines are common, estimated.
@@ -29,21 +31,33 @@ mod filter_limits;
 mod filter_requests;
 // Rows 5 to 13 of what people do with filters, each done as a user would.
 mod filter_rows;
+// Kills and signals at a thousand random moments.
+mod kills;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
+// Writes to temporary space that are lost or altered on their way.
+mod lost;
 // Manual pages and completions.
 mod manual;
+// The page that lists which test is about which row of the matrix.
+mod matrix;
 // Progress and the final summary.
 mod progress;
+// Places with limits: file systems, groups, permissions, descriptors.
+mod places;
 // What the README says can be pasted.
 mod readme;
 // The report as a page.
 mod report;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
+// Reads and writes that are short or interrupted.
+mod short;
 // Ends by signals at chosen and at random moments.
 mod signals;
 // Sizes of filters: the textbooks' figures, and the answers to requests.
 mod size;
+// System calls that fail, one after the other.
+mod sweep;
 // A terminal to show progress on.
 mod terminal;

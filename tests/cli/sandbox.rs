@@ -112,6 +112,17 @@ impl Sandbox {
         command
     }
 
+    /// As [`Sandbox::command`], started by another program, which gets it behind its own `words`.
+    pub(crate) fn command_under(&self, words: &[&str], arguments: &str) -> Command {
+        let mut command = Command::new(words[0]);
+        command
+            .args(&words[1..])
+            .arg(OUTSET)
+            .args(arguments.split_whitespace());
+        self.place(&mut command);
+        command
+    }
+
     /// As [`Sandbox::command`], in a mount namespace where `directory` of the sandbox is a file system of its own with
     /// room for `size`, holding what was in it before. The exit status is 99 when the run leaves anything else in it.
     pub(crate) fn command_on_small_disk(
@@ -291,7 +302,7 @@ impl Running<'_> {
         self.inputs = snapshot(&self.sandbox.root().join("in"));
     }
 
-    /// A signal may find the result in place already: of `bytes` bytes, under a name that was there before.
+    /// A signal may find the result in place already: of `bytes` bytes, whether its name was there before or not.
     pub(crate) fn may_be_complete(&mut self, bytes: usize) {
         self.complete = Some(bytes);
     }
@@ -383,11 +394,14 @@ impl Running<'_> {
                     is_new && code.is_none() && self.complete == Some(now.1 as usize)
                 };
                 let mut kept = outputs.clone();
-                if outputs.iter().any(is_complete) {
-                    kept.clone_from(&self.outputs);
+                for (name, _) in outputs.iter().filter(|&entry| is_complete(entry)) {
+                    match self.outputs.get(name) {
+                        Some(before) => kept.insert(name.clone(), before.clone()),
+                        None => kept.remove(name),
+                    };
                 }
                 assert!(
-                    kept == self.outputs && outputs.keys().eq(self.outputs.keys()),
+                    kept == self.outputs,
                     "an output was touched: {outcome}, there is {:?} and was {:?}",
                     names_and_sizes(&outputs),
                     names_and_sizes(&self.outputs)
@@ -576,6 +590,26 @@ pub(crate) fn can_mount() -> bool {
             .is_ok_and(|status| status.success());
     if !can {
         eprintln!("skipped: a small file system cannot be mounted (only root can, with unshare)");
+    }
+    can
+}
+
+/// Whether programs can be run under strace; says why a test is skipped where they cannot.
+pub(crate) fn can_trace() -> bool {
+    let can = Command::new("strace")
+        .args([
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            "inject=close:error=EIO:when=60000",
+            "true",
+        ])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !can {
+        eprintln!("skipped: strace is not there, or may not trace");
     }
     can
 }

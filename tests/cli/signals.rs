@@ -30,14 +30,20 @@ fn spilling() -> Sandbox {
 }
 
 /// A run that has spilled `a` and a part of what the FIFO gave, and waits for more.
-fn held_in_spill<'s>(sandbox: &'s Sandbox, arguments: &str) -> (Running<'s>, Feed) {
+/// A shell has done `setup` before.
+pub(crate) fn held_in_spill<'s>(
+    sandbox: &'s Sandbox,
+    setup: &str,
+    arguments: &str,
+) -> (Running<'s>, Feed) {
     let path = sandbox.input("pipe");
     if !path.exists() {
         sandbox.fifo("pipe");
     }
-    let mut running = sandbox.start(sandbox.command(&format!(
-        "intersect a pipe --strategy partition --memory 16M {arguments}"
-    )));
+    let mut running = sandbox.start(sandbox.command_after(
+        setup,
+        &format!("intersect a pipe --strategy partition --memory 16M {arguments}"),
+    ));
     let mut feed = Feed::open(&path, &mut running);
     assert!(feed.send(&megabytes(2, 0)), "the run ended early");
     running.wait_for_spill();
@@ -45,7 +51,7 @@ fn held_in_spill<'s>(sandbox: &'s Sandbox, arguments: &str) -> (Running<'s>, Fee
 }
 
 #[test]
-fn a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
+fn g1_a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
     let sandbox = spilling();
     sandbox.fifo("pipe");
     for signal in ENDING {
@@ -58,17 +64,17 @@ fn a_signal_ends_a_run_that_waits_for_an_input_to_be_opened() {
 }
 
 #[test]
-fn a_signal_ends_a_run_that_spills() {
+fn g1_a_signal_ends_a_run_that_spills() {
     let sandbox = spilling();
     for signal in ENDING {
-        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r --stats ../out/s");
+        let (running, _feed) = held_in_spill(&sandbox, "true", "-o ../out/r --stats ../out/s");
         running.signal(signal);
         running.finish_within(SOON).ends_by(signal);
     }
 }
 
 #[test]
-fn a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
+fn g1_a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
     let sandbox = spilling();
     for strategy in ["partition", "sieve"] {
         for signal in ENDING {
@@ -85,7 +91,7 @@ fn a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
 }
 
 #[test]
-fn a_signal_ends_a_run_that_copies_a_pipe() {
+fn g1_a_signal_ends_a_run_that_copies_a_pipe() {
     let sandbox = spilling();
     let path = sandbox.fifo("pipe");
     let other = sandbox.fifo("other");
@@ -103,10 +109,10 @@ fn a_signal_ends_a_run_that_copies_a_pipe() {
 }
 
 #[test]
-fn a_second_signal_changes_nothing() {
+fn g2_a_second_signal_changes_nothing() {
     let sandbox = spilling();
     for _ in 0..5 {
-        let (running, _feed) = held_in_spill(&sandbox, "-o ../out/r");
+        let (running, _feed) = held_in_spill(&sandbox, "true", "-o ../out/r");
         running.signal(Signal::TERM);
         running.signal(Signal::TERM);
         running.finish_within(SOON).ends_by(Signal::TERM);
@@ -144,7 +150,7 @@ fn at_random_moments(sandbox: &Sandbox, strategy: &str, signal: Signal, count: u
 }
 
 #[test]
-fn a_signal_at_any_moment_leaves_nothing() {
+fn g1_a_signal_at_any_moment_leaves_nothing() {
     let sandbox = spilling();
     let interrupted: u32 = ["partition", "sieve"]
         .into_iter()
@@ -155,7 +161,7 @@ fn a_signal_at_any_moment_leaves_nothing() {
 
 #[test]
 #[ignore = "slow: 300 runs"]
-fn a_signal_at_any_of_many_moments_leaves_nothing() {
+fn g1_a_signal_at_any_of_many_moments_leaves_nothing() {
     let sandbox = spilling();
     for signal in [Signal::INT, Signal::TERM, Signal::USR1] {
         for strategy in ["partition", "sieve"] {
@@ -167,7 +173,7 @@ fn a_signal_at_any_of_many_moments_leaves_nothing() {
 
 #[test]
 #[ignore = "slow: 200 runs"]
-fn a_signal_in_the_first_moments_leaves_nothing() {
+fn g2_a_signal_in_the_first_moments_leaves_nothing() {
     let sandbox = spilling();
     for moment in 0..200 {
         let running = sandbox
@@ -179,7 +185,7 @@ fn a_signal_in_the_first_moments_leaves_nothing() {
 }
 
 #[test]
-fn a_file_size_limit_ends_the_run_by_its_signal() {
+fn g1_a_file_size_limit_ends_the_run_by_its_signal() {
     let sandbox = Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000));
     fs::write(sandbox.output("r"), BEFORE).unwrap();
     // The spill files are larger than that, and so is the result.
@@ -199,7 +205,7 @@ fn a_file_size_limit_ends_the_run_by_its_signal() {
 }
 
 #[test]
-fn a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
+fn e2_a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
     let sandbox = spilling();
     let command = sandbox.command_after(
         "ulimit -f 1000 && trap '' XFSZ",
@@ -237,7 +243,7 @@ fn signals_that_the_parent_ignores_stay_ignored() {
 #[test]
 fn a_stopped_run_goes_on_where_it_was() {
     let sandbox = spilling();
-    let (mut running, mut feed) = held_in_spill(&sandbox, "--count-only");
+    let (mut running, mut feed) = held_in_spill(&sandbox, "true", "--count-only");
     running.signal(Signal::STOP);
     let status = format!("/proc/{}/status", running.child.id());
     while !fs::read_to_string(&status).unwrap().contains("(stopped)") {
@@ -255,14 +261,14 @@ fn a_stopped_run_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_kill_leaves_the_output_as_it_was() {
+fn c6_f6_g3_a_kill_leaves_the_output_as_it_was() {
     let sandbox = spilling();
     let count = sandbox.run("intersect a b --memory 16M --count-only");
     let count: usize = String::from_utf8_lossy(&count.stdout)
         .trim()
         .parse()
         .unwrap();
-    let (running, feed) = held_in_spill(&sandbox, "");
+    let (running, feed) = held_in_spill(&sandbox, "true", "");
     drop(feed);
     running.signal(Signal::KILL);
     running.end_within(SOON).ends_by(Signal::KILL);

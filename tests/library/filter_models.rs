@@ -72,7 +72,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_counting_filter_is_a_multiset_that_may_claim_too_much(
+    fn i10_a_counting_filter_is_a_multiset_that_may_claim_too_much(
         steps in prop::collection::vec((prop::bool::weighted(0.6), 0..LINES), 0..300),
         cells in prop::sample::select(vec![1u64, 17, 64, 300, 2000]),
         hashes in 1u32..9,
@@ -120,7 +120,7 @@ fn a_table_of_digests_grows_ten_thousandfold() {
 }
 
 #[test]
-fn a_counter_at_its_top_stays_there_and_its_neighbours_are_unharmed() {
+fn i10_a_counter_at_its_top_stays_there_and_its_neighbours_are_unharmed() {
     let shape = Shape::for_fpr(Kind::Counting, 1000, 0.01, None);
     let mut filter = empty(shape, 1000);
     for number in 0..1000 {

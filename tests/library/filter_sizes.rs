@@ -13,7 +13,7 @@ const FIVE_BILLION: u64 = 5_000_000_000;
 const GIB: u64 = 1 << 30;
 
 #[test]
-fn sizes_are_right_beyond_32_bits() {
+fn i8_sizes_are_right_beyond_32_bits() {
     // -n ln p / (ln 2)^2 for n = 5e9, p = 1 %: 47.93 Gbit.
     let shape = Shape::for_fpr(Kind::Classic, FIVE_BILLION, 0.01, None);
     assert!(shape.cells.abs_diff(47_925_291_885) < 100, "{shape:?}");
@@ -95,7 +95,7 @@ fn check_large(kind: Kind, hashes: u32) {
 
 #[test]
 #[ignore = "slow: touches up to 3 GB of memory"]
-fn filters_of_8_gibibytes_are_used_up_to_their_top() {
+fn i8_filters_of_8_gibibytes_are_used_up_to_their_top() {
     let _alone = alone();
     check_large(Kind::Blocked, 5);
     check_large(Kind::Classic, 2);

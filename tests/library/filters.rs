@@ -120,7 +120,7 @@ fn check_that_nothing_is_forgotten(lines: u32) {
 }
 
 #[test]
-fn no_line_of_a_million_is_forgotten_by_any_kind() {
+fn i9_no_line_of_a_million_is_forgotten_by_any_kind() {
     let _alone = alone();
     check_that_nothing_is_forgotten(1_000_000);
 }
@@ -178,14 +178,14 @@ const BITS_AND_COUNTERS: [Kind; 4] = [Kind::Blocked, Kind::Classic, Kind::Counti
 const SIZES: [f64; 5] = [5.0, 6.87, 9.6, 14.4, 20.0];
 
 #[test]
-fn every_kind_is_wrong_as_often_as_predicted() {
+fn i9_every_kind_is_wrong_as_often_as_predicted() {
     let _alone = alone();
     check_rates(1_000_000, &BITS_AND_COUNTERS, &SIZES, None);
 }
 
 #[test]
 #[ignore = "slow: twenty filters of a million lines, asked about twenty million others"]
-fn every_kind_is_wrong_as_often_as_predicted_to_a_few_per_cent() {
+fn i9_every_kind_is_wrong_as_often_as_predicted_to_a_few_per_cent() {
     let _alone = alone();
     check_rates(20_000_000, &BITS_AND_COUNTERS, &SIZES, None);
 }

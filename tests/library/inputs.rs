@@ -21,7 +21,7 @@ fn three() -> [Vec<u8>; 3] {
 }
 
 #[test]
-fn the_order_of_inputs_does_not_matter() {
+fn h10_the_order_of_inputs_does_not_matter() {
     let _alone = alone();
     let place = Place::new();
     let contents = three();
@@ -52,7 +52,7 @@ fn the_order_of_inputs_does_not_matter() {
 }
 
 #[test]
-fn a_file_counts_once_under_whatever_name() {
+fn b8_a_file_counts_once_under_whatever_name() {
     let _alone = alone();
     let place = Place::new();
     let content = [numbered(0..5000, 20), numbered(0..100, 20)].concat();
@@ -125,7 +125,7 @@ fn run_with_pipes(
 }
 
 #[test]
-fn any_of_the_inputs_may_be_a_fifo() {
+fn b10_any_of_the_inputs_may_be_a_fifo() {
     let _alone = alone();
     let place = Place::new();
     let contents = three();
@@ -160,7 +160,7 @@ fn bloom_misses_nothing_that_comes_through_fifos() {
 }
 
 #[test]
-fn empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
+fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
     let _alone = alone();
     let place = Place::new();
     for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod alterations; // spill files that come back altered, at random
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed
 mod equivalence; // generated inputs: all strategies and options give the oracle's set

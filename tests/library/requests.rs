@@ -217,7 +217,7 @@ fn a_filter_that_would_be_worse_than_accepted_is_refused() {
 }
 
 #[test]
-fn a_line_longer_than_the_memory_is_named_with_its_place() {
+fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
     let _alone = alone();
     let place = Place::new();
     let front = b"a\nb\n".to_vec();

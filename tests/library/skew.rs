@@ -43,7 +43,7 @@ fn large_pair() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_bucket_that_does_not_fit_is_split() {
+fn h3_a_bucket_that_does_not_fit_is_split() {
     let _alone = alone();
     let place = Place::new();
     let contents = large_pair();
@@ -62,7 +62,7 @@ fn a_bucket_that_does_not_fit_is_split() {
 }
 
 #[test]
-fn split_levels_that_divide_nothing_are_skipped() {
+fn h3_split_levels_that_divide_nothing_are_skipped() {
     let _alone = alone();
     let place = Place::new();
     let contents = large_pair();
@@ -116,7 +116,7 @@ fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
 }
 
 #[test]
-fn a_hot_line_is_no_reason_to_split() {
+fn h1_a_hot_line_is_no_reason_to_split() {
     let _alone = alone();
     let place = Place::new();
     let hot = b"the same line all over again, ninety-nine times out of a hundred".to_vec();
@@ -144,7 +144,50 @@ fn a_hot_line_is_no_reason_to_split() {
 }
 
 #[test]
-fn what_no_level_divides_is_worked_through_in_pieces() {
+fn h2_ten_hot_lines_and_frequencies_by_zipfs_law_need_no_deep_splits() {
+    let _alone = alone();
+    let place = Place::new();
+    let hot = |count: u32, shift: u32| {
+        let mut bytes = numbered(shift..shift + count / 10, 60);
+        for number in 0..count {
+            let line = number % 10;
+            bytes.extend(numbered(line..line + 1, 60));
+        }
+        bytes
+    };
+    // The line of rank r comes as often as the first one by r, or by r to the power of 1.5.
+    let zipf = |exponent: f64, shift: u32| {
+        let mut bytes = Vec::new();
+        for rank in 1..20_000u32 {
+            let times = (40_000.0 / f64::from(rank).powf(exponent)).ceil() as u32;
+            let line = numbered(rank + shift..rank + shift + 1, 60);
+            (0..times).for_each(|_| bytes.extend(&line));
+        }
+        bytes
+    };
+    for contents in [
+        [hot(200_000, 0), hot(200_000, 10_000)],
+        [zipf(1.0, 0), zipf(1.0, 500)],
+        [zipf(1.5, 0), zipf(1.5, 5)],
+    ] {
+        let expected = common(&contents, LineFormat::default());
+        let files = place.files(&contents);
+        for strategy in EXACT {
+            let options = Options {
+                strategy,
+                memory_bytes: Some(64 * MIB),
+                ..place.options()
+            };
+            let stats = check_files(&files, &expected, &options);
+            assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
+        }
+        let stats = check_files(&files, &expected, &one_bucket(&place, HashKey::Random));
+        assert!(stats.buckets.levels <= 2, "{:?}", stats.buckets);
+    }
+}
+
+#[test]
+fn h3_what_no_level_divides_is_worked_through_in_pieces() {
     let _alone = alone();
     let place = Place::new();
     // Repeats far apart: a line of a later piece may have been dealt with in an earlier one.
@@ -179,7 +222,7 @@ fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
 }
 
 #[test]
-fn equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
+fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
     let _alone = alone();
     let place = Place::new();
     // Few and long: equal hashes are told apart by comparing all.
@@ -228,7 +271,7 @@ fn a_long_line_finds_room_beside_a_set_that_nearly_fills_the_memory() {
 }
 
 #[test]
-fn a_long_line_finds_room_beside_a_table_for_many_repeats() {
+fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
     let _alone = alone();
     let place = Place::new();
     let long = [vec![b'l'; 2_500_000], b"\n".to_vec()].concat();
@@ -246,7 +289,7 @@ fn a_long_line_finds_room_beside_a_table_for_many_repeats() {
 }
 
 #[test]
-fn the_number_of_buckets_does_not_matter_beyond_memory() {
+fn h9_the_number_of_buckets_does_not_matter_beyond_memory() {
     let _alone = alone();
     let place = Place::new();
     let contents = large_pair();
@@ -276,7 +319,7 @@ fn the_number_of_buckets_does_not_matter_beyond_memory() {
 }
 
 #[test]
-fn a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
+fn h1_a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
     let _alone = alone();
     let place = Place::new();
     let hot = b"the hot line\n".repeat(300_000);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
+    fn i5_i6_a_file_that_becomes_shorter_while_it_is_read_is_an_error() {
         let place = tempfile::tempdir().unwrap();
         let lines = [b"one".to_vec()];
         let checked = stored(Kind::Classic, place.path(), &lines);

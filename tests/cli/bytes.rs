@@ -1,0 +1,309 @@
+//! Lines that a naive program gets wrong (rows A and B of `tests/README.md`): bytes of every kind, lengths around every buffer,
+//! texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in drops.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::data::{common, lines, megabytes};
+use crate::sandbox::{Feed, Sandbox};
+
+const EXACT: [&str; 3] = ["memory", "partition", "sieve"];
+
+/// Every exact strategy gives what the texts have in common.
+fn gives_what_is_common(a: &[u8], b: &[u8], memory: &str) {
+    let sandbox = Sandbox::with(a, b);
+    for strategy in EXACT {
+        sandbox
+            .run(&format!(
+                "intersect a b --strategy {strategy} --memory {memory}"
+            ))
+            .succeeds_silently()
+            .has_lines(&common(&[a, b]));
+    }
+}
+
+#[test]
+fn a2_a_last_line_without_an_end_counts_in_one_input_and_in_both() {
+    for (a, b) in [
+        ("x\ny", "y\n"),
+        ("y\n", "x\ny"),
+        ("x\ny", "z\ny"),
+        ("y", "y"),
+    ] {
+        gives_what_is_common(a.as_bytes(), b.as_bytes(), "64M");
+    }
+}
+
+#[test]
+fn a4_ten_megabytes_of_empty_lines_are_one_line() {
+    let empty = vec![b'\n'; 10 << 20];
+    gives_what_is_common(&empty, b"x\n\n", "64M");
+    gives_what_is_common(&empty, &empty[..1 << 20], "64M");
+}
+
+#[test]
+fn a5_a7_bytes_that_are_no_text_are_compared_as_they_are() {
+    // NUL, no UTF-8 at all, cut off, overlong, surrogates, a byte-order mark.
+    let odd: [&[u8]; 9] = [
+        b"a\0b",
+        b"\0",
+        b"\xff",
+        b"\xfe\xff",
+        b"\xc3",
+        b"\xc0\xaf",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbfx",
+        b"\xf4\x90\x80\x80",
+    ];
+    let mut a = odd.join(&b'\n');
+    a.push(b'\n');
+    // Half of them, and what a lossy program would make of the others.
+    let b = [odd[..5].join(&b'\n'), b"\nx\n\xef\xbf\xbd\na\n".to_vec()].concat();
+    gives_what_is_common(&a, &b, "64M");
+    gives_what_is_common(&a, &a, "64M");
+}
+
+#[test]
+fn a10_a13_lines_of_every_length_around_a_buffer_differ_by_their_last_byte() {
+    let mut texts = [Vec::new(), Vec::new()];
+    for size in [
+        1,
+        64,
+        4096,
+        16 << 10,
+        64 << 10,
+        128 << 10,
+        256 << 10,
+        512 << 10,
+        1 << 20,
+    ] {
+        for length in [size - 1, size, size + 1, size + 2] {
+            for (text, last) in texts.iter_mut().zip([b'x', b'y']) {
+                // One line that both have, and one that differs at its end.
+                text.resize(text.len() + length, b'c');
+                text.push(b'\n');
+                text.resize(text.len() + length, b'd');
+                text.push(last);
+                text.push(b'\n');
+            }
+        }
+    }
+    gives_what_is_common(&texts[0], &texts[1], "256M");
+}
+
+#[test]
+fn a16_lines_that_look_like_options_or_spill_files_are_lines() {
+    let header = [&b"OUTSETB1"[..], &[0; 56], b"--help\r", &[0xff; 40]].concat();
+    let mut a = [
+        &b"--help\n-o\n--\n-\n$(reboot)\n../out/r\n"[..],
+        &header,
+        b"\n",
+    ]
+    .concat();
+    let b = [a.clone(), lines(0..3000)].concat();
+    a.extend(lines(2000..60_000));
+    gives_what_is_common(&a, &b, "16M");
+}
+
+#[test]
+#[ignore = "slow: ten million lines"]
+fn a14_a_line_that_comes_ten_million_times_is_written_once() {
+    let text = b"again and again\n".repeat(10_000_000);
+    let sandbox = Sandbox::with(&text, &[&text[..], b"x\n"].concat());
+    for strategy in ["auto", "partition", "sieve"] {
+        let outcome = sandbox.run(&format!(
+            "intersect a b --strategy {strategy} --memory 64M --stats -"
+        ));
+        assert_eq!(outcome.succeeds().stdout, b"again and again\n");
+        let stats: serde_json::Value = serde_json::from_str(&outcome.stderr).unwrap();
+        assert_eq!(stats["inputs"][1]["lines"].as_u64(), Some(10_000_001));
+    }
+}
+
+/// A file with one line of `length` bytes, and `last` behind it.
+fn long_line(sandbox: &Sandbox, name: &str, length: usize, last: &[u8]) {
+    let mut file = BufWriter::new(File::create(sandbox.input(name)).unwrap());
+    let block = vec![b'l'; 1 << 20];
+    for _ in 0..length >> 20 {
+        file.write_all(&block).unwrap();
+    }
+    file.write_all(last).unwrap();
+    file.flush().unwrap();
+}
+
+#[test]
+#[ignore = "slow: needs 3 GB of disk and 6 GB of memory"]
+fn a11_a_line_of_a_gigabyte_is_a_line_like_any_other() {
+    let sandbox = Sandbox::new();
+    long_line(&sandbox, "a", 1 << 30, b"1\nx\n");
+    long_line(&sandbox, "b", 1 << 30, b"1\ny\n");
+    long_line(&sandbox, "c", 1 << 30, b"2\nx\n");
+    for (inputs, count) in [("a b", "1\n"), ("a c", "1\n"), ("b c", "0\n")] {
+        let outcome = sandbox.run(&format!("intersect {inputs} --count-only --memory 6G"));
+        assert_eq!(
+            outcome.succeeds_silently().stdout,
+            count.as_bytes(),
+            "{inputs}: {outcome}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "slow: reads 5 GB of holes"]
+fn b16_places_beyond_four_gigabytes_are_named_right() {
+    let line = [vec![0; (1 << 20) - 1], b"\n".to_vec()].concat();
+    let few = [&line[..], b"last\n"].concat();
+    let sandbox = Sandbox::with(b"", &few);
+    let file = File::create(sandbox.input("a")).unwrap();
+    // Lines of a mebibyte each, all holes but their ends.
+    for number in 1..=5u64 << 10 {
+        file.write_all_at(b"\n", (number << 20) - 1).unwrap();
+    }
+    let place = 5u64 << 30;
+    file.write_all_at(b"last\n", place).unwrap();
+    let outcome = sandbox.run("intersect a b --memory 64M --stats -");
+    outcome.succeeds().has_lines(&common(&[&few]));
+    let stats: serde_json::Value = serde_json::from_str(&outcome.stderr).unwrap();
+    assert_eq!(stats["inputs"][0]["lines"].as_u64(), Some((5 << 10) + 1));
+    assert_eq!(stats["inputs"][0]["bytes"].as_u64(), Some(place + 5));
+    // A line that begins there and is too long.
+    file.set_len(place + 5 + (40 << 20)).unwrap();
+    let named = format!("a: the line at byte {} ", place + 5);
+    sandbox
+        .run("intersect a b --memory 32M --strategy partition")
+        .fails(6, &[&named]);
+}
+
+#[test]
+fn b16_sizes_of_ten_terabytes_are_planned_without_overflow() {
+    let sandbox = Sandbox::new();
+    for (lines, bytes) in [("1e11,1e11", 100), ("1e12,5", 1000), ("1e13,1e13", 1)] {
+        sandbox
+            .run(&format!(
+                "plan --lines {lines} --line-bytes {bytes} --memory 4G --json"
+            ))
+            .succeeds();
+    }
+}
+
+#[test]
+fn b10_a_writer_that_dies_looks_like_the_end_of_its_input() {
+    let a = lines(0..3000);
+    let sandbox = Sandbox::with(&a, b"");
+    let pipe = sandbox.fifo("pipe");
+    for strategy in EXACT {
+        let mut running = sandbox.start(sandbox.command(&format!(
+            "intersect a pipe --memory 64M --strategy {strategy}"
+        )));
+        let sent = &lines(1000..2000)[..20_000];
+        let mut feed = Feed::open(&pipe, &mut running);
+        assert!(feed.send(sent));
+        drop(feed);
+        running
+            .finish()
+            .succeeds_silently()
+            .has_lines(&common(&[&a, sent]));
+    }
+}
+
+#[test]
+fn b18_an_input_that_comes_in_drops_is_read_like_any_other() {
+    let (a, b) = (lines(0..3000), lines(2900..3100));
+    let sandbox = Sandbox::with(&a, b"");
+    let pipe = sandbox.fifo("pipe");
+    for strategy in EXACT {
+        let mut running = sandbox.start(sandbox.command(&format!(
+            "intersect a pipe --memory 64M --strategy {strategy}"
+        )));
+        let mut feed = Feed::open(&pipe, &mut running);
+        for (number, byte) in b.chunks(1).enumerate() {
+            assert!(feed.send(byte));
+            if number % 500 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        drop(feed);
+        running
+            .finish()
+            .succeeds_silently()
+            .has_lines(&common(&[&a, &b]));
+    }
+}
+
+#[test]
+fn b12_a_closed_standard_input_is_an_error_and_its_number_is_never_used_for_a_file() {
+    let sandbox = Sandbox::with(&megabytes(2, 0), &megabytes(2, 1000));
+    let command = sandbox.command_after("exec <&-", "intersect a - --memory 16M -o ../out/r");
+    let outcome = sandbox.start(command).finish();
+    // The runtime puts /dev/null in its place: an empty input, or an error, but never a file of the run.
+    if outcome.status.success() {
+        assert_eq!(fs::read(sandbox.output("r")).unwrap(), b"");
+    } else {
+        outcome.fails(3, &["outset: "]);
+    }
+    let command = sandbox.command_after(
+        "exec <&- >&-",
+        "intersect a b --strategy partition --buckets 4 --memory 16M -o ../out/r",
+    );
+    let outcome = sandbox.start(command).finish();
+    let expected = (megabytes(2, 0), megabytes(2, 1000));
+    assert!(outcome.status.success(), "{outcome}");
+    crate::sandbox::assert_same_lines(
+        &fs::read(sandbox.output("r")).unwrap(),
+        b'\n',
+        &common(&[&expected.0, &expected.1]),
+    );
+}
+
+#[test]
+fn b9_an_output_that_is_an_input_by_another_name_never_costs_the_input() {
+    let (a, b) = (lines(0..3000), lines(2000..6000));
+    for strategy in EXACT {
+        for link in ["hard", "soft"] {
+            let sandbox = Sandbox::with(&a, b"");
+            fs::write(sandbox.output("b"), &b).unwrap();
+            let name = sandbox.output("link");
+            if link == "hard" {
+                fs::hard_link(sandbox.output("b"), &name).unwrap();
+            } else {
+                std::os::unix::fs::symlink("b", &name).unwrap();
+            }
+            let arguments = format!("intersect a ../out/b -o ../out/link --strategy {strategy}");
+            sandbox
+                .run(&format!("{arguments} --memory 1M"))
+                .fails(6, &["16 MiB"]);
+            assert_eq!(fs::read(sandbox.output("b")).unwrap(), b, "{link}");
+            sandbox.run(&arguments).succeeds_silently();
+            let result = fs::read(&name).unwrap();
+            crate::sandbox::assert_same_lines(&result, b'\n', &common(&[&a, &b]));
+            // Another name of the same file keeps it; a symbolic link is followed.
+            let kept = fs::read(sandbox.output("b")).unwrap();
+            assert_eq!(kept, if link == "hard" { b.clone() } else { result });
+        }
+    }
+}
+
+#[test]
+fn f7_a_closed_standard_output_is_not_taken_for_a_file_of_the_run() {
+    let sandbox = Sandbox::with(&megabytes(2, 0), &megabytes(2, 1000));
+    for strategy in EXACT {
+        let command = sandbox.command_after(
+            "exec >&-",
+            &format!("intersect a b --strategy {strategy} --memory 64M"),
+        );
+        let outcome = sandbox.start(command).finish();
+        // The runtime puts /dev/null in its place.
+        let ended = outcome.status.success() || outcome.status.code() == Some(5);
+        assert!(ended, "{outcome}");
+    }
+    let mut running = sandbox.start_unread(sandbox.command("intersect a b --memory 64M"));
+    drop(running.child.stdout.take());
+    running
+        .finish_within(Duration::from_secs(2))
+        .ends_by(Signal::PIPE);
+}

@@ -1,0 +1,86 @@
+//! Writes to temporary space that are lost (row E8 of `tests/README.md`): every such run must say that a file is damaged.
+//!
+//! strace makes a write of a block do nothing and claim to have written its first page: once, so that a block has a hole in its
+//! front, or from then on, so that nothing of it arrives. Bytes that come back altered are tried in the library's tests
+//! (`alterations.rs`), where the moment between writing and reading can be held.
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::data::lines;
+use crate::sandbox::{Sandbox, can_trace};
+
+const JOBS: [&str; 4] = [
+    "intersect a b --memory 16M -j 1 --count-only --strategy partition --buckets 1",
+    "intersect a b --memory 16M --count-only --strategy partition --buckets 4",
+    "intersect a b --memory 16M --count-only --strategy partition --buckets 30",
+    "intersect a b --memory 16M --count-only --strategy sieve --buckets 12",
+];
+
+/// Loses the N-th write of each thread, for every N up to `last`, and all from then on. Returns how many runs lost one.
+fn lose(last: usize) -> usize {
+    let mut faults = Vec::new();
+    for job in JOBS {
+        for number in 1..=last {
+            faults.push((job, format!("{number}")));
+            faults.push((job, format!("{number}+")));
+        }
+    }
+    let (next, lost) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let unnoticed = Mutex::new(Vec::new());
+    let work = || {
+        let sandbox = Sandbox::with(&lines(0..20_000), &lines(10_000..34_000));
+        let trace = sandbox.root().join("trace");
+        let trace_name = trace.to_str().unwrap();
+        while let Some((job, when)) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let inject = format!("inject=pwrite64:retval=4096:when={when}");
+            let words = [
+                "strace",
+                "-f",
+                "-o",
+                trace_name,
+                "-e",
+                "trace=pwrite64",
+                "-e",
+                &inject,
+            ];
+            let outcome = sandbox.start(sandbox.command_under(&words, job)).finish();
+            if !fs::read_to_string(&trace).unwrap().contains("INJECTED") {
+                continue;
+            }
+            lost.fetch_add(1, Ordering::Relaxed);
+            if outcome.status.code() != Some(7) || !outcome.stdout.is_empty() {
+                let what = format!("strace -f -e {inject} outset {job}: {outcome}");
+                unnoticed.lock().unwrap().push(what);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+    });
+    let (unnoticed, lost) = (unnoticed.into_inner().unwrap(), lost.into_inner());
+    println!(
+        "{lost} runs lost a write, {} did not notice",
+        unnoticed.len()
+    );
+    assert!(unnoticed.is_empty(), "{}", unnoticed.join("\n"));
+    lost
+}
+
+#[test]
+fn e8_a_write_that_is_lost_is_noticed() {
+    if can_trace() {
+        assert!(lose(2) > 4);
+    }
+}
+
+#[test]
+#[ignore = "slow: hundreds of runs under strace"]
+fn e8_any_write_that_is_lost_is_noticed() {
+    if can_trace() {
+        assert!(lose(40) > 100);
+    }
+}
