@@ -47,14 +47,14 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     reporter.finish();
     // All is written before anything is put in place: a failure leaves what was there before.
     place.flush(writer)?;
-    if let Some(label) = label(&stats) {
-        say(&label);
-    }
     stats_place.fill(&stats)?;
     if let Some(page) = &mut page {
         page.fill_intersection(&stats)?;
     }
     place.put_in_place()?;
+    if let Some(label) = label(&stats) {
+        say(&label);
+    }
     stats_place.put_in_place()?;
     page.map_or(Ok(()), Page::put_in_place)?;
     // Last: a failure is said in one line.
