@@ -27,7 +27,7 @@ const HANG: Duration = Duration::from_secs(20);
 const DOCUMENTED: [i32; 5] = [3, 4, 5, 6, 7];
 /// What is said beside the reason for a failure: signals then have their default action.
 const NOTICE: &str = "outset: signals: cannot be handled";
-/// The label of an approximate result, which is said before the result is put in place.
+/// The label of an approximate result, which may stand above the failure of something that comes after the result.
 const LABEL: &str = "outset: approximate result: ";
 /// The call that tells that the program's own work begins.
 const HANDLERS: &str = "rt_sigaction(SIGINT, {";
