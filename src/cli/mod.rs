@@ -2,9 +2,9 @@
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
 //! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]),
-//! progress ([`progress`]) the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:* every error is one line on standard error, `outset: OBJECT: what
-//! happened: what to do about it`; standard output carries the result and nothing else. *Cost:* one
-//! thread that waits for signals.
+//! progress ([`progress`]), the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:*
+//! every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
+//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod compare;

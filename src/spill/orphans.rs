@@ -100,16 +100,22 @@ pub(super) fn remove_own(path: &Path, holds_files: bool) {
     if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
         return;
     }
+    let directory = private_directory(path);
+    // A link in its place leads to what is somebody else's.
+    let is_there = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
-        let _may_not_be_there = std::fs::remove_file(path.join(name));
+        let _may_not_be_there = match &directory {
+            Some(directory) => unlinkat(directory, name, AtFlags::empty()).is_ok(),
+            None => is_there && std::fs::remove_file(path.join(name)).is_ok(),
+        };
     }
     let _may_be_gone = std::fs::remove_dir(path);
 }
 
-/// Removes the files in a directory whose names `is_meant`, but the mark; `None` where that fails.
+/// Removes the files in a private directory whose names `is_meant`, but the mark; `None` where that fails.
 /// Takes one descriptor: that there are few may be why the run ends.
 pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
-    let mut directory = Dir::new(opened(path)?).ok()?;
+    let mut directory = Dir::new(private_directory(path)?).ok()?;
     while let Some(entry) = directory.read() {
         let entry = entry.ok()?;
         let name = entry.file_name();
@@ -279,6 +285,22 @@ mod tests {
         remove_orphans(place.path());
         assert!(!bare.exists() && !unlocked.exists() && locked.join(UNLOCKED).exists());
         assert!(matches!(mark_as_alive(&bare), Mark::Gone));
+    }
+
+    #[test]
+    fn e10_a_link_in_the_place_of_the_directory_of_a_run_costs_nobody_a_file() {
+        let place = tempfile::tempdir().unwrap();
+        let target = made(place.path(), "somebody-elses");
+        for name in ["lock", "lock.new", "thesis.txt"] {
+            fs::write(target.join(name), "x").unwrap();
+        }
+        let own = place.path().join("outset-own");
+        symlink(&target, &own).unwrap();
+        for holds_files in [true, false] {
+            remove_own(&own, holds_files);
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 4);
+        }
+        assert!(remove_files(&own, |_| true).is_none());
     }
 
     #[test]

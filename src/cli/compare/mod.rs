@@ -34,8 +34,8 @@ use sweep::Sweep;
 /// The measured rate is the false lines as a share of the different lines of the larger file that are
 /// not common. Different lines are counted up to 65536 and estimated beyond, so it has bounds.
 ///
-/// The runs share nothing, and the exact one goes first. What of the files is not in the page cache is read around
-/// it where the file system allows that, so that one run does not warm them for the next.
+/// No pass of one run serves the other, and the exact one goes first. What of the files is not in the page
+/// cache is read around it where the file system allows that, so that one run does not warm them for the next.
 ///
 /// Both results are kept on temporary disk until they are compared.
 #[derive(Debug, Args)]
@@ -51,9 +51,13 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     run: RunArguments,
 
-    /// Two files; each is read several times
-    #[arg(value_names = ["FILE_A", "FILE_B"], required = true, num_args = 2)]
-    files: Vec<PathBuf>,
+    /// A file; it is read several times
+    #[arg(value_name = "FILE_A")]
+    first: PathBuf,
+
+    /// Another
+    #[arg(value_name = "FILE_B")]
+    second: PathBuf,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
@@ -83,6 +87,12 @@ pub(crate) struct CompareArguments {
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
+
+impl CompareArguments {
+    fn files(&self) -> [&PathBuf; 2] {
+        [&self.first, &self.second]
+    }
+}
 
 /// The strategies of the exact run.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -160,7 +170,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         Some(path) => Some(ResultPlace::open(Some(path), interrupt)?),
         None => None,
     };
-    let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
+    let sources: Vec<Source> = arguments.files().into_iter().map(Source::from).collect();
     let mut comparer = Comparer::new(&sources, &options)?;
     let points = match &arguments.sweep {
         Some(sweep) => sweep.points(),
@@ -253,13 +263,17 @@ fn listed(
 fn check_places(arguments: &CompareArguments) -> Result<()> {
     let stats = arguments.stats.as_ref();
     let stats = stats.filter(|path| path.as_path() != Path::new("-"));
-    let files = || arguments.files.iter();
+    let files = || arguments.files();
     let list = || arguments.list_false.iter();
     if let Some(stats) = stats {
-        refuse_same(stats, "--stats", files().chain(list()))?;
+        refuse_same(stats, "--stats", files().into_iter().chain(list()))?;
     }
     if let Some(report) = &arguments.report {
-        refuse_same(report, "--report", files().chain(list()).chain(stats))?;
+        refuse_same(
+            report,
+            "--report",
+            files().into_iter().chain(list()).chain(stats),
+        )?;
     }
     match &arguments.list_false {
         Some(list) if list.as_path() == Path::new("-") => Err(Error::Usage {
