@@ -98,6 +98,7 @@ mod address;
 mod batch;
 pub mod budget;
 pub mod buffer;
+mod checksum;
 pub mod compare;
 mod cpu;
 mod direct;

@@ -312,4 +312,6 @@ fn moved(costs: &Costs) -> u64 {
 }
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;

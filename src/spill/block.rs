@@ -24,7 +24,7 @@
 //! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
 //! XXH3-64 collides. *Cost:* the checksum runs at memory speed.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use crate::checksum;
 
 /// The bytes of a header.
 pub(crate) const HEADER: usize = 64;
@@ -71,7 +71,7 @@ pub(crate) fn seal(block: &mut [u8], address: &Address, kind: BlockKind, records
     let payload_bytes = (block.len() - HEADER) as u64;
     let header = header(address, kind, payload_bytes, records);
     block[..HEADER].copy_from_slice(&header);
-    let sum = checksum(&header, &block[HEADER..]);
+    let sum = sum_of(&header, &block[HEADER..]);
     block[56..HEADER].copy_from_slice(&sum.to_le_bytes());
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
     if block[..56] != header[..56] {
         return Err("it belongs to another place or another run".into());
     }
-    if checksum(&header, payload) != word(56) {
+    if sum_of(&header, payload) != word(56) {
         return Err("its checksum does not match its content".into());
     }
     Ok(BlockInfo {
@@ -128,12 +128,12 @@ pub(crate) static UNCHECKED: std::sync::atomic::AtomicBool =
     std::sync::atomic::AtomicBool::new(false);
 
 /// The payload's hash, seeded with the header's: both in one pass, and neither can change alone.
-fn checksum(header: &[u8; HEADER], payload: &[u8]) -> u64 {
+fn sum_of(header: &[u8; HEADER], payload: &[u8]) -> u64 {
     #[cfg(feature = "internals")]
     if UNCHECKED.load(std::sync::atomic::Ordering::Relaxed) {
         return 0;
     }
-    xxh3_64_with_seed(payload, xxh3_64(header))
+    checksum::in_place(checksum::of(header), payload)
 }
 
 /// The longest a length can be when written.

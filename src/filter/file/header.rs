@@ -5,9 +5,9 @@
 //! of exactly that shape's size, and describes a file of [`Header::file_bytes`]. *Cost:* a page.
 
 use bytemuck::bytes_of;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::buffer::{PAGE, round_up};
+use crate::checksum;
 use crate::filter::file::SECTION_BYTES;
 use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
@@ -61,7 +61,7 @@ impl Header {
                 format!("is a filter file of version {version}; this program reads {VERSION}");
             return Err((what, NEWER));
         }
-        if number(CHECKSUM_AT) != xxh3_64(&page[..CHECKSUM_AT]) {
+        if number(CHECKSUM_AT) != checksum::of(&page[..CHECKSUM_AT]) {
             return Err(damaged("its header is damaged".into()));
         }
         Self::decode_checked(page)
@@ -139,7 +139,7 @@ impl Header {
         put(64, bytes_of(&self.hasher.key().map(u64::to_le)));
         put(96, &self.hasher.hash(TOUCHSTONE).to_le_bytes());
         put(104, &self.table_checksum.to_le_bytes());
-        let checksum = xxh3_64(&page[..CHECKSUM_AT]);
+        let checksum = checksum::of(&page[..CHECKSUM_AT]);
         page[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         page
     }

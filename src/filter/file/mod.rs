@@ -70,6 +70,8 @@ mod save;
 mod stored;
 mod target;
 
+use crate::checksum;
+
 pub(crate) use asked::AskedFilter;
 pub use stored::{CheckedFilter, StoredFilter};
 pub use target::FilterTarget;
@@ -79,5 +81,5 @@ const SECTION_BYTES: u64 = 1 << 20;
 
 /// The checksum of a section: it depends on where the section belongs.
 fn section_checksum(number: u64, bytes: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, number)
+    checksum::in_place(number, bytes)
 }

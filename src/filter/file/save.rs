@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::buffer::Buffer;
+use crate::checksum;
 use crate::error::Result;
 use crate::filter::file::header::{HEADER_BYTES, Header};
 use crate::filter::file::{FilterTarget, SECTION_BYTES, section_checksum};
@@ -15,7 +16,6 @@ use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::Shape;
 use crate::interrupt::Interrupt;
 use crate::output::{OutputFile, output_error};
-use xxhash_rust::xxh3::xxh3_64;
 
 impl Filter<Buffer> {
     /// Writes the filter to `path`, complete or not at all, readable by its owner alone (a file that
@@ -56,7 +56,7 @@ pub(super) fn write(
         table.extend(section_checksum(number, section).to_le_bytes());
     }
     table.resize((header.body_at() - HEADER_BYTES) as usize, 0);
-    header.table_checksum = xxh3_64(&table);
+    header.table_checksum = checksum::of(&table);
     let mut writer = file.writer()?;
     for part in [&header.encode(), &table[..], body] {
         writer.write_all(part).map_err(fail)?;

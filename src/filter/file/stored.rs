@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 use rustix::fs::OFlags;
-use xxhash_rust::xxh3::Xxh3;
 
 use crate::budget::MemoryBudget;
 use crate::buffer::{Buffer, PAGE};
+use crate::checksum;
 use crate::error::{Error, Result};
 use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
@@ -319,13 +319,13 @@ impl CheckedFilter {
 /// The checksum of everything between header and body, a page at a time: a file that is all holes
 /// can have a table of any size.
 fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
-    let mut checksum = Xxh3::new();
+    let mut checksum = checksum::Running::default();
     let mut page = [0; PAGE as usize];
     for offset in (HEADER_BYTES..header.body_at()).step_by(PAGE as usize) {
         file.read_exact_at(&mut page, offset)?;
         checksum.update(&page);
     }
-    Ok(checksum.digest())
+    Ok(checksum.finish())
 }
 
 /// Whether the last word of the body has bits that belong to no cell.
