@@ -288,6 +288,70 @@ mod tests {
     }
 
     #[test]
+    fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = made(place.path(), "outset-mine");
+        let Mark::Alive(file) = mark_as_alive(&directory) else {
+            panic!("it was not marked");
+        };
+        let lock = directory.join("lock");
+        assert_eq!(fs::read(&lock).unwrap(), NOTE);
+        let mode = fs::metadata(&lock).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(file);
+        // Who can make names in the directory cannot have a file of somebody else written to.
+        let theirs = place.path().join("theirs");
+        fs::write(&theirs, "x").unwrap();
+        let unlocked = directory.join(UNLOCKED);
+        for link in [fs::hard_link::<&Path, &Path>, symlink] {
+            link(&theirs, &unlocked).unwrap();
+            let mark = mark_as_alive(&directory);
+            assert!(matches!(mark, Mark::None));
+            assert_eq!(fs::read(&theirs).unwrap(), b"x");
+        }
+    }
+
+    #[test]
+    fn what_is_opened_here_is_closed_in_programs_that_are_started() {
+        use rustix::fs::{OFlags, fcntl_getfl};
+        use rustix::io::{FdFlags, fcntl_getfd};
+        let place = tempfile::tempdir().unwrap();
+        let path = made(place.path(), "outset-mine");
+        let Mark::Alive(mark) = mark_as_alive(&path) else {
+            panic!("it was not marked");
+        };
+        assert_eq!(fcntl_getfd(&mark).unwrap(), FdFlags::CLOEXEC);
+        drop(mark);
+        let directory = private_directory(&path).unwrap();
+        let lock = lock_in(&directory, LOCK.to_bytes()).unwrap();
+        // An exclusive lock on a network file system wants a file that can be written.
+        assert!(fcntl_getfl(&lock).unwrap().contains(OFlags::RDWR));
+        for opened in [opened(&path).unwrap(), directory, lock] {
+            assert_eq!(fcntl_getfd(&opened).unwrap(), FdFlags::CLOEXEC);
+        }
+        let file = path.join("000001-store0-bucket3");
+        assert!(opened(&file).is_none() && private_directory(&file).is_none());
+    }
+
+    #[test]
+    fn only_names_that_a_run_gives_are_its_own() {
+        for ours in ["lock", "000001-store0-bucket3", "1234567-pipe"] {
+            assert!(is_ours(ours.as_bytes()), "{ours}");
+        }
+        for other in [
+            "lock.new",
+            "00001-five-digits",
+            "000001",
+            "000001x-",
+            "-",
+            "a-b",
+            "",
+        ] {
+            assert!(!is_ours(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
     fn e10_a_link_in_the_place_of_the_directory_of_a_run_costs_nobody_a_file() {
         let place = tempfile::tempdir().unwrap();
         let target = made(place.path(), "somebody-elses");
