@@ -105,3 +105,45 @@ fn shapes_that_no_filter_can_have_are_refused() {
         assert!(!refused(kind, most, 1), "{kind}");
     }
 }
+
+/// Files have checksums for sections of 1 MiB: this is about what is in the second and third.
+#[test]
+fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
+    let budget = MemoryBudget::new(1 << 28, 0);
+    let place = tempfile::tempdir().unwrap();
+    for kind in Kind::ALL {
+        let hashes = if kind == Kind::Fingerprint { 1 } else { 5 };
+        let shape = Shape {
+            kind,
+            cells: (20 << 20) / kind.cell_bits() / 512 * 512,
+            hashes,
+        };
+        let with = |numbers: std::ops::Range<u32>| {
+            let mut filter = Filter::new(&budget, shape, rules(1000)).unwrap();
+            for number in numbers {
+                filter.insert(&number.to_le_bytes()).unwrap();
+            }
+            filter
+        };
+        let path = place.path().join(kind.name());
+        with(0..3000)
+            .save(&path, &crate::interrupt::Interrupt::new())
+            .unwrap();
+        let stored = StoredFilter::open(&path).unwrap();
+        let loaded = stored.load(&budget).unwrap();
+        assert!(loaded.cells() == with(0..3000).cells(), "{kind}");
+        assert_eq!(stored.occupancy(&budget).unwrap(), loaded.occupancy());
+        let mut sum = with(2000..5000);
+        stored.add_to(&mut sum, &budget).unwrap();
+        let mut direct = with(2000..5000);
+        direct.merge(&loaded).unwrap();
+        assert!(
+            sum.cells() == direct.cells() && sum.keys() == direct.keys(),
+            "{kind}"
+        );
+        assert!(
+            (0..5000_u32).all(|number| sum.contains(&number.to_le_bytes())),
+            "{kind}"
+        );
+    }
+}

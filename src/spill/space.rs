@@ -444,7 +444,11 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
         if !devices.contains(&device) {
             devices.push(device);
             let stat = rustix::fs::statvfs(place.as_path());
-            let bytes = stat.map_or(u64::MAX, |s| s.f_bavail.saturating_mul(s.f_frsize));
+            let bytes = match stat {
+                // Some, such as ramfs, say that they have no blocks at all.
+                Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
+                _ => u64::MAX,
+            };
             free = free.saturating_add(bytes);
         }
     }

@@ -11,6 +11,8 @@
 mod compare;
 // What a run that goes well does: results, options, reports, plans.
 mod contract;
+// Temporary space that cannot be written around the page cache, or is full.
+mod direct;
 // Lines and bytes that a naive program gets wrong.
 mod bytes;
 // Texts to intersect, and the plain way of computing what they have in common.

@@ -222,7 +222,7 @@ fn e5_a_run_that_cannot_fit_is_refused_before_anything_is_read() {
 }
 
 /// A command in a namespace of its own, where `mount` makes `temp` something else; the status is 99 if the run leaves anything there.
-fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
+pub(crate) fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
     let script = format!(
         "{mount} || exit 98\n(cd in && exec \"$0\" \"$@\"); status=$?\n\
          test -z \"$(ls -A temp | grep -v lost+found)\" || {{ ls -lR temp >&2; exit 99; }}\nexit $status"
