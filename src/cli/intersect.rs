@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         .run
         .options(arguments.output.as_deref(), interrupt);
     let options = arguments.choice.add_to(options);
+    let options = arguments.force.add_to(options);
     let mut options = arguments.kept.add_to(options);
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     options.observer = Some(reporter.clone());

@@ -49,6 +49,8 @@ mod places;
 mod readme;
 // The report as a page.
 mod report;
+// Room for temporary files, before a run begins.
+mod room;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
 // Reads and writes that are short or interrupted.
