@@ -41,6 +41,8 @@ mod lost;
 mod manual;
 // The page that lists which test is about which row of the matrix.
 mod matrix;
+// What a user is told of a run that goes well.
+mod notices;
 // Progress and the final summary.
 mod progress;
 // Places with limits: file systems, groups, permissions, descriptors.

@@ -95,6 +95,11 @@ impl CompareArguments {
     fn files(&self) -> [&PathBuf; 2] {
         [&self.first, &self.second]
     }
+
+    /// Whether the comparison goes to standard error.
+    fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
+    }
 }
 
 /// The strategies of the exact run.
@@ -153,7 +158,8 @@ impl<'a> Report<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
-    let reporter = Arc::new(Reporter::new(&arguments.talk));
+    let reporter = Reporter::new(&arguments.talk);
+    let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     let mut options = Options {
         strategy: arguments.strategy.into(),
         max_fpr: arguments.max_fpr.unwrap_or(0.0),
