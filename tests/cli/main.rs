@@ -9,6 +9,8 @@
 
 // The exact and the approximate way beside each other.
 mod compare;
+// Standard input and output that are closed.
+mod closed;
 // What a run that goes well does: results, options, reports, plans.
 mod contract;
 // Lines and bytes that a naive program gets wrong.
