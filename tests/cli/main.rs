@@ -35,6 +35,8 @@ mod filter_requests;
 mod filter_rows;
 // Kills and signals at a thousand random moments.
 mod kills;
+// Memory groups: heeded, enough, and lowered meanwhile.
+mod groups;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
 // Writes to temporary space that are lost or altered on their way.
