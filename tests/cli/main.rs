@@ -51,6 +51,8 @@ mod notices;
 mod progress;
 // Places with limits: file systems, groups, permissions, descriptors.
 mod places;
+// Outputs on file systems of their own.
+mod mounts;
 // What the README says can be pasted.
 mod readme;
 // The report as a page.
