@@ -41,6 +41,8 @@ mod groups;
 mod limits;
 // Writes to temporary space that are lost or altered on their way.
 mod lost;
+// Lines that were made to meet in one bucket.
+mod hostile;
 // Manual pages and completions.
 mod manual;
 // The page that lists which test is about which row of the matrix.
