@@ -46,6 +46,9 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error).into(),
     };
+    // Tests say in FAILPOINTS what is to happen where.
+    #[cfg(feature = "failpoints")]
+    let _scenario = fail::FailScenario::setup();
     let interrupt = Interrupt::new();
     if let Err(error) = signals::install(&interrupt) {
         say(&format!("signals: cannot be handled: {error}"));

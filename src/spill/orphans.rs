@@ -28,6 +28,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::failpoint::fail_point;
+
 /// How the names of private directories begin.
 pub(super) const PREFIX: &str = "outset-";
 /// The file that is locked.
@@ -95,6 +97,7 @@ pub(super) fn remove_orphans(place: &Path) {
 /// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
 /// place can do it; one that holds no files but the mark goes without being opened.
 pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    fail_point!("clean-up");
     // Only ever removes an empty directory: one without a mark, here.
     let is_gone = std::fs::remove_dir(path).is_ok();
     if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
