@@ -28,6 +28,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::failpoint::fail_point;
+
 /// How the names of private directories begin.
 pub(super) const PREFIX: &str = "outset-";
 /// The file that is locked.
@@ -95,18 +97,23 @@ pub(super) fn remove_orphans(place: &Path) {
 /// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
 /// place can do it; one that holds no files but the mark goes without being opened.
 pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    fail_point!("clean-up");
     // Only ever removes an empty directory: one without a mark, here.
     let is_gone = std::fs::remove_dir(path).is_ok();
     if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
         return;
     }
-    let directory = private_directory(path);
-    // A link in its place leads to what is somebody else's.
-    let is_there = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let directory = open_directory(path);
     for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
         let _may_not_be_there = match &directory {
-            Some(directory) => unlinkat(directory, name, AtFlags::empty()).is_ok(),
-            None => is_there && std::fs::remove_file(path.join(name)).is_ok(),
+            Ok(directory) => {
+                is_private(directory, FileType::Directory)
+                    && unlinkat(directory, name, AtFlags::empty()).is_ok()
+            }
+            // A link in its place leads to what is somebody else's.
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => false,
+            // There is no descriptor left for it, or its disk fails.
+            Err(_) => is_directory(path) && std::fs::remove_file(path.join(name)).is_ok(),
         };
     }
     let _may_be_gone = std::fs::remove_dir(path);
@@ -153,9 +160,19 @@ fn remove_unmarked(path: &Path) -> Option<()> {
 
 /// A directory of this user that nobody else may enter.
 fn private_directory(path: &Path) -> Option<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let directory = open_directory(path).ok()?;
     is_private(&directory, FileType::Directory).then_some(directory)
+}
+
+/// A directory that is not a link to one.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+}
+
+/// Whether there is a directory now that is not a link to one.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Takes the lock of a name in a directory; `None` where it is taken, or no lock of this user.
@@ -224,6 +241,10 @@ fn is_ours(name: &[u8]) -> bool {
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
     name == LOCK.to_bytes() || (digits >= 6 && name.get(digits) == Some(&b'-'))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod race;
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]

@@ -31,6 +31,9 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::machine::is_in_memory;
+use crate::notice::Notice;
+use crate::observer::Observer;
 use crate::spill::orphans::{
     Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
 };
@@ -43,10 +46,11 @@ const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buc
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
 /// The temporary directories of one run.
-#[derive(Debug)]
 pub(crate) struct TempSpace {
     places: Vec<Place>,
     interrupt: Interrupt,
+    /// Is told of a place that is in memory, when it is used.
+    observer: Option<Arc<dyn Observer>>,
     quota: Arc<Quota>,
     used: AtomicU64,
     peak: AtomicU64,
@@ -105,6 +109,7 @@ impl TempSpace {
         Self {
             places: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
+            observer: None,
             quota,
             used: AtomicU64::new(0),
             peak: AtomicU64::new(0),
@@ -116,6 +121,12 @@ impl TempSpace {
         }
     }
 
+    /// The same, with somebody who is told what the user should know of the places.
+    pub(crate) fn watched_by(mut self, observer: Option<Arc<dyn Observer>>) -> Self {
+        self.observer = observer;
+        self
+    }
+
     /// A path for a new file, in the places by turns. The file is made by its first write.
     ///
     /// # Errors
@@ -123,12 +134,26 @@ impl TempSpace {
     pub(crate) fn new_path(&self, label: &str) -> Result<SpillPath> {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let place = (number % self.places.len() as u64) as usize;
-        let directory = self.places[place].directory(&self.interrupt)?;
+        let (directory, is_new) = self.places[place].directory(&self.interrupt)?;
+        if is_new {
+            self.note_if_in_memory(&self.places[place].parent);
+        }
         self.places[place].present.fetch_add(1, Ordering::Relaxed);
         Ok(SpillPath {
             place,
             path: directory.join(format!("{number:06}-{label}")),
         })
+    }
+
+    /// Tells the observer that what is spilled to `parent` takes memory, if it does.
+    fn note_if_in_memory(&self, parent: &Path) {
+        if let Some(observer) = &self.observer
+            && is_in_memory(parent)
+        {
+            observer.noticed(&Notice::TempInMemory {
+                place: parent.to_owned(),
+            });
+        }
     }
 
     /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size).
@@ -344,6 +369,15 @@ impl TempSpace {
     }
 }
 
+impl std::fmt::Debug for TempSpace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TempSpace")
+            .field("places", &self.places)
+            .field("used", &self.used)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Drop for TempSpace {
     /// The directories go with everything that is still in them.
     fn drop(&mut self) {
@@ -361,14 +395,14 @@ impl Place {
         }
     }
 
-    /// The private directory, made if it is not there yet.
-    fn directory(&self, interrupt: &Interrupt) -> Result<PathBuf> {
+    /// The private directory, and whether it was made now because it was not there yet.
+    fn directory(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
         let mut made = self
             .directory
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = &*made {
-            return Ok(made.directory.path().to_owned());
+            return Ok((made.directory.path().to_owned(), false));
         }
         interrupt.check()?;
         remove_orphans(&self.parent);
@@ -386,7 +420,7 @@ impl Place {
                 _guard: guard,
                 _mark: mark,
             });
-            return Ok(path);
+            return Ok((path, true));
         }
         Err(self.no_directory(io::ErrorKind::NotFound.into()))
     }
