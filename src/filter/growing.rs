@@ -115,6 +115,15 @@ mod tests {
         assert_eq!(*growing.slots, 126, "one slot of room was left");
         growing.put(&digests(101..102), |_, _| {}).unwrap();
         assert_eq!((*growing.slots, growing.used), (252, 102));
+        let mut told = Vec::new();
+        let all = growing.put(&digests(100..600), |index, put| told.push((index, put)));
+        all.unwrap();
+        let expected =
+            (0..500).map(|index| (index, if index < 2 { Put::Present } else { Put::New }));
+        assert!(
+            told.into_iter().eq(expected),
+            "in order, also where it grows"
+        );
         let held = growing.with(|table| {
             digests(0..102)
                 .iter()

@@ -137,6 +137,13 @@ fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
         stored.add_to(&mut sum, &budget).unwrap();
         let mut direct = with(2000..5000);
         direct.merge(&loaded).unwrap();
+        let is_exact = kind == Kind::Fingerprint;
+        assert_eq!(sum.keys(), if is_exact { 5000 } else { 6000 }, "{kind}");
+        let count = |number: u32| sum.count(&number.to_le_bytes());
+        if matches!(kind, Kind::Counting | Kind::Spectral) {
+            assert!((2000..3000).all(|number| count(number) >= 2), "{kind}");
+            assert!((0..2000).filter(|&number| count(number) == 1).count() > 1900);
+        }
         assert!(
             sum.cells() == direct.cells() && sum.keys() == direct.keys(),
             "{kind}"
@@ -145,5 +152,59 @@ fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
             (0..5000_u32).all(|number| sum.contains(&number.to_le_bytes())),
             "{kind}"
         );
+    }
+}
+
+#[test]
+fn a_filter_is_overfull_beyond_what_chance_does_and_only_if_it_is_wrong_for_it() {
+    let shape = Shape::for_fpr(Kind::Classic, 10_000, 0.01, None);
+    let with = |distinct, fpr| Occupancy {
+        used: 0,
+        fill: 0.0,
+        fpr,
+        distinct,
+        saturated: 0,
+    };
+    for (planned, most) in [(10_000, 10_700.0), (100, 125.0), (0, 3.05)] {
+        assert!(!with(most, 1.0).is_overfull(shape, planned));
+        assert!(with(most * 1.0001, 1.0).is_overfull(shape, planned));
+    }
+    let most = 1.1 * shape.predicted_fpr(10_000);
+    assert!(!with(20_000.0, most).is_overfull(shape, 10_000));
+    assert!(with(20_000.0, most * 1.0001).is_overfull(shape, 10_000));
+    // However bad it was meant to be, what is wrong half of the time says little.
+    let bad = Shape {
+        cells: 100,
+        ..shape
+    };
+    assert!(!with(20_000.0, 0.5).is_overfull(bad, 10_000));
+    assert!(with(20_000.0, 0.51).is_overfull(bad, 10_000));
+    let table = Shape {
+        kind: Kind::Fingerprint,
+        cells: 100,
+        hashes: 1,
+    };
+    assert!(!with(20_000.0, 1.0).is_overfull(table, 10));
+}
+
+#[test]
+fn digests_are_wrong_next_to_never() {
+    let mut filter = filter(Shape {
+        kind: Kind::Fingerprint,
+        cells: 64,
+        hashes: 1,
+    });
+    (0..40_u8).for_each(|number| assert!(filter.insert(&[number]).unwrap()));
+    let fpr = filter.occupancy().fpr;
+    assert!((fpr * 2f64.powi(128) - 40.0).abs() < 1e-6, "{fpr}");
+}
+
+#[test]
+fn a_rate_of_one_or_more_is_taken_for_the_highest_below_it() {
+    for kind in Kind::ALL {
+        let nearly = Shape::for_fpr(kind, 1000, 1.0 - f64::EPSILON, None);
+        for fpr in [1.0, 2.0, f64::INFINITY] {
+            assert_eq!(Shape::for_fpr(kind, 1000, fpr, None), nearly, "{kind}");
+        }
     }
 }

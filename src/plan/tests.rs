@@ -407,3 +407,26 @@ fn a_rate_that_is_just_reached_is_accepted() {
         Strategy::Bloom
     );
 }
+
+#[test]
+fn what_is_read_beside_something_leaves_room_for_it_or_says_what_would_do() {
+    let job = |memory| job(&[lines(1000), lines(1000)], memory);
+    for mebibytes in [16, 20, 64] {
+        let room = Layout::for_single_try(&job(mebibytes << 20)).rest_bytes();
+        for beside in [0, 1 << 20, room] {
+            let layout = scan_layout(&job(mebibytes << 20), "a table", beside).unwrap();
+            assert_eq!(layout.memory_bytes, mebibytes << 20);
+        }
+        for beside in [room + 1, 300 << 20, 5 << 30] {
+            let refused = scan_layout(&job(mebibytes << 20), "a table", beside);
+            let Err(Error::MemoryPlan { least_bytes, .. }) = refused else {
+                panic!("{beside} bytes beside {mebibytes} MiB");
+            };
+            assert!(scan_layout(&job(least_bytes), "a table", beside).is_ok());
+            assert!(
+                least_bytes < (beside + (24 << 20)) / 32 * 40,
+                "{least_bytes}"
+            );
+        }
+    }
+}

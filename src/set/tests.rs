@@ -132,7 +132,8 @@ fn a_set_prepared_for_what_comes_does_not_grow_and_takes_no_more_than_estimated(
 fn what_is_expected_of_a_small_budget_is_what_it_holds() {
     let hasher = hasher(HashKey::Random);
     for bytes in [12, 64, 301] {
-        let budget = MemoryBudget::new(1 << 20, 0);
+        // No whole number of pages.
+        let budget = MemoryBudget::new((1 << 20) + 3000, 0);
         let mut set = LineSet::new(&budget, hasher).unwrap();
         // The second time its memory is its own already.
         for _ in 0..2 {
@@ -177,11 +178,16 @@ fn the_table_grows_at_seventy_per_cent_and_not_before() {
     assert_eq!(set.slots, 512, "358 is less than 70 % of 512");
     fill(&mut set, hasher, lines_of(4, 1));
     assert_eq!(set.slots, 1024);
-    set.reset(7_000, 8).unwrap();
-    assert_eq!(set.slots, table_slots(7_000));
-    let full = set.slots * 7 / 10;
-    fill(&mut set, hasher, lines_of(8, full as u32));
-    assert_eq!(set.slots, table_slots(7_000));
+    set.reset(0, 0).unwrap();
+    assert_eq!(set.slots, 512);
+    // 707 are 70 % to the line.
+    set.reset(701, 8).unwrap();
+    assert_eq!(set.slots, 1010);
+    fill(&mut set, hasher, lines_of(8, 707));
+    assert_eq!(set.slots, 1010);
+    fill(&mut set, hasher, lines_of(9, 1));
+    assert_eq!(set.slots, 2020);
+    assert_eq!(set.insert(hasher.hash(b""), b"").unwrap(), Insert::New);
 }
 
 #[test]
@@ -205,4 +211,58 @@ fn the_arena_grows_by_a_quarter_and_at_the_end_by_what_is_left() {
     let table = set.table.len() as u64;
     let most = ((8 << 20) - table) / 1016;
     assert!(4_000 + more > most - 8, "{} of {most}", 4_000 + more);
+}
+
+/// A batch of lines with the hashes of `hasher`.
+fn with_batch<R>(hasher: LineHasher, lines: &[Vec<u8>], work: impl FnOnce(Batch<'_>) -> R) -> R {
+    let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
+    let mut hashes = Vec::new();
+    hasher.hash_batch(&lines, &mut hashes);
+    work(Batch {
+        lines: &lines,
+        hashes: &hashes,
+    })
+}
+
+#[test]
+fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
+    for key in [HashKey::Random, HashKey::Constant] {
+        let hasher = hasher(key);
+        let budget = MemoryBudget::new(16 << 20, 0);
+        let mut set = LineSet::new(&budget, hasher).unwrap();
+        let all: Vec<Vec<u8>> = lines_of(5, 300).collect();
+        let (mut new, mut marked) = (Vec::new(), Vec::new());
+        with_batch(hasher, &all[..200], |batch| {
+            let inserted = set.insert_all(batch, (0..200).chain(0..10), |line| {
+                new.push(line.to_vec());
+                Ok(())
+            });
+            assert_eq!(inserted.unwrap(), 210);
+        });
+        assert_eq!(new, &all[..200]);
+        with_batch(hasher, &all[100..], |batch| {
+            let note = |line: &[u8]| {
+                marked.push(line.to_vec());
+                Ok(())
+            };
+            set.mark_all(batch, (0..200).rev().chain(0..10), 2, note)
+                .unwrap();
+        });
+        marked.sort_unstable();
+        assert_eq!(marked, &all[100..200], "{key:?}");
+        assert!(set.iter_unmarked().eq(all[..100].iter().map(Vec::as_slice)));
+    }
+}
+
+#[test]
+fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
+    let hasher = hasher(HashKey::Random);
+    let budget = MemoryBudget::new(1 << 20, 0);
+    let set = LineSet::new(&budget, hasher).unwrap();
+    let hashes: Vec<u64> = lines_of(9, 512).map(|line| hasher.hash(&line)).collect();
+    let homes: BTreeSet<usize> = hashes.iter().map(|&hash| set.home(hash)).collect();
+    // 1 - 1/e of the slots are somebody's home.
+    assert!((280..370).contains(&homes.len()), "{}", homes.len());
+    let tags: BTreeSet<u64> = hashes.iter().map(|&hash| tag(hash)).collect();
+    assert!(tags.len() > 505 && tags.iter().all(|tag| tag & OFFSET_MASK == 0));
 }
