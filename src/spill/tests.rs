@@ -231,11 +231,14 @@ fn blocks_are_filled_to_the_last_byte_and_no_empty_one_is_written() {
     // A record has one byte of length up to 127 bytes, two up to 16,383.
     let exact: [Vec<u8>; 2] = [vec![b'a'; ROOM - 130], vec![b'b'; 127]];
     let long = vec![b'c'; 2 * ROOM];
-    let lengths: [(&[&[u8]], u64); 5] = [
+    let whole = vec![b'd'; ROOM - 2];
+    let lengths: [(&[&[u8]], u64); 7] = [
         (&[], 0),
         (&[&exact[0], &exact[1]], 1),
         (&[&exact[0], &exact[1], b""], 2),
+        (&[&whole], 1),
         (&[&long], 3),
+        (&[&long, &long], 6),
         (&[&long, b"short", &long], 7),
     ];
     for (lines, blocks) in lengths {

@@ -76,6 +76,10 @@ pub(super) fn sizes() -> Vec<(String, Job)> {
                 "five different",
                 (1..6).rev().map(|i| input(i * 7_000_000, 30)).collect(),
             ),
+            (
+                "four of a billion",
+                (1..5).map(|i| input(i * 1_000_000_000, 64)).collect(),
+            ),
             ("a pipe and a file", vec![PIPE, input(9_000_000, 50)]),
             ("two pipes", vec![PIPE; 2]),
         ] {

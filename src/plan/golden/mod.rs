@@ -103,8 +103,9 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {pool_blocks} x {block_bytes}",
+         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}",
         if *is_last_try { " at last" } else { "" },
+        layout.read_bytes(),
     )
     .unwrap();
 }
