@@ -132,6 +132,7 @@ mod spill;
 pub mod stats;
 mod strategy;
 mod survey;
+mod sync;
 mod threads;
 
 pub use compare::compare;
