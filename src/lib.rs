@@ -124,6 +124,8 @@ pub mod plan;
 mod planning;
 mod run;
 mod scatter;
+#[cfg(all(test, feature = "schedules"))]
+mod schedules;
 mod set;
 mod shards;
 pub mod size;

@@ -127,6 +127,13 @@ impl BlockPool {
         self.returned.notify_one();
     }
 
+    /// What is taken, claimed and free.
+    #[cfg(all(test, feature = "schedules"))]
+    pub(crate) fn counts(&self) -> (u64, u64, usize) {
+        let state = self.lock();
+        (state.taken, state.claims, state.free.len())
+    }
+
     fn take_from(&self, state: &mut State) -> Result<Buffer> {
         let block = match state.free.pop() {
             Some(block) => block,
