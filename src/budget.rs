@@ -180,11 +180,6 @@ impl Reservation {
         &self.budget
     }
 
-    /// What is held, in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// Asks for `more` bytes; on refusal nothing changes.
     ///
     /// # Errors
@@ -249,6 +244,22 @@ mod tests {
         assert_eq!(budget.available_bytes(), 6 * PAGE);
         drop(buffer);
         assert_eq!(budget.available_bytes(), 10 * PAGE);
+    }
+
+    #[test]
+    fn what_is_grown_and_shrunk_is_accounted_for_to_the_byte() {
+        let budget = MemoryBudget::new(100, 0);
+        let mut held = budget.reserve("set", 10).unwrap();
+        held.grow(30).unwrap();
+        assert!(held.grow(61).is_err(), "60 are left");
+        held.shrink(15);
+        assert_eq!(budget.available_bytes(), 75);
+        held.shrink(15);
+        held.shrink(1000);
+        assert_eq!(budget.available_bytes(), 100);
+        held.grow(100).unwrap();
+        drop(held);
+        assert_eq!((budget.available_bytes(), budget.peak_bytes()), (100, 100));
     }
 
     #[test]

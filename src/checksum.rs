@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn another_implementation_agrees_at_every_length() {
-        let bytes: Vec<u8> = (0..9000_u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..9000_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for length in (0..600).chain([1023, 1024, 4095, 4096, 4097, 9000]) {
             let bytes = &bytes[..length];
             assert_eq!(of(bytes), xxh3_64(bytes), "{length} bytes");

@@ -30,7 +30,7 @@ use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, Lasting};
-use crate::survey::survey;
+use crate::survey::{survey, survey_to_compare};
 
 /// Memory for checking a stored filter, before anything else has any.
 const CHECK_BYTES: u64 = 4 << 20;
@@ -106,7 +106,7 @@ pub(crate) fn only_in_first(
 /// As [`intersect`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
-    let job = survey(&open(inputs, options)?, options)?;
+    let job = survey_to_compare(&open(inputs, options)?, options)?;
     plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
@@ -119,7 +119,7 @@ pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
 pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estimate, Plan)> {
     let stored = open_stored(options)?;
     let inputs = open(inputs, options)?;
-    let mut job = survey(&inputs, options)?;
+    let mut job = survey_to_compare(&inputs, options)?;
     let found = estimate_opened(&inputs, &job, options)?;
     for (shape, input) in job.inputs.iter_mut().zip(&found.inputs) {
         shape.lines = Some(input.distinct.estimate as u64);
@@ -193,6 +193,7 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
         None => Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
     };
     TempSpace::new(&temp_parents(options), quota, &options.interrupt)
+        .watched_by(options.observer.clone())
 }
 
 struct Engine<'a> {
@@ -210,7 +211,7 @@ impl Engine<'_> {
             set_estimate: SetEstimate::Try,
             ..with_stored(job, self.lasting.stored)
         };
-        let mut job = try_set(survey(&inputs, self.options)?);
+        let mut job = try_set(self.survey(&inputs)?);
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.lasting.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -225,7 +226,7 @@ impl Engine<'_> {
             let run = Run::new(self.options, probe.layout, self.hasher, self.space)?;
             spool_first(&run, &mut inputs)?;
             spool_phases = std::mem::take(&mut run.record().phases);
-            job = try_set(survey(&inputs, self.options)?);
+            job = try_set(self.survey(&inputs)?);
         }
         loop {
             let plan = plan_of(&job, self.options)?;
@@ -246,6 +247,14 @@ impl Engine<'_> {
                     spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
                 }
             }
+        }
+    }
+
+    /// Looks at the inputs; what two results have in common is nothing to give hints about.
+    fn survey(&self, inputs: &[Input]) -> Result<Job> {
+        match self.wish {
+            Wish::Common => survey_to_compare(inputs, self.options),
+            Wish::OnlyFirst => survey(inputs, self.options),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::sketch::{Gatherer, Overlap, Sketch};
 use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::MemoryStats;
-use crate::survey::survey;
+use crate::survey::survey_to_compare;
 
 pub use crate::sketch::Bounds;
 
@@ -117,7 +117,7 @@ pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
         });
     }
     let inputs = Input::open_all(inputs)?;
-    let job = survey(&inputs, options)?;
+    let job = survey_to_compare(&inputs, options)?;
     estimate_opened(&inputs, &job, options)
 }
 

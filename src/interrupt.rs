@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::failpoint::fail_point;
 
 /// A handle that stops a run; clones are one handle.
 ///
@@ -51,6 +52,7 @@ impl Interrupt {
     pub fn stop_and_clean_up(&self) {
         self.stop();
         for path in self.paths().drain(..) {
+            fail_point!("clean-up");
             // A file may be created while its directory is emptied: a few tries outlast that,
             // because no new one is made once the flag is set.
             for _ in 0..10 {

@@ -4,6 +4,7 @@
 //! implements it. *Invariants:* an observer cannot change a run, and a run without one does no work
 //! for it. *Cost:* one call per chunk or block.
 
+use crate::notice::Notice;
 use crate::plan::{Plan, PlannedPhase};
 use crate::stats::PhaseStats;
 
@@ -24,6 +25,12 @@ pub trait Observer: Send + Sync {
     /// run are in its [`Plan`].)
     fn expected(&self, phases: &[PlannedPhase]) {
         let _ = phases;
+    }
+
+    /// There is something that the user should know. A command of several runs may tell it several
+    /// times.
+    fn noticed(&self, notice: &Notice) {
+        let _ = notice;
     }
 
     /// A phase begins; `total_bytes` is what it will read, where that is known.

@@ -103,6 +103,11 @@ pub struct Options {
     pub temp_dirs: Vec<PathBuf>,
     /// Cap on temporary disk in bytes. `None`: what is free.
     pub max_temp_bytes: Option<u64>,
+    /// Begin although the temporary places have less free than the run certainly needs, which is
+    /// refused otherwise ([`Error::TempLimit`](crate::Error::TempLimit)): because more is about to be
+    /// freed, or lines repeat so often that the need is overrated. A disk that does fill up ends the
+    /// run with [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` holds nevertheless.
+    pub ignore_free_space: bool,
     /// Threads for the work on lines. `None`: the cores available to the process.
     pub threads: Option<usize>,
     /// What a line is.
@@ -146,6 +151,7 @@ impl Default for Options {
             save_filter: None,
             temp_dirs: Vec::new(),
             max_temp_bytes: None,
+            ignore_free_space: false,
             threads: None,
             format: LineFormat::default(),
             key: LineKey::default(),

@@ -36,7 +36,8 @@ pub(crate) fn with_address_space(error: Error, job: &Job, options: &Options) -> 
     }
 }
 
-/// Refuses a run whose spill certainly does not fit.
+/// Refuses a run whose spill certainly does not fit. The caller may know better than what is free now;
+/// the cap is the caller's own word and holds in any case.
 pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<()> {
     // What other runs of the same command hold counts towards the cap.
     let others = options.shared.as_ref();
@@ -64,12 +65,15 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
             "raise --max-temp, give more memory, or run the sieve",
         );
     }
+    if options.ignore_free_space {
+        return Ok(());
+    }
     let free = free_bytes(&temp_parents(options));
     if free < needed_bytes - others_bytes {
         return too_little(
             free,
             "free",
-            "name a larger place with --temp-dir, give more memory, or run the sieve",
+            "name a larger place with --temp-dir, give more memory, run the sieve, or go on with --force",
         );
     }
     Ok(())

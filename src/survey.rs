@@ -3,10 +3,14 @@
 //! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and no input is read but for a
 //! sample. *Cost:* a sample of each input (1 MiB at most).
 
+use std::path::Path;
+
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::sample::sample;
+use crate::input::lines::LineFormat;
+use crate::input::sample::{Sample, sample};
 use crate::machine;
+use crate::notice::Notice;
 use crate::options::{LineKey, Options};
 use crate::plan::{InputShape, Job, SetEstimate};
 use crate::threads::STACK_BYTES;
@@ -64,16 +68,112 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
 
 /// Looks at the inputs: sizes, and a sample of each.
 pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
-    let mut shapes = Vec::with_capacity(inputs.len());
-    let mut longest = 0;
-    for input in inputs {
-        let sample = sample(input, options.format)?;
-        longest = longest.max(sample.map_or(0, |sample| sample.longest_line_bytes));
-        shapes.push(InputShape {
-            bytes: input.bytes(),
-            lines: sample.map(|sample| sample.lines),
-            is_cached: input.is_warm(),
-        });
+    let samples = samples(inputs, options)?;
+    Ok(job_of(inputs, &samples, options))
+}
+
+/// As [`survey`], for inputs whose lines are to be compared: the observer is told where their lines
+/// end so that hardly any can be common.
+pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<Job> {
+    let samples = samples(inputs, options)?;
+    let named = inputs.iter().map(Input::name).zip(&samples);
+    if let Some(observer) = &options.observer
+        && let Some(notice) = carriage_returns(named, options.format)
+    {
+        observer.noticed(&notice);
     }
-    Ok(job_for(shapes, longest, options))
+    Ok(job_of(inputs, &samples, options))
+}
+
+/// A sample of each input that can be looked into.
+fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
+    let sampled = inputs.iter().map(|input| sample(input, options.format));
+    sampled.collect()
+}
+
+fn job_of(inputs: &[Input], samples: &[Option<Sample>], options: &Options) -> Job {
+    let longest = samples.iter().flatten().map(|s| s.longest_line_bytes).max();
+    let shape = |(input, sample): (&Input, &Option<Sample>)| InputShape {
+        bytes: input.bytes(),
+        lines: sample.map(|sample| sample.lines),
+        is_cached: input.is_warm(),
+    };
+    let shapes = inputs.iter().zip(samples).map(shape).collect();
+    job_for(shapes, longest.unwrap_or(0), options)
+}
+
+/// The notice for inputs of which one has CR LF and another LF alone, where that makes a difference.
+/// One in which no line end was seen is neither.
+fn carriage_returns<'a>(
+    samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
+    format: LineFormat,
+) -> Option<Notice> {
+    if format.strip_cr || format.terminator != b'\n' {
+        return None;
+    }
+    let (mut with, mut without) = (None, None);
+    for (name, sample) in samples {
+        match sample {
+            Some(sample) if sample.ends_after_cr > sample.ends / 2 => with.get_or_insert(name),
+            Some(sample) if sample.ends > 0 => without.get_or_insert(name),
+            _ => continue,
+        };
+    }
+    Some(Notice::CarriageReturns {
+        with: with?.to_owned(),
+        without: without?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn noticed(ends: &[(u64, u64)], format: LineFormat) -> Option<Notice> {
+        let sample = |&(ends, ends_after_cr): &(u64, u64)| {
+            Some(Sample {
+                ends,
+                ends_after_cr,
+                ..Sample::default()
+            })
+        };
+        let mut samples: Vec<Option<Sample>> = ends.iter().map(sample).collect();
+        samples.push(None);
+        let names = ["a", "b", "c", "d"].iter().map(Path::new);
+        carriage_returns(names.zip(&samples), format)
+    }
+
+    #[test]
+    fn a3_more_than_half_of_the_lines_of_one_and_not_of_another_are_worth_a_word() {
+        let plain = LineFormat::default();
+        for (ends, is_worth) in [
+            (&[(10, 10), (10, 0)][..], true),
+            (&[(10, 0), (10, 6)], true),
+            (&[(10, 6), (10, 5)], true),
+            (&[(10, 5), (10, 0)], false),
+            (&[(10, 10), (10, 9)], false),
+            (&[(1, 1), (1, 0)], true),
+            (&[(10, 10), (0, 0)], false),
+            (&[(0, 0), (0, 0)], false),
+            (&[(10, 10), (10, 10), (10, 0)], true),
+        ] {
+            assert_eq!(noticed(ends, plain).is_some(), is_worth, "{ends:?}");
+        }
+        let notice = noticed(&[(9, 0), (9, 9), (9, 9)], plain).unwrap();
+        let said = notice.to_string();
+        assert!(said.starts_with("b: ") && said.contains(" a ") && said.contains("--strip-cr"));
+    }
+
+    #[test]
+    fn a3_nothing_is_said_where_a_carriage_return_is_stripped_or_ends_no_line() {
+        let ends = [(10, 10), (10, 0)];
+        for (strip_cr, terminator) in [(true, b'\n'), (false, 0), (true, 0)] {
+            let format = LineFormat {
+                terminator,
+                strip_cr,
+            };
+            assert_eq!(noticed(&ends, format), None);
+        }
+    }
 }

@@ -12,16 +12,19 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fail::FailScenario;
 use outset::{
     ErrorKind, Interrupt, Options, OutputFile, Result, Source, Stats, Strategy, WriteSink,
     intersect,
 };
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// No run of these takes nearly so long; one that does is stuck.
@@ -275,5 +278,63 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
     for (strategy, point) in others.chain(partition) {
         let failed = sweep(strategy, point, "panic", End::Panicked);
         assert!(failed >= 2, "{strategy}, {point}: {failed} panics");
+    }
+}
+
+/// The program, held by a FIFO after it has spilled `a`; whoever of it cleans up waits for `pause` first.
+fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::File) {
+    let pipe = place.path("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    // Open for both, it is open at once, and nobody sees its end.
+    let held = fs::File::options().read(true).write(true).open(&pipe);
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
+        .args("intersect a pipe --strategy partition --memory 16M --buckets 4".split(' '))
+        .args(["-o", "out/result"])
+        .current_dir(place.directory.path())
+        .env("TMPDIR", place.path("temp"))
+        .env(
+            "FAILPOINTS",
+            format!("clean-up=sleep({})", pause.as_millis()),
+        )
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while entries(&place.path("temp")) == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        assert!(start.elapsed() < STUCK, "nothing was spilled");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (child, held.unwrap())
+}
+
+#[test]
+fn g2_a_second_signal_during_clean_up_changes_nothing() {
+    let pause = Duration::from_millis(600);
+    for (first, others) in [
+        (Signal::TERM, vec![Signal::TERM]),
+        (Signal::INT, vec![Signal::INT, Signal::INT]),
+        (Signal::INT, vec![Signal::TERM, Signal::HUP, Signal::QUIT]),
+        (Signal::HUP, vec![Signal::USR1, Signal::ALARM, Signal::XCPU]),
+    ] {
+        let place = Place::new();
+        fs::write(place.path("out/result"), BEFORE).unwrap();
+        let (child, _held) = held_by_fifo(&place, pause);
+        let pid = Pid::from_child(&child);
+        kill_process(pid, first).unwrap();
+        std::thread::sleep(pause / 4);
+        assert_eq!(entries(&place.path("temp")), 1, "it is cleaned up already");
+        for &signal in &others {
+            kill_process(pid, signal).unwrap();
+            std::thread::sleep(pause / 20);
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(first.as_raw()), "{said}");
+        assert_eq!(said, "");
+        assert_eq!(entries(&place.path("temp")), 0, "{first:?}, {others:?}");
+        assert_eq!(entries(&place.path("out")), 1);
+        assert_eq!(fs::read(place.path("out/result")).unwrap(), BEFORE);
     }
 }

@@ -72,6 +72,9 @@ pub(crate) struct IntersectArguments {
     pub(crate) run: RunArguments,
 
     #[command(flatten)]
+    pub(crate) force: ForceArguments,
+
+    #[command(flatten)]
     pub(crate) kept: KeptArguments,
 
     /// Two files or more (with --filter one); `-` is standard input
@@ -291,6 +294,28 @@ impl RunArguments {
                 vec![parent.to_owned()]
             }
             _ => self.temp_dir.clone(),
+        }
+    }
+}
+
+/// What goes on although it looks bad.
+#[derive(Debug, Args)]
+pub(crate) struct ForceArguments {
+    /// Go on although the free temporary disk looks too small
+    ///
+    /// A run that needs more than is free, by its plan, is refused before it reads anything. With this
+    /// it goes on: lines that repeat need less than planned, or something else may free space meanwhile. A disk that is
+    /// full indeed ends the run with status 4 and nothing left. The cap of --max-temp holds all the same.
+    #[arg(long)]
+    force: bool,
+}
+
+impl ForceArguments {
+    /// `options` with this.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            ignore_free_space: self.force,
+            ..options
         }
     }
 }

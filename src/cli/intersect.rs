@@ -18,8 +18,10 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         .run
         .options(arguments.output.as_deref(), interrupt);
     let options = arguments.choice.add_to(options);
+    let options = arguments.force.add_to(options);
     let mut options = arguments.kept.add_to(options);
-    let reporter = Arc::new(Reporter::new(&arguments.talk));
+    let reporter = Reporter::new(&arguments.talk);
+    let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     options.observer = Some(reporter.clone());
     check_places(arguments)?;
     if let Some(filter) = &options.stored_filter {

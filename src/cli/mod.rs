@@ -1,7 +1,7 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
-//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]),
+//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]),
 //! progress ([`progress`]), the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:*
 //! every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
 //! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
@@ -23,6 +23,7 @@ mod progress;
 mod report;
 mod signals;
 mod size;
+mod streams;
 mod summary;
 
 use std::ffi::OsString;
@@ -39,11 +40,15 @@ use progress::screen;
 
 /// Runs the command that the arguments name.
 pub(crate) fn main() -> ExitCode {
+    streams::keep_closed();
     use_one_arena();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error).into(),
     };
+    // Tests say in FAILPOINTS what is to happen where.
+    #[cfg(feature = "failpoints")]
+    let _scenario = fail::FailScenario::setup();
     let interrupt = Interrupt::new();
     if let Err(error) = signals::install(&interrupt) {
         say(&format!("signals: cannot be handled: {error}"));
@@ -95,7 +100,9 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
         error.kind(),
         ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
     ) {
-        let printed = error.print().and_then(|()| std::io::stdout().flush());
+        let printed = streams::check_stdout()
+            .and_then(|()| error.print())
+            .and_then(|()| std::io::stdout().flush());
         return match printed {
             Ok(()) => ExitStatus::Complete,
             Err(error) => {

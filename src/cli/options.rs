@@ -92,7 +92,7 @@ pub(crate) struct TalkArguments {
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Say nothing but errors and warnings, such as that a result is approximate
+    /// Say nothing but errors, and that a result is approximate or a filter overfull
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
 
+use super::streams::check_stdout;
+
 /// Standard output or a file.
 pub(crate) struct ResultPlace {
     name: String,
@@ -25,10 +27,13 @@ impl ResultPlace {
                 name: path.display().to_string(),
                 file: Some(OutputFile::create(path, interrupt)?),
             },
-            None => Self {
-                name: "standard output".to_owned(),
-                file: None,
-            },
+            None => {
+                check_stdout().map_err(unwritable)?;
+                Self {
+                    name: "standard output".to_owned(),
+                    file: None,
+                }
+            }
         })
     }
 
@@ -178,8 +183,8 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes what is complete as it is to standard output.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(bytes)
+    check_stdout()
+        .and_then(|()| stdout.write_all(bytes))
         .and_then(|()| stdout.flush())
         .map_err(unwritable)
 }

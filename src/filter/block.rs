@@ -10,7 +10,7 @@
 //! *Sources:* Putze, Sanders, Singler, WEA 2007; `RocksDB`'s `FastLocalBloom` for multiply-derived
 //! fields.
 
-use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::cells::Ask;
 use crate::filter::sizing::BLOCK_BITS;
 use crate::filter::words::{LINE_WORDS, ReadWords};
 use crate::hash::{Purpose, derive, reduce};
@@ -57,18 +57,6 @@ impl<W: ReadWords> Ask for Blocks<W> {
     fn contains(&self, key: u64) -> bool {
         let block = self.words.line(self.block_of(key) * BLOCK_WORDS);
         fields(key, self.hashes).all(|field| block[field / 64] & (1 << (field % 64)) != 0)
-    }
-}
-
-impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Blocks<W> {
-    fn put(&mut self, key: u64) -> Put {
-        let start = self.block_of(key) * BLOCK_WORDS;
-        let block = &mut self.words.as_mut()[start..start + BLOCK_WORDS];
-        if set_bits(block, key, self.hashes) {
-            Put::New
-        } else {
-            Put::Present
-        }
     }
 }
 

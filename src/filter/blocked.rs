@@ -179,6 +179,29 @@ mod tests {
     }
 
     #[test]
+    fn the_fill_is_that_of_every_block_in_small_filters_and_of_every_nth_in_large_ones() {
+        let budget = MemoryBudget::new(1 << 30, 0);
+        for blocks in [1, 64, MEASURED_BLOCKS, 3 * MEASURED_BLOCKS + 1] {
+            let mut filter = BlockedFilter::new(&budget, blocks * 64, 3).unwrap();
+            assert_eq!((filter.bits(), filter.hashes()), (blocks * 512, 3));
+            filter.builder().insert_batch(&hashes(0..blocks * 100));
+            assert_eq!(filter.keys(), blocks * 100);
+            let step = blocks.div_ceil(MEASURED_BLOCKS);
+            let (mut ones, mut rates, mut measured) = (0.0, 0.0, 0.0);
+            for block in (0..blocks).step_by(step as usize) {
+                let words = &filter.bits.words()[block as usize * 8..][..8];
+                let set = words.iter().map(|word| word.count_ones()).sum::<u32>();
+                ones += f64::from(set);
+                rates += (f64::from(set) / 512.0).powi(3);
+                measured += 1.0;
+            }
+            let Fill { fill, fpr } = filter.fill();
+            assert!((fill - ones / measured / 512.0).abs() < 1e-9, "{fill}");
+            assert!((fpr - rates / measured).abs() < 1e-9, "{fpr}");
+        }
+    }
+
+    #[test]
     fn the_measured_rate_is_the_predicted_one() {
         let keys = hashes(0..400_000);
         let strangers = hashes(1 << 40..(1 << 40) + 1_000_000);

@@ -39,13 +39,12 @@ pub(super) trait Ask {
 pub(super) trait Change: Ask {
     /// Puts a key in.
     fn put(&mut self, key: Self::Key) -> Put;
+}
 
-    /// Takes a key out again; false, and nothing changed, if it is certainly not in. Kinds that
-    /// cannot forget always say false.
-    fn take(&mut self, key: Self::Key) -> bool {
-        let _ = key;
-        false
-    }
+/// Cells that can forget.
+pub(super) trait Forget: Change {
+    /// Takes a key out again; false, and nothing changed, if it is certainly not in.
+    fn take(&mut self, key: Self::Key) -> bool;
 }
 
 /// Goes through `keys` with their memory on its way, and hands `each` the index.

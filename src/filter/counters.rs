@@ -18,7 +18,7 @@
 
 use arrayvec::ArrayVec;
 
-use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::cells::{Ask, Change, Forget, Put};
 use crate::filter::flat::positions;
 use crate::filter::words::ReadWords;
 
@@ -119,7 +119,9 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Counting<W> {
         }
         if is_new { Put::New } else { Put::Present }
     }
+}
 
+impl<W: AsRef<[u64]> + AsMut<[u64]>> Forget for Counting<W> {
     fn take(&mut self, key: u64) -> bool {
         if !self.contains(key) {
             return false;

@@ -14,7 +14,7 @@
 //!
 //! *Source:* Knuth, The Art of Computer Programming 3, 6.4, algorithms L and R.
 
-use crate::filter::cells::{Ask, Change, Put};
+use crate::filter::cells::{Ask, Change, Forget, Put};
 use crate::filter::words::ReadWords;
 use crate::hash::reduce;
 
@@ -132,7 +132,9 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Digests<W> {
             _ => Put::Full,
         }
     }
+}
 
+impl<W: AsRef<[u64]> + AsMut<[u64]>> Forget for Digests<W> {
     fn take(&mut self, key: Digest) -> bool {
         let Some(Ok(slot)) = self.seek(kept(key)) else {
             return false;

@@ -102,6 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn positions_begin_again_behind_the_last_cell() {
+        for cells in [1, 2, 7, 64] {
+            for value in 0..5 * cells {
+                assert_eq!(below(value, cells), value % cells);
+            }
+        }
+    }
+
+    #[test]
     fn positions_are_in_range_and_reach_the_top_of_filters_beyond_32_bits() {
         for cells in [1, 2, 63, 64, 1000, (1 << 35) + 7, 1 << 40] {
             let mut highest = 0;

@@ -77,3 +77,50 @@ impl Growing<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::budget::MemoryBudget;
+
+    fn digests(range: std::ops::Range<u64>) -> Vec<Digest> {
+        let mix = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        range.map(|i| [mix(i), mix(mix(i))]).collect()
+    }
+
+    #[test]
+    fn room_that_was_reserved_is_enough_and_a_fifth_of_it_stays_free() {
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let mut buffer = Buffer::new(&budget, "filter", 8 * 16).unwrap();
+        let mut slots = 8;
+        let mut growing = Growing {
+            buffer: &mut buffer,
+            slots: &mut slots,
+            used: 0,
+        };
+        growing.put(&digests(0..6), |_, _| {}).unwrap();
+        assert_eq!(*growing.slots, 8, "7 of 8 may be in use");
+        for (more, after) in [(0, 8), (93, 125), (92, 125), (94, 126)] {
+            growing.reserve(more).unwrap();
+            assert_eq!(*growing.slots, after, "for {more} more");
+        }
+        assert_eq!(growing.used, 6, "moving loses none");
+        let mut new = 0;
+        growing
+            .put(&digests(0..100), |_, put| new += u32::from(put == Put::New))
+            .unwrap();
+        assert_eq!((new, growing.used, *growing.slots), (94, 100, 126));
+        growing.put(&digests(100..101), |_, _| {}).unwrap();
+        assert_eq!(*growing.slots, 126, "one slot of room was left");
+        growing.put(&digests(101..102), |_, _| {}).unwrap();
+        assert_eq!((*growing.slots, growing.used), (252, 102));
+        let held = growing.with(|table| {
+            digests(0..102)
+                .iter()
+                .filter(|&&digest| crate::filter::cells::Ask::contains(table, digest))
+                .count()
+        });
+        assert_eq!(held, 102);
+    }
+}

@@ -64,3 +64,6 @@ impl Keep for BlockedFilter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::filter::builder::FilterBuilder;
-use crate::filter::cells::{Ask, Change, Put, change_each_ahead};
+use crate::filter::cells::{Ask, Change, Forget, Put, change_each_ahead};
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::digests::Digest;
 use crate::filter::flat::Bits;

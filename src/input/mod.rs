@@ -309,11 +309,15 @@ impl Input {
     }
 }
 
-/// Standard input as a file of its own, so that it is closed like any other.
+/// Standard input as a file of its own, so that it is closed like any other. One that is only for
+/// writing is refused before any work is done.
 fn stdin() -> io::Result<File> {
-    rustix::io::dup(std::io::stdin())
-        .map(File::from)
-        .map_err(io::Error::from)
+    let stdin = rustix::io::dup(std::io::stdin())?;
+    let flags = rustix::fs::fcntl_getfl(&stdin)?;
+    if flags.intersection(rustix::fs::OFlags::RWMODE) == rustix::fs::OFlags::WRONLY {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(File::from(stdin))
 }
 
 /// The error for an input that cannot be opened or read.

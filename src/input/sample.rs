@@ -7,6 +7,8 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 
+use memchr::memmem;
+
 use crate::error::Result;
 use crate::input::lines::LineFormat;
 use crate::input::{Input, unreadable};
@@ -23,6 +25,10 @@ pub(crate) struct Sample {
     pub(crate) lines: u64,
     /// The longest line seen, in bytes; where a window saw no line end, twice the window.
     pub(crate) longest_line_bytes: u64,
+    /// Line ends seen.
+    pub(crate) ends: u64,
+    /// Of these, with a CR before them.
+    pub(crate) ends_after_cr: u64,
 }
 
 /// Samples a regular file; `None` for a stream, which cannot be looked into before it is read.
@@ -31,7 +37,7 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         return Ok(None);
     };
     let mut window = vec![0u8; WINDOW as usize];
-    let (mut sampled, mut ends) = (0u64, 0u64);
+    let (mut sampled, mut ends, mut ends_after_cr) = (0u64, 0u64, 0u64);
     let mut lengths = Lengths::default();
     let count = size.div_ceil(WINDOW).min(WINDOWS);
     // A file of at most WINDOWS windows is read without gaps, a larger one at even distances.
@@ -52,6 +58,8 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         let seen = &window[..read];
         sampled += read as u64;
         ends += memchr::memchr_iter(format.terminator, seen).count() as u64;
+        // One that is parted between two windows does not matter for a share.
+        ends_after_cr += memmem::find_iter(seen, &[b'\r', format.terminator]).count() as u64;
         lengths.add(seen, format);
         if !is_whole {
             lengths.interrupt();
@@ -66,6 +74,8 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
     Ok(Some(Sample {
         lines,
         longest_line_bytes: longest,
+        ends,
+        ends_after_cr,
     }))
 }
 
@@ -122,9 +132,20 @@ mod tests {
             sample,
             Sample {
                 lines: 3,
-                longest_line_bytes: 3
+                longest_line_bytes: 3,
+                ends: 2,
+                ends_after_cr: 0,
             }
         );
+    }
+
+    #[test]
+    fn a3_line_ends_with_a_carriage_return_are_told_apart() {
+        let few = sample_of(b"a\r\nb\nc\r\r\n\rd\ne\r");
+        assert_eq!((few.ends, few.ends_after_cr), (4, 2));
+        let many = sample_of(&b"a line of some length\r\n".repeat(200_000));
+        let parted = many.ends - many.ends_after_cr;
+        assert!(parted <= WINDOWS && many.ends > 20_000, "{many:?}");
     }
 
     #[test]

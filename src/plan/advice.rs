@@ -9,6 +9,9 @@ use crate::plan::job::{Job, SetEstimate};
 use crate::plan::{FilterPlan, design_of};
 use crate::size::display_at_least;
 
+/// A limit that nobody gives: where that does not do either, nothing does.
+const MOST_MEBIBYTES: u64 = 1 << 30;
+
 /// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
 /// is quick.
 pub(super) fn with_advice(job: &Job, error: Error) -> Error {
@@ -41,7 +44,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
 pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
     let mut low = job.memory_bytes >> 20;
     let mut high = low.max(1) * 2;
-    while !fits(high) && high < 1 << 40 {
+    while !fits(high) && high < MOST_MEBIBYTES {
         (low, high) = (high, high * 2);
     }
     while high - low > 1 {
@@ -52,8 +55,20 @@ pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
             low = middle;
         }
     }
-    // What the process itself needs varies a little from run to run.
-    (high + 1 + high / 64) << 20
+    // What the process itself needs varies a little from run to run. And with more memory buffers are
+    // larger, which now and then leaves less for the rest: limits up to the advised one must do too.
+    let advised = |least: u64| least + 1 + least / 64;
+    let refused = |least: u64| {
+        let step = ((advised(least) - least) / 16).max(1);
+        let mut limits = (least..=advised(least)).rev().step_by(step as usize);
+        limits.find(|&limit| !fits(limit))
+    };
+    while high < MOST_MEBIBYTES
+        && let Some(limit) = refused(high)
+    {
+        high = limit + 1;
+    }
+    advised(high) << 20
 }
 
 /// The refusal of a filter whose rate is above the accepted one.

@@ -348,3 +348,62 @@ fn the_limit_that_is_advised_for_many_buckets_behind_a_stored_filter_is_accepted
     };
     assert!(plan(&with_memory(least_bytes)).is_ok(), "{least_bytes}");
 }
+
+#[test]
+fn a_limit_that_is_advised_is_accepted_and_so_is_a_little_less_or_more() {
+    let mut refused = 0;
+    for (count, buckets) in [
+        (3, None),
+        (300_000, Some(7)),
+        (20_000_000, None),
+        (9, Some(4096)),
+        (1 << 33, Some(300)),
+    ] {
+        for (inputs, longest, threads) in
+            [(2, 64, 2), (3, 3 << 20, 16), (40, 64, 4), (2, 50 << 20, 2)]
+        {
+            for strategy in Strategy::ALL.map(Some).into_iter().chain([None]) {
+                for memory in [16, 23, 77] {
+                    let with_memory = |memory_bytes, base_bytes| Job {
+                        buckets,
+                        strategy,
+                        threads,
+                        longest_line_bytes: longest,
+                        base_bytes,
+                        ..job(&vec![lines(count); inputs], memory_bytes)
+                    };
+                    let Err(error) = plan(&with_memory(memory << 20, 8 << 20)) else {
+                        continue;
+                    };
+                    let Error::MemoryPlan { least_bytes, .. } = error else {
+                        panic!("{error}")
+                    };
+                    refused += 1;
+                    for base in [7 << 20, 8 << 20, (8 << 20) + (600 << 10)] {
+                        let again = with_memory(least_bytes, base);
+                        assert!(plan(&again).is_ok(), "{least_bytes} for {again:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn a_rate_that_is_just_reached_is_accepted() {
+    let predicted = canonical(Some(Strategy::Bloom), 0.0)
+        .costs
+        .filter
+        .unwrap()
+        .predicted_fpr;
+    assert_eq!(canonical(None, predicted).strategy(), Strategy::Bloom);
+    assert_eq!(
+        canonical(Some(Strategy::Bloom), predicted).strategy(),
+        Strategy::Bloom
+    );
+    assert_ne!(
+        canonical(None, predicted * 0.999).strategy(),
+        Strategy::Bloom
+    );
+}

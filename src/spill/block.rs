@@ -228,6 +228,27 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_known_again_and_what_is_no_block_is_refused() {
+        for kind in [
+            BlockKind::Records,
+            BlockKind::FirstPiece,
+            BlockKind::FurtherPiece,
+        ] {
+            let mut block = vec![7; HEADER + 100];
+            seal(&mut block, &ADDRESS, kind, 1);
+            assert_eq!(check(&block, &ADDRESS).unwrap().kind, kind);
+        }
+        let empty = sealed(&[]);
+        assert_eq!(check(&empty, &ADDRESS).unwrap().payload_bytes, 0);
+        for length in 0..HEADER {
+            let told = check(&empty[..length], &ADDRESS).unwrap_err();
+            assert_eq!(told, "it is not a spill block", "{length} bytes");
+        }
+        let told = check(&[0; HEADER + 10], &ADDRESS).unwrap_err();
+        assert_eq!(told, "it is not a spill block");
+    }
+
+    #[test]
     fn every_flipped_bit_is_noticed() {
         let block = sealed(&[b"first line", b"second line"]);
         for bit in 0..block.len() * 8 {

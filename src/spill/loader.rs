@@ -23,6 +23,8 @@ pub(crate) struct Load {
     file: SpillPath,
     offset: u64,
     bytes: usize,
+    /// The distance between blocks.
+    block_bytes: u64,
     buffer: Buffer,
 }
 
@@ -56,7 +58,8 @@ impl LoaderThread {
     pub(crate) fn run(self, space: &TempSpace) {
         for mut load in self.requests {
             fail_point!("load-thread");
-            let result = space.read(&load.file, load.offset, &mut load.buffer[..load.bytes]);
+            let buffer = &mut load.buffer[..load.bytes];
+            let result = space.read(&load.file, load.offset, buffer, load.block_bytes);
             if self
                 .loaded
                 .send((load.buffer, result.map(|()| load.bytes)))
@@ -168,6 +171,7 @@ impl Reading<'_> {
                 file: path,
                 offset,
                 bytes,
+                block_bytes: stride,
                 buffer,
             };
             self.loader

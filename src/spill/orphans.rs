@@ -28,6 +28,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::failpoint::fail_point;
+
 /// How the names of private directories begin.
 pub(super) const PREFIX: &str = "outset-";
 /// The file that is locked.
@@ -95,18 +97,23 @@ pub(super) fn remove_orphans(place: &Path) {
 /// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
 /// place can do it; one that holds no files but the mark goes without being opened.
 pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    fail_point!("clean-up");
     // Only ever removes an empty directory: one without a mark, here.
     let is_gone = std::fs::remove_dir(path).is_ok();
     if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
         return;
     }
-    let directory = private_directory(path);
-    // A link in its place leads to what is somebody else's.
-    let is_there = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let directory = open_directory(path);
     for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
         let _may_not_be_there = match &directory {
-            Some(directory) => unlinkat(directory, name, AtFlags::empty()).is_ok(),
-            None => is_there && std::fs::remove_file(path.join(name)).is_ok(),
+            Ok(directory) => {
+                is_private(directory, FileType::Directory)
+                    && unlinkat(directory, name, AtFlags::empty()).is_ok()
+            }
+            // A link in its place leads to what is somebody else's.
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => false,
+            // There is no descriptor left for it, or its disk fails.
+            Err(_) => is_directory(path) && std::fs::remove_file(path.join(name)).is_ok(),
         };
     }
     let _may_be_gone = std::fs::remove_dir(path);
@@ -153,9 +160,19 @@ fn remove_unmarked(path: &Path) -> Option<()> {
 
 /// A directory of this user that nobody else may enter.
 fn private_directory(path: &Path) -> Option<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
-    let directory = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let directory = open_directory(path).ok()?;
     is_private(&directory, FileType::Directory).then_some(directory)
+}
+
+/// A directory that is not a link to one.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+}
+
+/// Whether there is a directory now that is not a link to one.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Takes the lock of a name in a directory; `None` where it is taken, or no lock of this user.
@@ -227,6 +244,10 @@ fn is_ours(name: &[u8]) -> bool {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod race;
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -285,6 +306,70 @@ mod tests {
         remove_orphans(place.path());
         assert!(!bare.exists() && !unlocked.exists() && locked.join(UNLOCKED).exists());
         assert!(matches!(mark_as_alive(&bare), Mark::Gone));
+    }
+
+    #[test]
+    fn e9_the_lock_is_the_owners_says_what_it_is_and_takes_nobodys_file() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = made(place.path(), "outset-mine");
+        let Mark::Alive(file) = mark_as_alive(&directory) else {
+            panic!("it was not marked");
+        };
+        let lock = directory.join("lock");
+        assert_eq!(fs::read(&lock).unwrap(), NOTE);
+        let mode = fs::metadata(&lock).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        drop(file);
+        // Who can make names in the directory cannot have a file of somebody else written to.
+        let theirs = place.path().join("theirs");
+        fs::write(&theirs, "x").unwrap();
+        let unlocked = directory.join(UNLOCKED);
+        for link in [fs::hard_link::<&Path, &Path>, symlink] {
+            link(&theirs, &unlocked).unwrap();
+            let mark = mark_as_alive(&directory);
+            assert!(matches!(mark, Mark::None));
+            assert_eq!(fs::read(&theirs).unwrap(), b"x");
+        }
+    }
+
+    #[test]
+    fn what_is_opened_here_is_closed_in_programs_that_are_started() {
+        use rustix::fs::{OFlags, fcntl_getfl};
+        use rustix::io::{FdFlags, fcntl_getfd};
+        let place = tempfile::tempdir().unwrap();
+        let path = made(place.path(), "outset-mine");
+        let Mark::Alive(mark) = mark_as_alive(&path) else {
+            panic!("it was not marked");
+        };
+        assert_eq!(fcntl_getfd(&mark).unwrap(), FdFlags::CLOEXEC);
+        drop(mark);
+        let directory = private_directory(&path).unwrap();
+        let lock = lock_in(&directory, LOCK.to_bytes()).unwrap();
+        // An exclusive lock on a network file system wants a file that can be written.
+        assert!(fcntl_getfl(&lock).unwrap().contains(OFlags::RDWR));
+        for opened in [opened(&path).unwrap(), directory, lock] {
+            assert_eq!(fcntl_getfd(&opened).unwrap(), FdFlags::CLOEXEC);
+        }
+        let file = path.join("000001-store0-bucket3");
+        assert!(opened(&file).is_none() && private_directory(&file).is_none());
+    }
+
+    #[test]
+    fn only_names_that_a_run_gives_are_its_own() {
+        for ours in ["lock", "000001-store0-bucket3", "1234567-pipe"] {
+            assert!(is_ours(ours.as_bytes()), "{ours}");
+        }
+        for other in [
+            "lock.new",
+            "00001-five-digits",
+            "000001",
+            "000001x-",
+            "-",
+            "a-b",
+            "",
+        ] {
+            assert!(!is_ours(other.as_bytes()), "{other}");
+        }
     }
 
     #[test]

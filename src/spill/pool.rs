@@ -147,3 +147,75 @@ impl BlockPool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::buffer::PAGE;
+    use crate::error::Error;
+
+    fn pool(capacity: u64) -> (MemoryBudget, BlockPool) {
+        let budget = MemoryBudget::new(100 * PAGE, 7);
+        let pool = BlockPool::new(&budget, PAGE, capacity);
+        (budget, pool)
+    }
+
+    #[test]
+    fn claims_leave_one_block_and_a_refusal_names_what_is_missing() {
+        let (budget, pool) = pool(6);
+        pool.claim(2).unwrap();
+        let block = pool.take_claimed().unwrap();
+        // One taken, one claimed, one to spare: three of six are left.
+        let refused = pool.claim(5).unwrap_err();
+        let Error::Memory { asked_bytes, .. } = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(asked_bytes, 2 * PAGE);
+        pool.claim(3).unwrap();
+        assert!(pool.claim(1).is_err());
+        pool.unclaim(1);
+        pool.claim(1).unwrap();
+        pool.put(block);
+        assert_eq!(
+            budget.available_bytes(),
+            99 * PAGE,
+            "the block is kept for others"
+        );
+    }
+
+    #[test]
+    fn a_full_block_is_held_while_as_many_as_may_be_in_flight_are_left() {
+        let (_, pool) = pool(IN_FLIGHT + 4);
+        pool.claim(2).unwrap();
+        let first = pool.take_claimed().unwrap();
+        assert!(pool.may_hold(2) && !pool.may_hold(3));
+        let second = pool.take_if_roomy().unwrap().unwrap();
+        let third = pool.take_if_roomy().unwrap().unwrap();
+        assert!(
+            pool.take_if_roomy().unwrap().is_none(),
+            "three taken, one claimed"
+        );
+        assert!(pool.may_hold(0) && !pool.may_hold(1));
+        pool.put(first);
+        assert!(pool.take_if_roomy().unwrap().is_some());
+        drop((second, third));
+    }
+
+    #[test]
+    fn who_waits_gets_what_nobody_has_claimed_and_ends_with_a_failure() {
+        let (_, pool) = pool(4);
+        let failure = FirstFailure::default();
+        pool.claim(2).unwrap();
+        let first = pool.take_or_wait(&failure).unwrap();
+        let _second = pool.take_or_wait(&failure).unwrap();
+        failure.note(Error::Interrupted);
+        assert!(
+            pool.take_or_wait(&failure).is_err(),
+            "the others are claimed"
+        );
+        pool.put(first);
+        assert!(pool.take_or_wait(&failure).is_ok(), "one has come back");
+        assert!(pool.take_claimed().is_ok() && pool.take_claimed().is_ok());
+    }
+}

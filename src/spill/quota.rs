@@ -57,3 +57,22 @@ impl Quota {
         self.peak.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e4_the_cap_is_reached_to_the_byte_and_never_passed() {
+        let quota = Quota::new(100);
+        assert_eq!(quota.take(60), Ok(()));
+        assert_eq!(quota.take(41), Err(101), "what would be needed");
+        assert_eq!(quota.take(40), Ok(()));
+        assert_eq!(quota.take(u64::MAX), Err(u64::MAX));
+        assert_eq!((quota.used_bytes(), quota.peak_bytes()), (100, 100));
+        quota.give_back(70);
+        assert_eq!(quota.take(10), Ok(()));
+        assert_eq!((quota.used_bytes(), quota.peak_bytes()), (40, 100));
+        assert_eq!(quota.cap_bytes(), 100);
+    }
+}

@@ -263,3 +263,22 @@ impl LongRecord {
         &self.buffer[..self.length]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::Interrupt;
+    use crate::spill::quota::Quota;
+
+    #[test]
+    fn what_a_reader_takes_is_its_buffers_and_the_longest_line() {
+        let space = TempSpace::new(&["/".into()], Quota::new(0), &Interrupt::new());
+        let rules = ReadRules {
+            space: &space,
+            hasher: LineHasher::with_key([3; 4]),
+            buffer_bytes: 1 << 16,
+            longest_line: 100_000,
+        };
+        assert_eq!(rules.memory_bytes(), (2 << 16) + 100_000 + PAGE);
+    }
+}

@@ -31,6 +31,9 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
+use crate::machine::is_in_memory;
+use crate::notice::Notice;
+use crate::observer::Observer;
 use crate::spill::orphans::{
     Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
 };
@@ -43,10 +46,11 @@ const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buc
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
 /// The temporary directories of one run.
-#[derive(Debug)]
 pub(crate) struct TempSpace {
     places: Vec<Place>,
     interrupt: Interrupt,
+    /// Is told of a place that is in memory, when it is used.
+    observer: Option<Arc<dyn Observer>>,
     quota: Arc<Quota>,
     used: AtomicU64,
     peak: AtomicU64,
@@ -105,6 +109,7 @@ impl TempSpace {
         Self {
             places: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
+            observer: None,
             quota,
             used: AtomicU64::new(0),
             peak: AtomicU64::new(0),
@@ -116,6 +121,12 @@ impl TempSpace {
         }
     }
 
+    /// The same, with somebody who is told what the user should know of the places.
+    pub(crate) fn watched_by(mut self, observer: Option<Arc<dyn Observer>>) -> Self {
+        self.observer = observer;
+        self
+    }
+
     /// A path for a new file, in the places by turns. The file is made by its first write.
     ///
     /// # Errors
@@ -123,12 +134,26 @@ impl TempSpace {
     pub(crate) fn new_path(&self, label: &str) -> Result<SpillPath> {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let place = (number % self.places.len() as u64) as usize;
-        let directory = self.places[place].directory(&self.interrupt)?;
+        let (directory, is_new) = self.places[place].directory(&self.interrupt)?;
+        if is_new {
+            self.note_if_in_memory(&self.places[place].parent);
+        }
         self.places[place].present.fetch_add(1, Ordering::Relaxed);
         Ok(SpillPath {
             place,
             path: directory.join(format!("{number:06}-{label}")),
         })
+    }
+
+    /// Tells the observer that what is spilled to `parent` takes memory, if it does.
+    fn note_if_in_memory(&self, parent: &Path) {
+        if let Some(observer) = &self.observer
+            && is_in_memory(parent)
+        {
+            observer.noticed(&Notice::TempInMemory {
+                place: parent.to_owned(),
+            });
+        }
     }
 
     /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size).
@@ -177,20 +202,31 @@ impl TempSpace {
         }
     }
 
-    /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size).
-    pub(crate) fn read(&self, file: &SpillPath, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size) of a file whose blocks lie
+    /// `block_bytes` apart.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where the file is shorter, with the first block that is not whole.
+    pub(crate) fn read(
+        &self,
+        file: &SpillPath,
+        offset: u64,
+        buffer: &mut [u8],
+        block_bytes: u64,
+    ) -> Result<()> {
         self.interrupt.check()?;
         let was_direct = self.is_direct(file);
         match self.read_pages(file, offset, buffer) {
             Ok(()) => {}
             Err(error) if is_refusal(&error) && was_direct => {
                 self.stop_direct(file);
-                return self.read(file, offset, buffer);
+                return self.read(file, offset, buffer, block_bytes);
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let end = std::fs::metadata(&file.path).map_or(offset, |found| found.len());
                 return Err(Error::Damaged {
                     path: file.path.clone(),
-                    block: offset,
+                    block: end / block_bytes,
                     what: "the file is shorter than what was written to it".into(),
                 });
             }
@@ -333,6 +369,15 @@ impl TempSpace {
     }
 }
 
+impl std::fmt::Debug for TempSpace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TempSpace")
+            .field("places", &self.places)
+            .field("used", &self.used)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Drop for TempSpace {
     /// The directories go with everything that is still in them.
     fn drop(&mut self) {
@@ -350,14 +395,14 @@ impl Place {
         }
     }
 
-    /// The private directory, made if it is not there yet.
-    fn directory(&self, interrupt: &Interrupt) -> Result<PathBuf> {
+    /// The private directory, and whether it was made now because it was not there yet.
+    fn directory(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
         let mut made = self
             .directory
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = &*made {
-            return Ok(made.directory.path().to_owned());
+            return Ok((made.directory.path().to_owned(), false));
         }
         interrupt.check()?;
         remove_orphans(&self.parent);
@@ -375,7 +420,7 @@ impl Place {
                 _guard: guard,
                 _mark: mark,
             });
-            return Ok(path);
+            return Ok((path, true));
         }
         Err(self.no_directory(io::ErrorKind::NotFound.into()))
     }
@@ -410,11 +455,17 @@ pub(crate) struct SpillPath {
     pub(crate) path: PathBuf,
 }
 
-/// Whether the file system of a file has room for no more files. Some count none at all, and then say that there are none in all.
+/// Whether the file system of a file has room for no more files.
 fn has_no_inodes(path: &Path) -> bool {
     path.parent()
         .and_then(|directory| rustix::fs::statvfs(directory).ok())
-        .is_some_and(|stat| stat.f_files > 0 && stat.f_favail == 0)
+        .is_some_and(|stat| are_used_up(stat.f_files, stat.f_favail))
+}
+
+/// Whether none are available of `all` inodes. Some file systems count none at all, and then say that
+/// there are none in all.
+fn are_used_up(all: u64, available: u64) -> bool {
+    all > 0 && available == 0
 }
 
 /// Bytes that this process may still use in `places`, each file system counted once; one that does
@@ -427,7 +478,11 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
         if !devices.contains(&device) {
             devices.push(device);
             let stat = rustix::fs::statvfs(place.as_path());
-            let bytes = stat.map_or(u64::MAX, |s| s.f_bavail.saturating_mul(s.f_frsize));
+            let bytes = match stat {
+                // Some, such as ramfs, say that they have no blocks at all.
+                Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
+                _ => u64::MAX,
+            };
             free = free.saturating_add(bytes);
         }
     }
@@ -462,7 +517,7 @@ mod tests {
         space.write(&file, 0, &block).unwrap();
         space.write(&file, block.len() as u64, &block).unwrap();
         let mut back = vec![0u8; PAGE as usize];
-        space.read(&file, 3 * PAGE, &mut back).unwrap();
+        space.read(&file, 3 * PAGE, &mut back, PAGE).unwrap();
         assert_eq!(back, &block[..PAGE as usize]);
         let mode = std::fs::metadata(&file.path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600);
@@ -492,16 +547,63 @@ mod tests {
     fn a_file_that_lost_its_end_is_damaged() {
         let (_parent, space) = space(u64::MAX);
         let file = space.new_path("test").unwrap();
-        space.write(&file, 0, &vec![1u8; PAGE as usize]).unwrap();
-        File::options()
-            .write(true)
-            .open(&file.path)
-            .unwrap()
-            .set_len(100)
+        space
+            .write(&file, 0, &vec![1u8; 6 * PAGE as usize])
             .unwrap();
-        let error = space
-            .read(&file, 0, &mut vec![0u8; PAGE as usize])
-            .unwrap_err();
-        assert!(matches!(error, Error::Damaged { .. }), "{error}");
+        let cut = File::options().write(true).open(&file.path).unwrap();
+        cut.set_len(5 * PAGE - 1).unwrap();
+        let mut buffer = vec![0u8; 4 * PAGE as usize];
+        let error = space.read(&file, 2 * PAGE, &mut buffer, 2 * PAGE);
+        assert!(
+            matches!(error, Err(Error::Damaged { block: 2, .. })),
+            "{error:?}"
+        );
+        std::fs::remove_file(&file.path).unwrap();
+        let error = space.read(&file, 2 * PAGE, &mut buffer, 2 * PAGE);
+        assert!(matches!(error, Err(Error::Temp { .. })), "{error:?}");
+    }
+
+    #[test]
+    fn only_the_buckets_of_an_attempt_that_failed_go() {
+        let quota = Quota::new(u64::MAX);
+        let parent = tempfile::tempdir().unwrap();
+        let places = [parent.path().to_owned()];
+        let space = TempSpace::new(&places, quota.clone(), &Interrupt::new());
+        let (copy, bucket) = (
+            space.new_path("pipe").unwrap(),
+            space.new_path("store0-bucket7").unwrap(),
+        );
+        let page = vec![1u8; PAGE as usize];
+        space.write(&copy, 0, &page).unwrap();
+        space.keep(PAGE);
+        space.write(&bucket, 0, &page).unwrap();
+        space.write(&bucket, PAGE, &page).unwrap();
+        assert_eq!(quota.used_bytes(), 3 * PAGE);
+        space.remove_buckets();
+        assert!(copy.path.exists() && !bucket.path.exists());
+        assert_eq!(quota.used_bytes(), PAGE);
+        let used = space.space_use();
+        assert_eq!((used.files, used.written_bytes), (2, 3 * PAGE));
+        drop(space);
+        assert_eq!((quota.used_bytes(), quota.peak_bytes()), (0, 3 * PAGE));
+    }
+
+    #[test]
+    fn a_write_that_fails_says_what_to_do_about_it() {
+        let (parent, space) = space(u64::MAX);
+        let file = space.new_path("test").unwrap();
+        std::fs::remove_dir_all(file.path.parent().unwrap()).unwrap();
+        let error = space.write(&file, 0, &vec![1u8; PAGE as usize]);
+        assert!(
+            matches!(&error, Err(Error::Temp { advice, .. }) if advice.contains("is gone")),
+            "{error:?}"
+        );
+        assert!(parent.path().exists() && space.used.load(Ordering::Relaxed) == 0);
+    }
+
+    #[test]
+    fn inodes_are_used_up_only_where_they_are_counted() {
+        assert!(are_used_up(1000, 0));
+        assert!(!are_used_up(1000, 1) && !are_used_up(0, 0));
     }
 }

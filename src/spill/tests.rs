@@ -1,8 +1,11 @@
 //! A store of buckets from empty to read back, and what reading says of one that was tampered with.
 
-use super::block::Address;
-use super::bucket::Bucket;
+use std::sync::Arc;
+
+use super::block::{Address, HEADER};
+use super::bucket::{Bucket, FIRST_HELD};
 use super::buckets::{FillRules, fill};
+use super::loader::Loader;
 use super::pool::BlockPool;
 use super::quota::Quota;
 use super::reader::{BucketReader, ReadRules};
@@ -16,6 +19,94 @@ use crate::sync::thread;
 
 const LINES: usize = 30_000;
 const BLOCK: u64 = 4096;
+
+/// A place for buckets, and what they are filled and read with.
+struct Store {
+    space: TempSpace,
+    pool: BlockPool,
+    budget: MemoryBudget,
+    quota: Arc<Quota>,
+    writers: usize,
+    _place: tempfile::TempDir,
+}
+
+impl Store {
+    fn new(pool_blocks: u64, writers: usize) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let quota = Quota::new(u64::MAX);
+        let places = [place.path().to_owned()];
+        let budget = MemoryBudget::new(64 << 20, 0);
+        Self {
+            space: TempSpace::new(&places, quota.clone(), &Interrupt::new()),
+            pool: BlockPool::new(&budget, BLOCK, pool_blocks),
+            budget,
+            quota,
+            writers,
+            _place: place,
+        }
+    }
+
+    /// Fills so many buckets, line number i into bucket i modulo their number, one by one.
+    fn fill<'l>(&self, buckets: u32, lines: impl IntoIterator<Item = &'l [u8]>) -> Vec<Bucket> {
+        let rules = FillRules {
+            space: &self.space,
+            pool: &self.pool,
+            address: Address {
+                run: 1,
+                store: 0,
+                bucket: 0,
+                level: 3,
+                number: 0,
+            },
+            buckets,
+            writers: self.writers,
+        };
+        let hasher = LineHasher::with_key([3; 4]);
+        let filled = fill(rules, |writer| {
+            assert_eq!((writer.buckets(), writer.level()), (buckets, 3));
+            for (number, line) in (0..).zip(lines) {
+                let batch = Batch {
+                    lines: &[line],
+                    hashes: &[hasher.hash(line)],
+                };
+                writer.append(number % buckets, batch, &[0])?;
+            }
+            Ok(())
+        });
+        filled.unwrap()
+    }
+
+    fn rules(&self, buffer_bytes: u64) -> ReadRules<'_> {
+        ReadRules {
+            space: &self.space,
+            hasher: LineHasher::with_key([3; 4]),
+            buffer_bytes,
+            longest_line: 100_000,
+        }
+    }
+
+    /// All lines of a bucket, which is gone then.
+    fn drain(&self, bucket: Bucket) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        thread::scope(|scope| {
+            let mut reader = BucketReader::spawn(scope, &self.budget, self.rules(BLOCK)).unwrap();
+            let read = reader.read(&bucket, |batch| {
+                found.extend(batch.lines.iter().map(|line| line.to_vec()));
+                Ok(())
+            });
+            read.unwrap();
+        });
+        for held in bucket.held {
+            self.pool.put(held.buffer);
+        }
+        let emptied = Bucket {
+            held: Vec::new(),
+            ..bucket
+        };
+        emptied.discard(&self.space);
+        found
+    }
+}
 
 /// One bucket of numbers as lines, of which `pool_blocks` blocks may stay in memory, and what `check` makes of reading it.
 fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<Vec<u8>>> {
@@ -104,5 +195,137 @@ fn fewer_lines_other_lines_and_other_counts_are_noticed() {
             let error = read_back(pool_blocks, tamper).unwrap_err();
             assert!(matches!(error, Error::Damaged { .. }), "{number}: {error}");
         }
+    }
+}
+
+/// Bytes of a block that records can be in.
+const ROOM: usize = BLOCK as usize - HEADER;
+
+#[test]
+fn lines_of_every_length_around_a_block_come_back_and_the_pool_has_its_blocks_again() {
+    let lengths = (ROOM - 20..ROOM + 150).chain([0, 2 * ROOM, 2 * ROOM - 2, 3 * ROOM, 50_000, 1]);
+    let lines: Vec<Vec<u8>> = lengths
+        .map(|length| (0..length).map(|at| (at * 7 + length) as u8).collect())
+        .collect();
+    for (pool_blocks, writers) in [(9, 0), (9, 2), (4000, 0)] {
+        let store = Store::new(pool_blocks, writers);
+        let buckets = store.fill(3, lines.iter().map(Vec::as_slice));
+        for (number, bucket) in buckets.into_iter().enumerate() {
+            let mut found = store.drain(bucket);
+            let mut expected: Vec<_> = lines.iter().skip(number).step_by(3).cloned().collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert!(found == expected, "bucket {number} of pool {pool_blocks}");
+        }
+        assert_eq!(
+            store.quota.used_bytes(),
+            0,
+            "discarded buckets take no disk"
+        );
+        assert!(store.pool.claim(pool_blocks - 1).is_ok(), "and no blocks");
+    }
+}
+
+#[test]
+fn blocks_are_filled_to_the_last_byte_and_no_empty_one_is_written() {
+    // A record has one byte of length up to 127 bytes, two up to 16,383.
+    let exact: [Vec<u8>; 2] = [vec![b'a'; ROOM - 130], vec![b'b'; 127]];
+    let long = vec![b'c'; 2 * ROOM];
+    let lengths: [(&[&[u8]], u64); 5] = [
+        (&[], 0),
+        (&[&exact[0], &exact[1]], 1),
+        (&[&exact[0], &exact[1], b""], 2),
+        (&[&long], 3),
+        (&[&long, b"short", &long], 7),
+    ];
+    for (lines, blocks) in lengths {
+        for pool_blocks in [6, 1000] {
+            let store = Store::new(pool_blocks, 0);
+            let bucket = store.fill(1, lines.iter().copied()).remove(0);
+            let written = bucket.file.blocks;
+            assert_eq!(
+                written + bucket.held.len() as u64,
+                blocks,
+                "{} lines",
+                lines.len()
+            );
+            if pool_blocks == 6 {
+                assert!(bucket.held.len() <= 1);
+            }
+            assert_eq!(
+                bucket.longest_line,
+                lines.iter().map(|l| l.len() as u64).max().unwrap_or(0)
+            );
+            let used = store.quota.used_bytes();
+            assert_eq!(used, bucket.file.written_bytes);
+            assert!(used <= bucket.file.end && bucket.file.end <= written * BLOCK);
+            store.drain(bucket);
+            assert_eq!(store.quota.used_bytes(), 0);
+            assert!(store.pool.claim(pool_blocks - 1).is_ok());
+        }
+    }
+}
+
+#[test]
+fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole() {
+    let store = Store::new(12, 1);
+    let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
+    let buckets = store.fill(2, texts.iter().map(String::as_bytes));
+    assert!(buckets[0].file.blocks > 20);
+    thread::scope(|scope| {
+        let rules = store.rules(3 * BLOCK + 100);
+        let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
+        for stop_after in [1, 500, 3000] {
+            let mut seen = 0;
+            let stopped = reader.read_while(&buckets[0], |batch| {
+                seen += batch.lines.len();
+                Ok(seen < stop_after)
+            });
+            stopped.unwrap();
+            assert!((stop_after..20_000).contains(&seen));
+            let mut seen = 0;
+            let whole = reader.read(&buckets[1], |batch| {
+                seen += batch.lines.len();
+                Ok(())
+            });
+            whole.unwrap();
+            assert_eq!(seen, 20_000);
+        }
+    });
+}
+
+#[test]
+fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
+    let store = Store::new(6, 0);
+    let texts: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
+    let bucket = store.fill(1, texts.iter().map(String::as_bytes)).remove(0);
+    let written = bucket.file.blocks as usize;
+    assert!(written > 10);
+    thread::scope(|scope| {
+        let (mut loader, loading) = Loader::new(&store.budget, 4 * BLOCK).unwrap();
+        scope.spawn(|| loading.run(&store.space));
+        let mut reading = loader.start(&bucket);
+        let mut loads = Vec::new();
+        while let Some(blocks) = reading.take().unwrap() {
+            loads.push(blocks.iter().count());
+            reading.put(blocks);
+        }
+        assert_eq!(loads.iter().sum::<usize>(), written);
+        assert!(
+            loads[..loads.len() - 1].iter().all(|&count| count == 4),
+            "{loads:?}"
+        );
+        drop(reading);
+        drop(loader);
+    });
+}
+
+#[test]
+fn damage_is_told_with_the_number_of_the_block_wherever_that_is() {
+    let store = Store::new(6, 0);
+    let bucket = store.fill(1, [&b"a line"[..]]).remove(0);
+    for number in [3, FIRST_HELD + 3] {
+        let told = bucket.damaged(number, "it is odd".into());
+        assert!(matches!(told, Error::Damaged { block: 3, .. }), "{told}");
     }
 }

@@ -136,7 +136,7 @@ impl<'a> BucketWriter<'a> {
             self.turn(part, bucket)?;
         }
         while !rest.is_empty() || kind == BlockKind::FirstPiece {
-            let open = self.room(part, bucket, MAX_LENGTH_BYTES + 1)?;
+            let open = self.room(part, bucket, MAX_LENGTH_BYTES)?;
             if kind == BlockKind::FirstPiece {
                 open.buffer[HEADER..HEADER + taken].copy_from_slice(&length[..taken]);
                 open.filled += taken;

@@ -7,9 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::Signal;
-
-use crate::data::{common, lines, megabytes};
+use crate::data::{common, lines};
 use crate::sandbox::{Feed, Sandbox};
 
 const EXACT: [&str; 3] = ["memory", "partition", "sieve"];
@@ -236,31 +234,6 @@ fn b18_an_input_that_comes_in_drops_is_read_like_any_other() {
 }
 
 #[test]
-fn b12_a_closed_standard_input_is_an_error_and_its_number_is_never_used_for_a_file() {
-    let sandbox = Sandbox::with(&megabytes(2, 0), &megabytes(2, 1000));
-    let command = sandbox.command_after("exec <&-", "intersect a - --memory 16M -o ../out/r");
-    let outcome = sandbox.start(command).finish();
-    // The runtime puts /dev/null in its place: an empty input, or an error, but never a file of the run.
-    if outcome.status.success() {
-        assert_eq!(fs::read(sandbox.output("r")).unwrap(), b"");
-    } else {
-        outcome.fails(3, &["outset: "]);
-    }
-    let command = sandbox.command_after(
-        "exec <&- >&-",
-        "intersect a b --strategy partition --buckets 4 --memory 16M -o ../out/r",
-    );
-    let outcome = sandbox.start(command).finish();
-    let expected = (megabytes(2, 0), megabytes(2, 1000));
-    assert!(outcome.status.success(), "{outcome}");
-    crate::sandbox::assert_same_lines(
-        &fs::read(sandbox.output("r")).unwrap(),
-        b'\n',
-        &common(&[&expected.0, &expected.1]),
-    );
-}
-
-#[test]
 fn b9_an_output_that_is_an_input_by_another_name_never_costs_the_input() {
     let (a, b) = (lines(0..3000), lines(2000..6000));
     for strategy in EXACT {
@@ -286,24 +259,4 @@ fn b9_an_output_that_is_an_input_by_another_name_never_costs_the_input() {
             assert_eq!(kept, if link == "hard" { b.clone() } else { result });
         }
     }
-}
-
-#[test]
-fn f7_a_closed_standard_output_is_not_taken_for_a_file_of_the_run() {
-    let sandbox = Sandbox::with(&megabytes(2, 0), &megabytes(2, 1000));
-    for strategy in EXACT {
-        let command = sandbox.command_after(
-            "exec >&-",
-            &format!("intersect a b --strategy {strategy} --memory 64M"),
-        );
-        let outcome = sandbox.start(command).finish();
-        // The runtime puts /dev/null in its place.
-        let ended = outcome.status.success() || outcome.status.code() == Some(5);
-        assert!(ended, "{outcome}");
-    }
-    let mut running = sandbox.start_unread(sandbox.command("intersect a b --memory 64M"));
-    drop(running.child.stdout.take());
-    running
-        .finish_within(Duration::from_secs(2))
-        .ends_by(Signal::PIPE);
 }

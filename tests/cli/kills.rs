@@ -61,7 +61,7 @@ fn duration(sandbox: &Sandbox, arguments: &str) -> Duration {
 }
 
 /// After a kill: the output is absent or complete, and nothing is beside it.
-fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
     let output = sandbox.root().join("out");
     let names: Vec<_> = fs::read_dir(output)
         .unwrap()
@@ -78,7 +78,7 @@ fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
 }
 
 /// After a kill: at most one private directory, with a file `lock` as soon as there is anything in it.
-fn check_temp(sandbox: &Sandbox) -> bool {
+pub(crate) fn check_temp(sandbox: &Sandbox) -> bool {
     let names = sandbox.temp_names();
     assert!(names.len() <= 1, "{names:?}");
     let Some(name) = names.first() else {

@@ -9,8 +9,12 @@
 
 // The exact and the approximate way beside each other.
 mod compare;
+// Standard input and output that are closed.
+mod closed;
 // What a run that goes well does: results, options, reports, plans.
 mod contract;
+// Temporary space that cannot be written around the page cache, or is full.
+mod direct;
 // Lines and bytes that a naive program gets wrong.
 mod bytes;
 // Texts to intersect, and the plain way of computing what they have in common.
@@ -33,22 +37,32 @@ mod filter_requests;
 mod filter_rows;
 // Kills and signals at a thousand random moments.
 mod kills;
+// Memory groups: heeded, enough, and lowered meanwhile.
+mod groups;
 // Memory, descriptors and address space, measured from outside the process.
 mod limits;
 // Writes to temporary space that are lost or altered on their way.
 mod lost;
+// Lines that were made to meet in one bucket.
+mod hostile;
 // Manual pages and completions.
 mod manual;
 // The page that lists which test is about which row of the matrix.
 mod matrix;
+// What a user is told of a run that goes well.
+mod notices;
 // Progress and the final summary.
 mod progress;
 // Places with limits: file systems, groups, permissions, descriptors.
 mod places;
+// Outputs on file systems of their own.
+mod mounts;
 // What the README says can be pasted.
 mod readme;
 // The report as a page.
 mod report;
+// Room for temporary files, before a run begins.
+mod room;
 // A place for runs, with the checks that every run must pass.
 mod sandbox;
 // Reads and writes that are short or interrupted.

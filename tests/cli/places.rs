@@ -15,106 +15,6 @@ use crate::data::{common, lines, megabytes};
 use crate::sandbox::{Sandbox, can_mount};
 use crate::signals::held_in_spill;
 
-/// A memory group (cgroup, version 1) below that of the tests, removed at the end.
-struct Group(PathBuf);
-
-impl Group {
-    /// A group with this limit; `None`, which is said, where none can be made.
-    fn new(name: &str, mebibytes: u64) -> Option<Self> {
-        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let own = groups
-            .lines()
-            .find_map(|line| line.split_once(":memory:").map(|(_, path)| path.to_owned()));
-        let made = own.and_then(|own| {
-            let parent = Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/'));
-            let path = parent.join(format!("outset-test-{name}-{}", std::process::id()));
-            fs::create_dir(&path).ok()?;
-            let group = Self(path);
-            let limit = (mebibytes << 20).to_string();
-            fs::write(group.0.join("memory.limit_in_bytes"), limit).ok()?;
-            Some(group)
-        });
-        if made.is_none() {
-            eprintln!(
-                "skipped: no memory group can be made (only root can, with cgroups version 1)"
-            );
-        }
-        made
-    }
-
-    /// What a shell does before the program, so that it runs in the group.
-    fn entered(&self) -> String {
-        format!("echo $$ > {}/cgroup.procs", self.0.display())
-    }
-
-    /// How many processes of the group were killed for want of memory.
-    fn kills(&self) -> u64 {
-        let control = fs::read_to_string(self.0.join("memory.oom_control")).unwrap();
-        let kills = control
-            .lines()
-            .find_map(|line| line.strip_prefix("oom_kill "));
-        kills.unwrap().parse().unwrap()
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-#[test]
-fn c2_without_a_limit_the_memory_groups_is_heeded() {
-    let (a, b) = (megabytes(16, 0), megabytes(16, 300_000));
-    let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    for mebibytes in [48, 64] {
-        let Some(group) = Group::new("default", mebibytes) else {
-            return;
-        };
-        let command = sandbox.command_after(
-            &group.entered(),
-            "intersect a b --count-only --stats ../out/s",
-        );
-        let outcome = sandbox.start(command).finish();
-        assert_eq!(
-            outcome.succeeds_silently().stdout,
-            format!("{count}\n").into_bytes()
-        );
-        let stats: serde_json::Value =
-            serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
-        let limit = stats["memory"]["limit_bytes"].as_u64().unwrap();
-        assert!(limit <= mebibytes << 19, "{limit} of {mebibytes} MiB");
-        assert_eq!(group.kills(), 0);
-    }
-}
-
-#[test]
-#[ignore = "slow: 80 MB through the disk"]
-fn c3_a_group_with_little_more_memory_than_the_limit_is_enough_for_a_run_that_spills() {
-    let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
-    let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    for strategy in ["partition", "sieve"] {
-        let Some(group) = Group::new(strategy, 16 + 32) else {
-            return;
-        };
-        let arguments = format!("intersect a b --count-only --memory 16M --strategy {strategy}");
-        let command = sandbox.command_after(&group.entered(), &arguments);
-        let outcome = sandbox.start(command).finish();
-        assert_eq!(
-            outcome.succeeds_silently().stdout,
-            format!("{count}\n").into_bytes()
-        );
-        assert_eq!(group.kills(), 0, "{strategy}");
-    }
-}
-
 #[test]
 fn c8_the_smallest_limit_is_enough_for_sixteen_inputs() {
     let sandbox = Sandbox::new();
@@ -222,7 +122,7 @@ fn e5_a_run_that_cannot_fit_is_refused_before_anything_is_read() {
 }
 
 /// A command in a namespace of its own, where `mount` makes `temp` something else; the status is 99 if the run leaves anything there.
-fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
+pub(crate) fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
     let script = format!(
         "{mount} || exit 98\n(cd in && exec \"$0\" \"$@\"); status=$?\n\
          test -z \"$(ls -A temp | grep -v lost+found)\" || {{ ls -lR temp >&2; exit 99; }}\nexit $status"
@@ -341,7 +241,7 @@ fn e11_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
     let (a, b) = (lines(0..20_000), lines(10_000..34_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = format!("{}\n", common(&[&a, &b]).len());
-    for round in 0..10 {
+    for round in 0..50 {
         let children: Vec<_> = ["partition", "sieve", "partition"]
             .iter()
             .map(|strategy| {

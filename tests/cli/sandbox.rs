@@ -363,10 +363,17 @@ impl Running<'_> {
         let collect = |reader: Option<JoinHandle<Vec<u8>>>| {
             reader.map_or_else(Vec::new, |reader| reader.join().unwrap())
         };
+        let stdout = collect(self.stdout.take());
+        let said = String::from_utf8_lossy(&collect(self.stderr.take())).into_owned();
+        let (notices, stderr) = said
+            .split_inclusive('\n')
+            .map(str::to_owned)
+            .partition::<Vec<_>, _>(|line| line.contains("temporary files take memory here"));
         let outcome = Outcome {
             status,
-            stdout: collect(self.stdout.take()),
-            stderr: String::from_utf8_lossy(&collect(self.stderr.take())).into_owned(),
+            stdout,
+            stderr: stderr.concat(),
+            notices,
             is_summarised: self.is_summarised,
         };
         self.check(&outcome);
@@ -420,6 +427,8 @@ pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+    /// What was said beside of temporary files that take memory: that depends on where the tests run.
+    pub(crate) notices: Vec<String>,
     /// Whether a final summary is due.
     is_summarised: bool,
 }

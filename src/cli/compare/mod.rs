@@ -17,7 +17,7 @@ use outset::size::parse_rate;
 use outset::{CountSink, Error, Interrupt, Options, Result, Sink, Source, Strategy, WriteSink};
 use serde::Serialize;
 
-use super::arguments::RunArguments;
+use super::arguments::{ForceArguments, RunArguments};
 use super::options::TalkArguments;
 use super::place::{ResultPlace, StatsPlace, print, refuse_same};
 use super::progress::Reporter;
@@ -50,6 +50,9 @@ pub(crate) struct CompareArguments {
 
     #[command(flatten)]
     run: RunArguments,
+
+    #[command(flatten)]
+    force: ForceArguments,
 
     /// A file; it is read several times
     #[arg(value_name = "FILE_A")]
@@ -91,6 +94,11 @@ const PREDICTED: u32 = 24;
 impl CompareArguments {
     fn files(&self) -> [&PathBuf; 2] {
         [&self.first, &self.second]
+    }
+
+    /// Whether the comparison goes to standard error.
+    fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
     }
 }
 
@@ -150,11 +158,14 @@ impl<'a> Report<'a> {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
-    let reporter = Arc::new(Reporter::new(&arguments.talk));
+    let reporter = Reporter::new(&arguments.talk);
+    let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     let mut options = Options {
         strategy: arguments.strategy.into(),
         max_fpr: arguments.max_fpr.unwrap_or(0.0),
-        ..arguments.run.options(None, interrupt)
+        ..arguments
+            .force
+            .add_to(arguments.run.options(None, interrupt))
     };
     options.observer = Some(reporter.clone());
     if let Some(sweep) = &arguments.sweep {

@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use outset::Observer;
 use outset::plan::{Plan, PlannedPhase};
 use outset::size::display_bytes;
 use outset::stats::PhaseStats;
+use outset::{Notice, Observer};
 
 use super::options::{TalkArguments, When};
 use super::say;
@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Reporter {
     is_verbose: bool,
     is_shown: bool,
+    /// Whether notices are passed on.
+    tells_notices: bool,
     watched: Arc<Watched>,
 }
 
@@ -51,6 +53,8 @@ struct Story {
     part: String,
     /// The name of the phase that is going on.
     phase: Option<String>,
+    /// What was passed on, so that it is said once.
+    told: Vec<Notice>,
 }
 
 impl Reporter {
@@ -67,8 +71,17 @@ impl Reporter {
         Self {
             is_verbose: wishes.verbose,
             is_shown,
+            tells_notices: !wishes.quiet,
             watched,
         }
+    }
+
+    /// The same without notices, if `is_beside_report`: a report on standard error can be parsed.
+    pub(crate) fn without_notices_if(self, is_beside_report: bool) -> Self {
+        // Dropped, a reporter ends what it shows: it is changed in place.
+        let mut reporter = self;
+        reporter.tells_notices &= !is_beside_report;
+        reporter
     }
 
     /// Several runs are to come, which will go through so many bytes each (the sum of their plan's
@@ -165,6 +178,20 @@ impl Observer for Reporter {
         self.watched.story().pace.planned(phases);
     }
 
+    fn noticed(&self, notice: &Notice) {
+        let is_new = {
+            let mut story = self.watched.story();
+            let is_new = !story.told.contains(notice);
+            if is_new {
+                story.told.push(notice.clone());
+            }
+            is_new
+        };
+        if self.tells_notices && is_new {
+            say(&notice.to_string());
+        }
+    }
+
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
         let mut story = self.watched.story();
         self.watched.bytes.store(0, Ordering::Relaxed);
@@ -202,6 +229,7 @@ mod tests {
         let reporter = Reporter {
             is_verbose: false,
             is_shown: false,
+            tells_notices: true,
             watched: Arc::new(Watched {
                 start: Instant::now(),
                 bytes: AtomicU64::new(0),

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use outset::plan::{Plan, PlannedPhase};
 use outset::stats::PhaseStats;
-use outset::{Error, Observer, Result};
+use outset::{Error, Notice, Observer, Result};
 use serde::Serialize;
 
 use super::samples::{Sample, Samples, Throughput, throughput};
@@ -280,6 +280,11 @@ impl Observer for Both {
     fn expected(&self, phases: &[PlannedPhase]) {
         self.0.expected(phases);
         self.1.expected(phases);
+    }
+
+    fn noticed(&self, notice: &Notice) {
+        self.0.noticed(notice);
+        self.1.noticed(notice);
     }
 
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {

@@ -332,5 +332,5 @@ fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
 fn has_bits_behind(shape: Shape, section: &[u8]) -> bool {
     let behind = (shape.bytes() * 8 - shape.bits()) as u32;
     let last: Option<&[u8; 8]> = section.last_chunk();
-    last.is_some_and(|&bytes| behind > 0 && u64::from_le_bytes(bytes).leading_zeros() < behind)
+    last.is_some_and(|&bytes| u64::from_le_bytes(bytes).leading_zeros() < behind)
 }

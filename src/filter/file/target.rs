@@ -130,3 +130,23 @@ fn is_at(file: &File, path: &Path) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i12_a_file_that_lost_its_name_to_another_is_known() {
+        let place = tempfile::tempdir().unwrap();
+        let (one, other) = (place.path().join("one"), place.path().join("other"));
+        std::fs::write(&one, "1").unwrap();
+        std::fs::write(&other, "2").unwrap();
+        let held = File::open(&one).unwrap();
+        assert!(is_at(&held, &one) && !is_at(&held, &other));
+        std::fs::rename(&other, &one).unwrap();
+        assert!(!is_at(&held, &one));
+        std::fs::remove_file(&one).unwrap();
+        assert!(!is_at(&held, &one));
+    }
+}

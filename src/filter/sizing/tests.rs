@@ -228,3 +228,13 @@ fn rates_stay_rates_at_silly_sizes() {
     }
     assert!(blocked_fpr(0.001, 1) > 0.99 && best_blocked(1000.0).1 < 1e-9);
 }
+
+#[test]
+fn what_is_no_size_gives_a_filter_that_knows_nothing() {
+    for bits in [0.0, -1e-9, -5.0, -700.0, f64::NEG_INFINITY, f64::NAN] {
+        assert_eq!(best_blocked(bits), (1, 1.0));
+        for hashes in 0..20 {
+            assert!(blocked_fpr(bits, hashes) >= 1.0);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Standard input and output that are closed (`<&-`, `>&-`): whoever uses them is told so.
+//!
+//! *Owns:* looking at them before the runtime of std does, which puts `/dev/null` in their place: an
+//! input would seem empty, and a result would be gone without a word. *Invariants:* their numbers are
+//! taken as long as the process lives, so no file of a run gets one; reading the one and writing the
+//! other fails with EBADF, as if they were closed still. *Cost:* two system calls.
+//!
+//! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl).
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, openat};
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+
+/// Whether standard input and output were closed when the process began.
+static WERE_CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+/// Called before the runtime of std begins.
+extern "C" fn look() {
+    for (number, was_closed) in (0..).zip(&WERE_CLOSED) {
+        #[expect(
+            unsafe_code,
+            reason = "no descriptor can be borrowed that may be closed"
+        )]
+        // SAFETY: the call takes any number, and only asks.
+        let flags = unsafe { libc::fcntl(number, libc::F_GETFD) };
+        was_closed.store(flags == -1, Ordering::Relaxed);
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "a place in a section is a claim about what is in it"
+)]
+// SAFETY: the section holds functions that are called with C's convention; `look` takes none of the
+// arguments, needs nothing of the runtime, and cannot panic.
+#[unsafe(link_section = ".init_array")]
+#[used]
+static LOOK: extern "C" fn() = look;
+
+/// Puts something in the place of streams that were closed which can be used no more than they could.
+pub(super) fn keep_closed() {
+    let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
+    let null = |flags| openat(CWD, "/dev/null", flags | OFlags::CLOEXEC, Mode::empty());
+    // Where that fails there is what std has put there: something that has no lines and takes all.
+    if was_closed(0) {
+        let _stays = null(OFlags::WRONLY).and_then(dup2_stdin);
+    }
+    if was_closed(1) {
+        let _stays = null(OFlags::RDONLY).and_then(dup2_stdout);
+    }
+}
+
+/// Whether standard output can be written to at all. That of std takes what it cannot write, and says
+/// nothing.
+pub(super) fn check_stdout() -> io::Result<()> {
+    let flags = fcntl_getfl(io::stdout().as_fd())?;
+    if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! Cells of every kind against what they promise, without files and threads.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use super::cells::{Change, Put};
+use super::counters::{Counting, Spectral};
+use super::flat::Bits;
+use super::*;
+use crate::budget::MemoryBudget;
+use crate::hash::LineHasher;
+
+fn rules(planned_keys: u64) -> Rules {
+    Rules {
+        hasher: LineHasher::with_key([7; 4]),
+        format: crate::LineFormat::default(),
+        planned_keys,
+    }
+}
+
+fn filter(shape: Shape) -> Filter {
+    Filter::new(&MemoryBudget::new(1 << 24, 0), shape, rules(1000)).unwrap()
+}
+
+/// A key is new exactly if it was not claimed to be in before, and is claimed from then on.
+fn check_news<C: Change<Key = u64>>(mut cells: C) {
+    let (mut new, mut claimed) = (0, 0);
+    for key in 0..600_u64 {
+        let key = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let was_in = cells.contains(key);
+        let put = cells.put(key);
+        assert_eq!(put, if was_in { Put::Present } else { Put::New });
+        assert!(cells.contains(key));
+        assert_eq!(cells.put(key), Put::Present);
+        new += u32::from(!was_in);
+        claimed += u32::from(was_in);
+    }
+    assert!(new > 200 && claimed > 20, "{new} new, {claimed} claimed");
+}
+
+#[test]
+fn a_key_is_new_exactly_if_it_was_not_claimed_before() {
+    check_news(Bits::new(vec![0; 32], 2000, 5));
+    check_news(Counting::new(vec![0; 128], 2000, 5));
+    check_news(Spectral::new(vec![0; 512], 2000, 5));
+}
+
+#[test]
+fn what_cannot_forget_refuses_to() {
+    for kind in Kind::ALL {
+        let mut filter = filter(Shape::for_fpr(kind, 1000, 0.01, None));
+        filter.insert(b"a line").unwrap();
+        let removed = filter.remove(b"a line");
+        if kind.can_forget() {
+            assert!(removed.unwrap() && !filter.contains(b"a line"), "{kind}");
+        } else {
+            assert!(matches!(removed, Err(crate::Error::Usage { .. })), "{kind}");
+            assert!(filter.contains(b"a line") && filter.keys() == 1, "{kind}");
+        }
+    }
+    let forgetful = Kind::ALL.map(Kind::can_forget);
+    assert_eq!(forgetful.iter().filter(|&&can| can).count(), 2);
+}
+
+/// Digests come in the order of their slots: in a table that grows as they come they pile up.
+#[test]
+fn a_table_that_takes_in_another_grows_once_and_to_what_both_need() {
+    let shape = Shape {
+        kind: Kind::Fingerprint,
+        cells: 64,
+        hashes: 1,
+    };
+    let (mut one, mut other) = (filter(shape), filter(shape));
+    for number in 0..50_u32 {
+        one.insert(&number.to_le_bytes()).unwrap();
+        other.insert(&(number + 1000).to_le_bytes()).unwrap();
+    }
+    one.merge(&other).unwrap();
+    assert_eq!((one.keys(), one.shape().cells), (100, 101 + 101 / 4));
+}
+
+#[test]
+fn shapes_that_no_filter_can_have_are_refused() {
+    let refused = |kind, cells, hashes| {
+        Shape {
+            kind,
+            cells,
+            hashes,
+        }
+        .check()
+        .is_err()
+    };
+    assert!(refused(Kind::Blocked, 511, 5) && refused(Kind::Blocked, 513, 5));
+    assert!(refused(Kind::Blocked, 0, 5) && !refused(Kind::Blocked, 1024, 5));
+    assert!(refused(Kind::Fingerprint, 1, 1) && !refused(Kind::Fingerprint, 2, 1));
+    for kind in [Kind::Classic, Kind::Counting, Kind::Spectral] {
+        assert!(refused(kind, 0, 5) && refused(kind, 100, 0) && refused(kind, 100, 65));
+        assert!(!refused(kind, 1, 1) && !refused(kind, 100, 64));
+    }
+    for kind in Kind::ALL {
+        let most = (1 << 50) / kind.cell_bits();
+        assert!(
+            refused(kind, u64::MAX, 1) && refused(kind, most + 512, 1),
+            "{kind}"
+        );
+        assert!(!refused(kind, most, 1), "{kind}");
+    }
+}
+
+/// Files have checksums for sections of 1 MiB: this is about what is in the second and third.
+#[test]
+fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
+    let budget = MemoryBudget::new(1 << 28, 0);
+    let place = tempfile::tempdir().unwrap();
+    for kind in Kind::ALL {
+        let hashes = if kind == Kind::Fingerprint { 1 } else { 5 };
+        let shape = Shape {
+            kind,
+            cells: (20 << 20) / kind.cell_bits() / 512 * 512,
+            hashes,
+        };
+        let with = |numbers: std::ops::Range<u32>| {
+            let mut filter = Filter::new(&budget, shape, rules(1000)).unwrap();
+            for number in numbers {
+                filter.insert(&number.to_le_bytes()).unwrap();
+            }
+            filter
+        };
+        let path = place.path().join(kind.name());
+        with(0..3000)
+            .save(&path, &crate::interrupt::Interrupt::new())
+            .unwrap();
+        let stored = StoredFilter::open(&path).unwrap();
+        let loaded = stored.load(&budget).unwrap();
+        assert!(loaded.cells() == with(0..3000).cells(), "{kind}");
+        assert_eq!(stored.occupancy(&budget).unwrap(), loaded.occupancy());
+        let mut sum = with(2000..5000);
+        stored.add_to(&mut sum, &budget).unwrap();
+        let mut direct = with(2000..5000);
+        direct.merge(&loaded).unwrap();
+        assert!(
+            sum.cells() == direct.cells() && sum.keys() == direct.keys(),
+            "{kind}"
+        );
+        assert!(
+            (0..5000_u32).all(|number| sum.contains(&number.to_le_bytes())),
+            "{kind}"
+        );
+    }
+}

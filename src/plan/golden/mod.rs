@@ -1,0 +1,162 @@
+//! Plans as they were when somebody last looked at them.
+//!
+//! *Owns:* the text of many plans, in `plans.txt`. The formulas behind a plan decide about time and
+//! about memory, and few of their numbers follow from a promise; what follows from none is held here,
+//! so that no change of a plan goes unseen. `OUTSET_RENEW_PLANS=1` writes the file anew: its difference
+//! belongs into the review of whatever caused it.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod jobs;
+
+use std::fmt::Write;
+
+use super::*;
+use jobs::{requests, sizes};
+
+/// A rate or an expected number, to six digits: the last ones are the mathematical library's, and so
+/// are all of those of a rate that is next to nothing.
+fn number(value: f64) -> String {
+    if value > 0.0 && value < 1e-9 {
+        return "next to 0".to_owned();
+    }
+    format!("{value:.5e}")
+}
+
+fn tell_filter(text: &mut String, what: &str, filter: &FilterPlan) {
+    let (bits_per_key, fpr) = (number(filter.bits_per_key), number(filter.predicted_fpr));
+    let FilterPlan {
+        kind,
+        bits,
+        hashes,
+        keys,
+        ..
+    } = filter;
+    writeln!(
+        text,
+        "  {what}: {kind}, {bits} bits, {hashes} hashes, {keys} keys, {bits_per_key} bits a key, rate {fpr}"
+    )
+    .unwrap();
+}
+
+fn tell_plan(text: &mut String, plan: &Plan) {
+    let costs = &plan.costs;
+    writeln!(
+        text,
+        "  {}{}: {} buckets, {} passes, reads {}, writes {}, disk {}, memory {}, false lines {}, precision {}",
+        costs.strategy,
+        if costs.exact { "" } else { ", approximate" },
+        costs.buckets,
+        costs.passes,
+        costs.bytes_read,
+        costs.bytes_written,
+        costs.temp_peak_bytes,
+        costs.memory_bytes,
+        number(costs.expected_false_lines),
+        costs.expected_precision.map_or("unknown".into(), number),
+    )
+    .unwrap();
+    for (what, filter) in [
+        ("filter", &costs.filter),
+        ("second filter", &plan.second_filter),
+    ] {
+        if let Some(filter) = filter {
+            tell_filter(text, what, filter);
+        }
+    }
+    let phases = plan
+        .phases
+        .iter()
+        .map(|phase| format!("{} {}", phase.name, phase.bytes_read));
+    writeln!(text, "  phases: {}", phases.collect::<Vec<_>>().join(", ")).unwrap();
+    writeln!(
+        text,
+        "  order {:?}, set of {} lines of {} bytes{}, buffers {}",
+        plan.order,
+        plan.build_lines,
+        plan.build_line_bytes,
+        if plan.uses_bitmap { " as a bitmap" } else { "" },
+        plan.buffer_bytes(),
+    )
+    .unwrap();
+    tell_layout(text, &plan.layout);
+}
+
+fn tell_layout(text: &mut String, layout: &Layout) {
+    let Layout {
+        memory_bytes,
+        base_bytes,
+        usable_bytes,
+        workers,
+        readers,
+        writers,
+        chunk_bytes,
+        chunk_buffers,
+        long_line_bytes,
+        is_last_try,
+        buckets,
+        block_bytes,
+        pool_blocks,
+        join_workers,
+    } = layout;
+    writeln!(
+        text,
+        "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
+         {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
+         {buckets} buckets, blocks {pool_blocks} x {block_bytes}",
+        if *is_last_try { " at last" } else { "" },
+    )
+    .unwrap();
+}
+
+/// What each strategy would do for `job`, and which is chosen and why.
+fn tell(text: &mut String, name: &str, job: &Job) {
+    for strategy in Strategy::ALL {
+        writeln!(text, "{name}: {strategy}").unwrap();
+        let asked = Job {
+            strategy: Some(strategy),
+            ..job.clone()
+        };
+        match plan(&asked) {
+            Ok(plan) => tell_plan(text, &plan),
+            Err(error) => writeln!(text, "  refused: {error}").unwrap(),
+        }
+    }
+    writeln!(text, "{name}: chosen").unwrap();
+    match plan(job) {
+        Ok(plan) => {
+            writeln!(text, "  {}", plan.strategy()).unwrap();
+            for rejected in &plan.rejected {
+                writeln!(text, "  not {}: {}", rejected.strategy, rejected.reason).unwrap();
+            }
+        }
+        Err(error) => writeln!(text, "  refused: {error}").unwrap(),
+    }
+}
+
+#[test]
+fn every_plan_is_as_it_was() {
+    let mut text = String::new();
+    for (name, job) in sizes().iter().chain(&requests()) {
+        tell(&mut text, name, job);
+    }
+    if std::env::var_os("OUTSET_RENEW_PLANS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plan/golden/plans.txt");
+        std::fs::write(path, &text).unwrap();
+        return;
+    }
+    let mut place = "";
+    for (is, was) in text.lines().zip(include_str!("plans.txt").lines()) {
+        if !is.starts_with(' ') {
+            place = is;
+        }
+        assert_eq!(
+            is, was,
+            "{place} (OUTSET_RENEW_PLANS=1 accepts a change that is wanted)"
+        );
+    }
+    assert_eq!(
+        text.lines().count(),
+        include_str!("plans.txt").lines().count()
+    );
+}

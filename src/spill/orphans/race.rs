@@ -1,0 +1,78 @@
+//! A directory of a run and a link to what is somebody else's, which change places all the time while
+//! runs clean up.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::*;
+
+/// How often each way of cleaning up is tried.
+const TRIES: u32 = 50_000;
+/// What a killed run leaves, and any clean-up removes where it may.
+const LEFT: [&str; 2] = ["000001-store0-bucket3", "lock"];
+
+/// A directory that looks as one of a killed run does.
+fn made(path: &Path) {
+    fs::create_dir(path).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
+    for name in LEFT {
+        fs::write(path.join(name), "x").unwrap();
+        fs::set_permissions(path.join(name), Permissions::from_mode(0o600)).unwrap();
+    }
+}
+
+/// Lets `own` be a directory and a link to `target` by turns until `is_over`; returns how often.
+fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
+    let aside: PathBuf = own.with_file_name("aside");
+    symlink(target, &aside).unwrap();
+    while !is_over.load(Ordering::Relaxed) {
+        if renameat_with(CWD, own, CWD, &aside, RenameFlags::EXCHANGE).is_ok() {
+            swaps.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
+        // The one who cleans up has removed the directory, which was in its place.
+        let again = own.with_file_name("again");
+        made(&again);
+        fs::rename(&again, own).unwrap();
+    }
+}
+
+/// Cleans up with `clean`, again and again, while the directory and the link change places.
+fn race(clean: impl Fn(&Path, u32)) {
+    let place = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("somebody-elses");
+    made(&target);
+    let own = place.path().join("outset-own");
+    made(&own);
+    let (is_over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
+    let lost = thread::scope(|scope| {
+        scope.spawn(|| swap(&own, &target, &is_over, &swaps));
+        let lost = (0..TRIES).find_map(|number| {
+            clean(&own, number);
+            let is_gone = |name: &&str| !target.join(name).exists();
+            LEFT.into_iter().find(is_gone).map(|name| (name, number))
+        });
+        // Whatever was found: the other thread must end.
+        is_over.store(true, Ordering::Relaxed);
+        lost
+    });
+    assert_eq!(lost, None, "a file of somebody else is gone");
+    let swaps = swaps.load(Ordering::Relaxed);
+    assert!(swaps > 1000, "there was hardly a race: {swaps}");
+}
+
+#[test]
+fn e10_a_link_that_takes_the_place_of_an_orphan_meanwhile_costs_nobody_a_file() {
+    race(|own, _| remove_orphans(own.parent().unwrap()));
+}
+
+#[test]
+fn e10_a_link_that_takes_the_place_of_a_runs_own_directory_meanwhile_costs_nobody_a_file() {
+    race(|own, number| remove_own(own, number % 2 == 0));
+}

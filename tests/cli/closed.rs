@@ -1,0 +1,120 @@
+//! Standard input and output that are closed, or whose other end goes away (rows B12 and F7 of `tests/README.md`).
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::data::{common, megabytes};
+use crate::sandbox::{Sandbox, assert_same_lines};
+use crate::signals::held_in_spill;
+
+const STRATEGIES: [&str; 4] = ["memory", "partition", "sieve", "bloom"];
+/// By each strategy, those with a filter after they have read everything, these inputs make runs that spill.
+const SPILLING: [&str; 3] = ["partition", "sieve", "bloom --bits-per-key 3"];
+
+fn spilling() -> Sandbox {
+    Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000))
+}
+
+#[test]
+fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done() {
+    let sandbox = spilling();
+    for strategy in STRATEGIES {
+        for inputs in ["a -", "- a", "a b -"] {
+            let arguments = format!(
+                "intersect {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
+            );
+            let command = sandbox.command_after("exec <&-", &arguments);
+            sandbox
+                .start(command)
+                .finish()
+                .fails(3, &["outset: -: ", "Bad file descriptor"]);
+        }
+    }
+    sandbox
+        .run("filter build a -o ../out/filter.osf")
+        .succeeds_silently();
+    for arguments in ["estimate a -", "filter query ../out/filter.osf", "plan a -"] {
+        let command = sandbox.command_after("exec <&-", arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(3, &["outset: -: ", "Bad file descriptor"]);
+    }
+}
+
+#[test]
+fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
+    let sandbox = spilling();
+    let (a, b) = (megabytes(14, 0), megabytes(16, 1000));
+    for strategy in ["memory", "partition", "sieve"] {
+        let memory = if strategy == "memory" { 64 } else { 16 };
+        let arguments =
+            format!("intersect a b --strategy {strategy} --memory {memory}M -o ../out/r");
+        let command = sandbox.command_after("exec <&- >&-", &arguments);
+        let outcome = sandbox.start(command).finish();
+        outcome.succeeds_silently();
+        let result = fs::read(sandbox.output("r")).unwrap();
+        assert_same_lines(&result, b'\n', &common(&[&a, &b]));
+        fs::remove_file(sandbox.output("r")).unwrap();
+    }
+    let (running, feed) = held_in_spill(&sandbox, "exec <&- >&-", "-o ../out/r");
+    for number in 0..2 {
+        let descriptor = format!("/proc/{}/fd/{number}", running.child.id());
+        assert_eq!(fs::read_link(descriptor).unwrap(), Path::new("/dev/null"));
+    }
+    drop(feed);
+    running.finish().succeeds();
+}
+
+#[test]
+fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done() {
+    let sandbox = spilling();
+    for strategy in STRATEGIES {
+        for option in ["", "--count-only", "--stats ../out/s"] {
+            let arguments = format!("intersect a b --strategy {strategy} --memory 64M {option}");
+            let command = sandbox.command_after("exec >&-", &arguments);
+            sandbox
+                .start(command)
+                .finish()
+                .fails(5, &["outset: standard output: ", "Bad file descriptor"]);
+        }
+    }
+    for arguments in [
+        "plan a b",
+        "estimate a b",
+        "--help",
+        "intersect --help",
+        "--version",
+    ] {
+        let command = sandbox.command_after("exec >&-", arguments);
+        sandbox
+            .start(command)
+            .finish()
+            .fails(5, &["outset: standard output: ", "Bad file descriptor"]);
+    }
+}
+
+#[test]
+fn f7_a_reader_that_takes_one_line_ends_a_run_that_has_spilled_silently_and_soon() {
+    let sandbox = spilling();
+    for strategy in SPILLING {
+        let arguments = format!("intersect a b --strategy {strategy} --memory 16M");
+        let mut running = sandbox.start_unread(sandbox.command(&arguments));
+        let mut reader = BufReader::with_capacity(64, running.child.stdout.take().unwrap());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.ends_with('\n'), "{strategy}: {line:?}");
+        assert!(
+            !sandbox.temp_names().is_empty(),
+            "{strategy} has spilled nothing"
+        );
+        drop(reader);
+        running
+            .finish_within(Duration::from_secs(1))
+            .ends_by(Signal::PIPE);
+    }
+}

@@ -1,0 +1,53 @@
+//! Temporary space that cannot be written around the page cache, and temporary space that is full.
+//!
+//! What needs root says so and is skipped for others.
+
+use crate::data::{common, megabytes};
+use crate::places::on_other_temp;
+use crate::sandbox::{Sandbox, can_mount};
+
+/// `ramfs` refuses files that are opened for direct writes.
+#[test]
+fn a_file_system_without_direct_writes_is_written_through_the_page_cache() {
+    if !can_mount() {
+        return;
+    }
+    let (a, b) = (megabytes(8, 0), megabytes(8, 60_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let expected = common(&[&a, &b]);
+    for threads in [1, 3] {
+        let command = on_other_temp(
+            &sandbox,
+            "mount -t ramfs -o mode=0777 none temp",
+            &format!(
+                "intersect a b --memory 16M --strategy partition --buckets 20 -j {threads} --stats ../out/s"
+            ),
+        );
+        let outcome = sandbox.start(command).finish();
+        outcome.succeeds().has_lines(&expected);
+        let stats = std::fs::read(sandbox.output("s")).unwrap();
+        let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+        assert!(
+            stats["temp"]["written_bytes"].as_u64() > Some(5_000_000),
+            "{stats}"
+        );
+    }
+}
+
+#[test]
+fn e1_a_full_temporary_disk_says_that_it_is_space_that_is_missing() {
+    if !can_mount() {
+        return;
+    }
+    // A pipe has no size that could be looked at beforehand.
+    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(1, 0));
+    let script = "mount -t tmpfs -o size=2m none temp || exit 98\n\
+                  cd in && cat a | \"$0\" \"$@\"";
+    let mut command = sandbox.command_under(
+        &["unshare", "-m", "sh", "-c", script],
+        "intersect - b --memory 16M --strategy partition --buckets 4 -o ../out/r",
+    );
+    command.current_dir(sandbox.root());
+    let outcome = sandbox.start(command).finish();
+    outcome.fails(4, &["No space left", "free some space"]);
+}

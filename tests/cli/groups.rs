@@ -1,0 +1,171 @@
+//! Memory groups (rows C2, C3 and C6 of `tests/README.md`): their limit is heeded, is enough, and may be lowered while a run goes on.
+//!
+//! Only root can make one; for others these tests say so and are skipped.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::data::{common, megabytes};
+use crate::kills::{check_output, check_temp};
+use crate::sandbox::{PATIENCE, Sandbox};
+use crate::signals::held_in_spill;
+
+/// A memory group (cgroup, version 1) below that of the tests, removed at the end.
+struct Group(PathBuf);
+
+impl Group {
+    /// A group with this limit; `None`, which is said, where none can be made.
+    fn new(name: &str, mebibytes: u64) -> Option<Self> {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = groups
+            .lines()
+            .find_map(|line| line.split_once(":memory:").map(|(_, path)| path.to_owned()));
+        let made = own.and_then(|own| {
+            let parent = Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/'));
+            let path = parent.join(format!("outset-test-{name}-{}", std::process::id()));
+            fs::create_dir(&path).ok()?;
+            let group = Self(path);
+            let limit = (mebibytes << 20).to_string();
+            fs::write(group.0.join("memory.limit_in_bytes"), limit).ok()?;
+            Some(group)
+        });
+        if made.is_none() {
+            eprintln!(
+                "skipped: no memory group can be made (only root can, with cgroups version 1)"
+            );
+        }
+        made
+    }
+
+    /// What a shell does before the program, so that it runs in the group.
+    fn entered(&self) -> String {
+        format!("echo $$ > {}/cgroup.procs", self.0.display())
+    }
+
+    /// Lowers the limit to what is used now and `more` bytes, or as near to that as the system does at once.
+    fn lower(&self, more: u64) {
+        let used = || -> u64 {
+            let text = fs::read_to_string(self.0.join("memory.usage_in_bytes")).unwrap();
+            text.trim().parse().unwrap()
+        };
+        let limit = self.0.join("memory.limit_in_bytes");
+        let is_lowered = (0..400).any(|tries| {
+            let bytes = used() + more + (tries << 16);
+            fs::write(&limit, bytes.to_string()).is_ok()
+        });
+        assert!(is_lowered, "the limit cannot be lowered");
+    }
+
+    /// How many processes of the group were killed for want of memory.
+    fn kills(&self) -> u64 {
+        let control = fs::read_to_string(self.0.join("memory.oom_control")).unwrap();
+        let kills = control
+            .lines()
+            .find_map(|line| line.strip_prefix("oom_kill "));
+        kills.unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn c2_without_a_limit_the_memory_groups_is_heeded() {
+    let (a, b) = (megabytes(16, 0), megabytes(16, 300_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = common(&[&a, &b]).len();
+    for mebibytes in [48, 64] {
+        let Some(group) = Group::new("default", mebibytes) else {
+            return;
+        };
+        let command = sandbox.command_after(
+            &group.entered(),
+            "intersect a b --count-only --stats ../out/s",
+        );
+        let outcome = sandbox.start(command).finish();
+        assert_eq!(
+            outcome.succeeds_silently().stdout,
+            format!("{count}\n").into_bytes()
+        );
+        let stats: serde_json::Value =
+            serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let limit = stats["memory"]["limit_bytes"].as_u64().unwrap();
+        assert!(limit <= mebibytes << 19, "{limit} of {mebibytes} MiB");
+        assert_eq!(group.kills(), 0);
+    }
+}
+
+#[test]
+#[ignore = "slow: 80 MB through the disk"]
+fn c3_a_group_with_little_more_memory_than_the_limit_is_enough_for_a_run_that_spills() {
+    let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let count = common(&[&a, &b]).len();
+    for strategy in ["partition", "sieve"] {
+        let Some(group) = Group::new(strategy, 16 + 32) else {
+            return;
+        };
+        let arguments = format!("intersect a b --count-only --memory 16M --strategy {strategy}");
+        let command = sandbox.command_after(&group.entered(), &arguments);
+        let outcome = sandbox.start(command).finish();
+        assert_eq!(
+            outcome.succeeds_silently().stdout,
+            format!("{count}\n").into_bytes()
+        );
+        assert_eq!(group.kills(), 0, "{strategy}");
+    }
+}
+
+#[test]
+#[ignore = "slow: runs that are killed for want of memory"]
+fn c6_a_limit_that_is_lowered_while_a_run_spills_leaves_no_wrong_output_and_one_directory_at_most()
+{
+    let a = megabytes(14, 0);
+    let (first, rest) = (megabytes(2, 0), megabytes(10, 200_000));
+    let b = [&first[..], &rest].concat();
+    let sandbox = Sandbox::with(&a, &b);
+    let result: usize = common(&[&a, &b]).iter().map(|line| line.len() + 1).sum();
+    let mut killed = 0;
+    for more in [0, 64, 256, 1024, 4096, 16384] {
+        let Some(group) = Group::new("lowered", 64) else {
+            return;
+        };
+        let (mut running, mut feed) = held_in_spill(&sandbox, &group.entered(), "-o ../out/r");
+        running.may_be_complete(result);
+        group.lower(more << 10);
+        let _may_be_dead_by_now = feed.send(&rest);
+        drop(feed);
+        let outcome = running.end_within(PATIENCE);
+        let is_complete = check_output(&sandbox, &a, &b);
+        let is_left = check_temp(&sandbox);
+        if outcome.status.success() {
+            assert!(is_complete && !is_left, "{outcome}");
+        } else {
+            assert_eq!(
+                outcome.status.signal(),
+                Some(Signal::KILL.as_raw()),
+                "{outcome}"
+            );
+            assert!(group.kills() > 0);
+            killed += 1;
+        }
+        let next = "intersect a b --memory 16M --strategy partition -o ../out/r";
+        sandbox.run(next).succeeds_silently();
+        assert!(check_output(&sandbox, &a, &b));
+    }
+    println!("{killed} of 6 runs were killed");
+    assert!(killed > 0, "the limit was never too low");
+}

@@ -1,0 +1,129 @@
+//! Outputs on file systems of their own (row F5 of `tests/README.md`): one that may only be read, a name that cannot be replaced,
+//! and one that is on another disk than everything else.
+//!
+//! Only root can mount; for others these tests say so and are skipped.
+
+use std::fs;
+use std::process::Command;
+
+use crate::data::{common, lines, megabytes};
+use crate::sandbox::{Sandbox, can_mount};
+
+const BEFORE: &str = "before\n";
+/// What is in the output, seen from the root of the sandbox, is what was there before and nothing else.
+const UNTOUCHED: &str = "test \"$(cat out/r)\" = before && test \"$(ls -A out)\" = r";
+
+/// A command in a mount namespace of its own, after `mount` and before `check`, both done by a shell in the root of the
+/// sandbox. The exit status is 98 where the one fails, and 99 where the other does.
+fn between(sandbox: &Sandbox, mount: &str, arguments: &str, check: &str) -> Command {
+    let script = format!(
+        "{mount} || exit 98\n(cd in && exec \"$0\" \"$@\"); status=$?\n\
+         {check} || {{ ls -lR out temp >&2; exit 99; }}\nexit $status"
+    );
+    let mut command = sandbox.command_under(&["unshare", "-m", "sh", "-c", &script], arguments);
+    command.current_dir(sandbox.root());
+    command
+}
+
+fn with_result() -> Sandbox {
+    let sandbox = Sandbox::with(&megabytes(4, 0), &megabytes(4, 1000));
+    fs::write(sandbox.output("r"), BEFORE).unwrap();
+    sandbox
+}
+
+#[test]
+fn f5_an_output_on_a_file_system_that_may_only_be_read_is_refused_and_keeps_its_content() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = with_result();
+    let mount = "mount --bind out out && mount -o remount,bind,ro out";
+    for strategy in [
+        "memory --memory 64M",
+        "partition --memory 16M",
+        "sieve --memory 16M",
+    ] {
+        for name in ["r", "new"] {
+            let arguments = format!("intersect a b --strategy {strategy} -o ../out/{name}");
+            sandbox
+                .start(between(&sandbox, mount, &arguments, UNTOUCHED))
+                .finish()
+                .fails(5, &[&format!("out/{name}: "), "Read-only file system"]);
+        }
+    }
+}
+
+#[test]
+fn f5_an_output_whose_name_cannot_be_replaced_keeps_its_content() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = with_result();
+    fs::write(sandbox.root().join("mounted"), BEFORE).unwrap();
+    // A rename onto a place where something is mounted fails: everything was written by then.
+    let mount = "mount --bind mounted out/r";
+    for strategy in [
+        "memory --memory 64M",
+        "partition --memory 16M",
+        "sieve --memory 16M",
+    ] {
+        let arguments = format!("intersect a b --strategy {strategy} -o ../out/r");
+        sandbox
+            .start(between(&sandbox, mount, &arguments, UNTOUCHED))
+            .finish()
+            .fails(5, &["out/r: ", "Device or resource busy"]);
+    }
+}
+
+#[test]
+fn f5_an_output_on_another_device_than_everything_else_is_replaced_as_any() {
+    if !can_mount() {
+        return;
+    }
+    let (a, b) = (megabytes(4, 0), megabytes(4, 1000));
+    let sandbox = with_result();
+    let mut expected = Vec::new();
+    for line in common(&[&a, &b]) {
+        expected.extend_from_slice(line);
+        expected.push(b'\n');
+    }
+    fs::write(sandbox.root().join("expected"), expected).unwrap();
+    fs::create_dir(sandbox.root().join("other")).unwrap();
+    // `out/link` leads from one device to another.
+    let mount = "for at in temp out other; do mount -t tmpfs none $at || exit 98; done; \
+                 echo before > out/r; echo before > other/r; ln -s ../other/r out/link";
+    for strategy in [
+        "memory --memory 64M",
+        "partition --memory 16M",
+        "sieve --memory 16M",
+    ] {
+        for (name, place) in [("r", "out/r"), ("new", "out/new"), ("link", "other/r")] {
+            let arguments = format!("intersect a b --strategy {strategy} -o ../out/{name}");
+            let check = format!(
+                "LC_ALL=C sort {place} | cmp - expected && test -L out/link && test -z \"$(ls -A temp)\" \
+                 && test -z \"$(find out other -name '*.part')\""
+            );
+            sandbox
+                .start(between(&sandbox, mount, &arguments, &check))
+                .finish()
+                .succeeds_silently();
+        }
+    }
+}
+
+#[test]
+fn f5_a_failure_on_another_device_keeps_what_is_there() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = Sandbox::with(&megabytes(4, 0), &lines(0..120_000));
+    // All but the temporary files find room.
+    let mount =
+        "mount -t tmpfs -o size=1m none temp && mount -t tmpfs none out && echo before > out/r";
+    let arguments =
+        "intersect a b --strategy partition --memory 16M --buckets 4 --force -o ../out/r";
+    sandbox
+        .start(between(&sandbox, mount, arguments, UNTOUCHED))
+        .finish()
+        .fails(4, &["temp", "No space left"]);
+}
