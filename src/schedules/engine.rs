@@ -27,13 +27,13 @@ const BUCKETS: u32 = 3;
 
 /// Two inputs with lines 0 to 29 and 20 to 49, some of them more than once, and a place for spill.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     directory: TempDir,
     layout: Layout,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = place();
         for (name, first) in [("a", 0), ("b", 20)] {
             let numbers = (first..first + 30).chain((first..first + 30).step_by(4));
@@ -65,7 +65,7 @@ impl Place {
     }
 
     /// What `partition` does.
-    fn run(&self, wish: Wish, cap: u64, sink: &mut dyn Sink) -> Result<()> {
+    pub(super) fn run(&self, wish: Wish, cap: u64, sink: &mut dyn Sink) -> Result<()> {
         let options = Options::default();
         let quota = Quota::new(cap);
         let space = TempSpace::new(&[self.path("temp")], quota.clone(), &options.interrupt);
@@ -90,7 +90,7 @@ impl Place {
     }
 
     /// Nothing is left of a run, whatever its end.
-    fn check_rest(&self) {
+    pub(super) fn check_rest(&self) {
         assert_eq!(std::fs::read_dir(self.path("temp")).unwrap().count(), 0);
     }
 }

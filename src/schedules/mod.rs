@@ -14,6 +14,8 @@ mod engine;
 mod failing;
 mod filling;
 mod lifetimes;
+#[cfg(feature = "failpoints")]
+mod panics;
 mod pool;
 
 use std::ops::Range;

@@ -1,0 +1,95 @@
+//! A panic in any thread of a whole run: the others end, the panic goes on to the caller, and nothing is left.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shuttle::rand::{Rng, thread_rng};
+
+use super::engine::Place;
+use super::explore;
+use crate::pass::join::Wish;
+use crate::sync::model::Time;
+
+std::thread_local! {
+    /// At which call of a place the panic comes. The places are the whole process's, and other tests come by them, too.
+    static CALLS_LEFT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Lets the place `name` panic in runs of this test.
+fn arm(name: &str) {
+    let at_call = || {
+        let left = CALLS_LEFT.get();
+        CALLS_LEFT.set(left.saturating_sub(1));
+        if left == 1 {
+            // Without the hook, which would print a schedule each time.
+            resume_unwind(Box::new("planned"));
+        }
+    };
+    fail::cfg_callback(name, at_call).unwrap();
+}
+
+fn check(place: &Place, panicked: &AtomicUsize) {
+    CALLS_LEFT.set(thread_rng().gen_range(1..5));
+    let mut sink = |_: &[u8]| Ok(());
+    let run = || place.run(Wish::Common, u64::MAX, &mut sink);
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    let was_reached = CALLS_LEFT.replace(0) == 0;
+    match ended {
+        Ok(result) => {
+            assert!(!was_reached, "the panic was lost");
+            result.unwrap();
+        }
+        Err(payload) => {
+            assert!(was_reached);
+            assert_eq!(payload.downcast_ref(), Some(&"planned"));
+            panicked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    place.check_rest();
+}
+
+fn panics_at(name: &str) {
+    arm(name);
+    let place = Place::new();
+    let panicked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&panicked);
+    explore(&format!("a panic at {name}"), Time::Passes, move || {
+        check(&place, &count);
+    });
+    assert!(
+        panicked.load(Ordering::Relaxed) > 0,
+        "{name} never panicked"
+    );
+}
+
+#[test]
+fn j2_a_panic_of_a_reading_thread_ends_the_run() {
+    panics_at("read-thread");
+}
+
+#[test]
+fn j2_a_panic_of_a_worker_ends_the_run() {
+    panics_at("work");
+}
+
+#[test]
+fn j2_a_panic_of_a_thread_that_writes_blocks_ends_the_run() {
+    panics_at("spill-thread");
+}
+
+#[test]
+fn j2_a_panic_of_a_worker_of_the_join_ends_the_run() {
+    panics_at("join");
+}
+
+#[test]
+fn j2_j3_a_panic_of_a_thread_that_reads_blocks_ends_the_run() {
+    panics_at("load-thread");
+}
+
+#[test]
+fn j2_j3_a_panic_of_the_thread_that_removes_files_ends_the_run() {
+    panics_at("sweep-thread");
+}
