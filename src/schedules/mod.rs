@@ -48,6 +48,8 @@ use crate::threads;
 
 /// The size of a block.
 const BLOCK: u64 = 4096;
+/// The longest line.
+const LONGEST: usize = 2 * BLOCK as usize + 1000;
 /// How many times priorities change in a schedule by priorities, and one.
 const DEPTH: usize = 3;
 
@@ -209,7 +211,7 @@ impl Store {
             space: &self.space,
             hasher: self.hasher,
             buffer_bytes: BLOCK,
-            longest_line: 2000,
+            longest_line: LONGEST as u64,
         }
     }
 
@@ -226,9 +228,14 @@ impl Store {
     }
 }
 
-/// A line, of which a block has room for a few.
+/// A line: a block has room for a few, but one in ten is longer than a block.
 fn line(number: usize) -> Vec<u8> {
-    format!("{number:04}-{}", "x".repeat(700 + number % 7 * 100)).into_bytes()
+    let filler = if number % 10 == 9 {
+        LONGEST - 5
+    } else {
+        700 + number % 7 * 100
+    };
+    format!("{number:04}-{}", "x".repeat(filler)).into_bytes()
 }
 
 /// The number of a line, if it is one.

@@ -12,17 +12,36 @@ use super::explore;
 use crate::pass::join::Wish;
 use crate::sync::model::Time;
 
+/// When a panic comes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moment {
+    /// At which call of a place, from now; 0: at none.
+    calls: usize,
+    /// Whether it comes at every call after that, too: to all threads of a kind.
+    stays: bool,
+    was_reached: bool,
+}
+
 std::thread_local! {
-    /// At which call of a place the panic comes. The places are the whole process's, and other tests come by them, too.
-    static CALLS_LEFT: Cell<usize> = const { Cell::new(0) };
+    /// The places are the whole process's, and other tests come by them, too: each has a moment of its own.
+    static MOMENT: Cell<Moment> = const { Cell::new(Moment { calls: 0, stays: false, was_reached: false }) };
 }
 
 /// Lets the place `name` panic in runs of this test.
 fn arm(name: &str) {
     let at_call = || {
-        let left = CALLS_LEFT.get();
-        CALLS_LEFT.set(left.saturating_sub(1));
-        if left == 1 {
+        let moment = MOMENT.get();
+        let is_now = moment.calls == 1;
+        MOMENT.set(Moment {
+            calls: if is_now && moment.stays {
+                1
+            } else {
+                moment.calls.saturating_sub(1)
+            },
+            was_reached: moment.was_reached || is_now,
+            ..moment
+        });
+        if is_now {
             // Without the hook, which would print a schedule each time.
             resume_unwind(Box::new("planned"));
         }
@@ -31,11 +50,15 @@ fn arm(name: &str) {
 }
 
 fn check(place: &Place, panicked: &AtomicUsize) {
-    CALLS_LEFT.set(thread_rng().gen_range(1..5));
+    MOMENT.set(Moment {
+        calls: thread_rng().gen_range(1..5),
+        stays: thread_rng().gen_bool(0.5),
+        was_reached: false,
+    });
     let mut sink = |_: &[u8]| Ok(());
     let run = || place.run(Wish::Common, u64::MAX, &mut sink);
     let ended = catch_unwind(AssertUnwindSafe(run));
-    let was_reached = CALLS_LEFT.replace(0) == 0;
+    let was_reached = MOMENT.take().was_reached;
     match ended {
         Ok(result) => {
             assert!(!was_reached, "the panic was lost");
