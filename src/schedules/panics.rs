@@ -15,7 +15,8 @@ use crate::sync::model::Time;
 /// When a panic comes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moment {
-    /// At which call of a place, from now; 0: at none.
+    place: &'static str,
+    /// At which call of the place, from now; 0: at none.
     calls: usize,
     /// Whether it comes at every call after that, too: to all threads of a kind.
     stays: bool,
@@ -24,13 +25,18 @@ struct Moment {
 
 std::thread_local! {
     /// The places are the whole process's, and other tests come by them, too: each has a moment of its own.
-    static MOMENT: Cell<Moment> = const { Cell::new(Moment { calls: 0, stays: false, was_reached: false }) };
+    static MOMENT: Cell<Moment> = const {
+        Cell::new(Moment { place: "", calls: 0, stays: false, was_reached: false })
+    };
 }
 
 /// Lets the place `name` panic in runs of this test.
-fn arm(name: &str) {
-    let at_call = || {
+fn arm(name: &'static str) {
+    let at_call = move || {
         let moment = MOMENT.get();
+        if moment.place != name {
+            return;
+        }
         let is_now = moment.calls == 1;
         MOMENT.set(Moment {
             calls: if is_now && moment.stays {
@@ -49,8 +55,9 @@ fn arm(name: &str) {
     fail::cfg_callback(name, at_call).unwrap();
 }
 
-fn check(place: &Place, panicked: &AtomicUsize) {
+fn check(place: &Place, name: &'static str, panicked: &AtomicUsize) {
     MOMENT.set(Moment {
+        place: name,
         calls: thread_rng().gen_range(1..5),
         stays: thread_rng().gen_bool(0.5),
         was_reached: false,
@@ -73,13 +80,13 @@ fn check(place: &Place, panicked: &AtomicUsize) {
     place.check_rest();
 }
 
-fn panics_at(name: &str) {
+fn panics_at(name: &'static str) {
     arm(name);
     let place = Place::new();
     let panicked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&panicked);
     explore(&format!("a panic at {name}"), Time::Passes, move || {
-        check(&place, &count);
+        check(&place, name, &count);
     });
     assert!(
         panicked.load(Ordering::Relaxed) > 0,
