@@ -5,10 +5,9 @@
 //! another failed reports [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed
 //! load to look.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-
 use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, PoisonError};
 
 /// Keeps the first error.
 #[derive(Debug, Default)]

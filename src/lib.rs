@@ -125,6 +125,8 @@ pub mod plan;
 mod planning;
 mod run;
 mod scatter;
+#[cfg(all(test, feature = "schedules"))]
+mod schedules;
 mod set;
 mod shards;
 pub mod size;
@@ -133,6 +135,7 @@ mod spill;
 pub mod stats;
 mod strategy;
 mod survey;
+mod sync;
 mod threads;
 
 pub use compare::compare;

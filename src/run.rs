@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
 use crate::budget::MemoryBudget;
 use crate::error::Result;
 use crate::hash::LineHasher;
@@ -24,6 +22,7 @@ use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
 use crate::spill::space::TempSpace;
 use crate::stats::{BucketStats, FilterStats, PhaseStats};
+use crate::sync::thread::{ThreadPool, ThreadPoolBuilder};
 use crate::threads::{STACK_BYTES, no_thread};
 
 /// What the passes of one run share.

@@ -4,8 +4,6 @@
 //! only ever in the shard of its hash, so it is held once and gets each mark once. *Cost:* as
 //! [`LineSet`]; a lock per shard and batch.
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::batch::Batch;
 use crate::budget::MemoryBudget;
 use crate::buffer::PAGE;
@@ -13,6 +11,7 @@ use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::scatter::Scatter;
 use crate::set::LineSet;
+use crate::sync::{Mutex, PoisonError};
 
 /// Enough that threads seldom meet, few enough that a batch has many lines for each.
 pub(crate) const SHARDS: usize = 64;

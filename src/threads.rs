@@ -3,10 +3,9 @@
 //! *Owns:* the size of a stack, and the error of a thread that cannot be started. *Invariants:*
 //! every thread of a run has a name and a stack of [`STACK_BYTES`]. *Cost:* none beside the thread.
 
-use std::thread::{Builder, Scope};
-
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
+use crate::sync::thread::{Builder, Scope};
 
 /// The stack of every thread of a run. Far more than they use, and less than a huge page, so that
 /// no stack becomes resident as a whole.

@@ -5,7 +5,6 @@
 //! it waits for the workers, who wait for nobody. Only a line that does not fit alone is too long.
 //! *Cost:* the share, reserved for the time of a scan.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::budget::MemoryBudget;
@@ -14,6 +13,8 @@ use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::size::round_mebibytes;
+use crate::sync::thread;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
@@ -84,7 +85,7 @@ impl<'a> LongLines<'a> {
             match ask() {
                 Err(Error::Memory { .. }) if others > 0 => {
                     self.failure.check()?;
-                    std::thread::sleep(WAIT);
+                    thread::sleep(WAIT);
                 }
                 Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, held)),
                 other => return other,

@@ -4,7 +4,6 @@
 //! temporary directory and a thread for each reading.
 
 use std::path::Path;
-use std::thread;
 
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
@@ -15,6 +14,7 @@ use crate::spill::bucket::{Bucket, BucketFile};
 use crate::spill::quota::Quota;
 use crate::spill::reader::{BucketReader, ReadRules};
 use crate::spill::space::{TempSpace, padded};
+use crate::sync::thread;
 
 /// Where the block of a [`SpilledBucket`] with this number belongs.
 fn address(number: u64) -> Address {

@@ -13,12 +13,12 @@ mod unnamed;
 mod writer;
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use self::file::OutputFile;
 pub use self::writer::OutputWriter;
 use crate::error::{Error, Result};
 use crate::stats::OutputStats;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
 pub trait Sink: Send {

@@ -5,8 +5,6 @@
 //! store; it did not exist for anybody before. *Cost:* one reading of the input or the store, no
 //! disk.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::batch::{BATCH, Batch, Keep};
 use crate::buffer::PAGE;
 use crate::error::Result;
@@ -20,6 +18,8 @@ use crate::run::Run;
 use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::{BucketReader, ReadRules};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::thread;
 
 /// Builds a filter of the lines of `input`; with `keep`, of those that pass that filter.
 pub(crate) fn filter(
@@ -81,7 +81,7 @@ pub(crate) fn filter_store(
     let mut filter = shape.filter(&run.budget)?;
     let builder = filter.builder();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         run.workers.broadcast(|context| {
             if context.index() as u64 >= readers {
                 return;

@@ -18,11 +18,6 @@
 //! data. *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the
 //! build side before the piece, per piece.
 
-use std::sync::{Mutex, PoisonError};
-use std::thread::Scope;
-
-use crossbeam_channel::{Receiver, Sender, bounded};
-
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
@@ -34,6 +29,9 @@ use crate::set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
 use crate::stats::{BucketClass, BucketStats};
+use crate::sync::channel::{Receiver, Sender, bounded};
+use crate::sync::thread::{self, Scope};
+use crate::sync::{Mutex, PoisonError};
 use crate::threads;
 
 /// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
@@ -77,7 +75,7 @@ pub(crate) fn join(
     let share = run.budget.available_bytes() / workers as u64;
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let (joined, sweep) = bounded(SWEEP_AHEAD);
         failure.keep(spawn_sweeper(run, scope, sweep));
         run.workers.broadcast(|context| {

@@ -13,7 +13,6 @@
 //! is in [`scan`](crate::pass::scan::scan).
 
 use std::io::{self, Write};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::batch::Batch;
@@ -29,6 +28,7 @@ use crate::output::output_error;
 use crate::pass::scan::{Tally, WARM_CHUNK, Worker};
 use crate::plan::Layout;
 use crate::run::{Phase, Run};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How often a waiting thread looks whether another has failed.
 const LOOK_UP: Duration = Duration::from_millis(50);

@@ -14,8 +14,6 @@
 
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
@@ -23,6 +21,8 @@ use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
 use crate::pass::scan::{Tally, Worker};
+use crate::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+use crate::sync::thread;
 use crate::threads;
 
 /// How often a waiting thread looks whether another has failed.
@@ -61,7 +61,7 @@ pub(super) fn pipeline<W: Worker>(
         // The channel has room for all of them.
         let _has_room = empty_sender.send(Buffer::new(&run.budget, "chunk buffers", bytes)?);
     }
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for (number, source) in source.divide(layout.readers).into_iter().enumerate() {
             let (full, empty, empty_sender) = (full_sender.clone(), &empty, &empty_sender);
             let reader = ReaderView {

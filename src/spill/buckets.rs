@@ -4,10 +4,6 @@
 //! *Invariants:* [`fill`] returns buckets only after every write has succeeded; after a failure the
 //! writers only give blocks back, so nobody waits for ever. *Cost:* the writer threads' stacks.
 
-use std::thread::Scope;
-
-use crossbeam_channel::{Receiver, Sender};
-
 use crate::error::Result;
 use crate::failpoint::fail_point;
 use crate::failure::{FirstFailure, PanicAlarm};
@@ -16,6 +12,8 @@ use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
 use crate::spill::space::TempSpace;
 use crate::spill::writer::{BucketWriter, FullBlock};
+use crate::sync::channel::{self, Receiver, Sender};
+use crate::sync::thread::{self, Scope};
 use crate::threads;
 
 /// What one filling is about.
@@ -41,7 +39,7 @@ pub(crate) fn fill(
 ) -> Result<Vec<Bucket>> {
     rules.pool.claim(u64::from(rules.buckets))?;
     let failure = FirstFailure::default();
-    let buckets = std::thread::scope(|scope| {
+    let buckets = thread::scope(|scope| {
         let outbox = (rules.writers > 0).then(|| start_writers(scope, rules, &failure));
         let writer = BucketWriter::new(rules, &failure, outbox);
         let filled = failure
@@ -63,7 +61,7 @@ fn start_writers<'scope, 'env>(
     failure: &'env FirstFailure,
 ) -> Sender<FullBlock> {
     // Unbounded: the pool bounds how many blocks there are.
-    let (outbox, inbox) = crossbeam_channel::unbounded();
+    let (outbox, inbox) = channel::unbounded();
     for number in 0..rules.writers {
         let inbox = inbox.clone();
         let body = move || write_blocks(rules, failure, &inbox);

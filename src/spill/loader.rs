@@ -9,14 +9,13 @@
 //! of memory. They hold as many blocks as fit: blocks are small where memory was short while many
 //! were open, but lie one behind the other, and a disk is fast only in large requests.
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
-
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::spill::bucket::Bucket;
 use crate::spill::space::{SpillPath, TempSpace};
+use crate::sync::channel::{Receiver, Sender, unbounded};
 
 /// Blocks that are to be loaded.
 #[derive(Debug)]

@@ -12,13 +12,13 @@
 //!
 //! *Cost:* `capacity * block_bytes`, asked from the budget block by block as they are first needed.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::failure::FirstFailure;
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Blocks kept for writes under way, so that filling goes on meanwhile.
 pub(crate) const IN_FLIGHT: u64 = 4;
@@ -125,6 +125,13 @@ impl BlockPool {
         state.taken -= 1;
         state.free.push(block);
         self.returned.notify_one();
+    }
+
+    /// What is taken, claimed and free.
+    #[cfg(all(test, feature = "schedules"))]
+    pub(crate) fn counts(&self) -> (u64, u64, usize) {
+        let state = self.lock();
+        (state.taken, state.claims, state.free.len())
     }
 
     fn take_from(&self, state: &mut State) -> Result<Buffer> {

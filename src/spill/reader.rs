@@ -6,8 +6,6 @@
 //! again until it is discarded. *Cost:* the loader's two buffers; a line longer than a block is put
 //! together in memory that the budget grants.
 
-use std::thread::Scope;
-
 use crate::batch::{Batch, for_each_batch};
 use crate::budget::MemoryBudget;
 use crate::buffer::{Buffer, PAGE};
@@ -17,6 +15,7 @@ use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
 use crate::spill::space::TempSpace;
+use crate::sync::thread::Scope;
 use crate::threads;
 
 /// What reading buckets needs: one per thread.

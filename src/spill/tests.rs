@@ -1,7 +1,6 @@
 //! A store of buckets from empty to read back, and what reading says of one that was tampered with.
 
 use std::sync::Arc;
-use std::thread;
 
 use super::block::{Address, HEADER};
 use super::bucket::{Bucket, FIRST_HELD};
@@ -16,6 +15,7 @@ use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::interrupt::Interrupt;
+use crate::sync::thread;
 
 const LINES: usize = 30_000;
 const BLOCK: u64 = 4096;

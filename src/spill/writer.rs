@@ -10,10 +10,6 @@
 //!
 //! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room.
 
-use std::sync::{Mutex, PoisonError};
-
-use crossbeam_channel::Sender;
-
 use crate::batch::Batch;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -22,6 +18,8 @@ use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
 use crate::spill::bucket::{Bucket, BucketFile, FIRST_HELD, HeldBlock};
 use crate::spill::buckets::FillRules;
 use crate::spill::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
+use crate::sync::channel::Sender;
+use crate::sync::{Mutex, PoisonError};
 
 /// A sealed block on its way to its file.
 #[derive(Debug)]

@@ -1,0 +1,228 @@
+//! A queue of a model run, for any number of senders and receivers.
+//!
+//! *Owns:* what the engine uses of `crossbeam-channel`, on a lock and a condition. *Invariants:* as there: messages come in the
+//! order they were sent; without senders receiving fails once the queue is empty, and without receivers sending fails and what is
+//! in the queue is dropped. *Cost:* is of no matter.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+pub(crate) use crossbeam_channel::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
+
+use super::lock::{Condvar, Mutex, MutexGuard};
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+struct State<T> {
+    queue: VecDeque<T>,
+    room: usize,
+    senders: usize,
+    receivers: usize,
+}
+
+impl<T> Shared<T> {
+    fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        self.changed.wait(state)
+    }
+
+    /// Waits, and says whether the time ran out.
+    fn wait_timeout<'a>(
+        &self,
+        state: MutexGuard<'a, State<T>>,
+        limit: Duration,
+    ) -> (MutexGuard<'a, State<T>>, bool) {
+        let waited = self.changed.wait_timeout(state, limit);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A queue with room for `room` messages.
+pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
+    assert!(room > 0, "a queue without room is not modelled");
+    let state = State {
+        queue: VecDeque::new(),
+        room,
+        senders: 1,
+        receivers: 1,
+    };
+    let shared = Arc::new(Shared {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+    });
+    (Sender(Arc::clone(&shared)), Receiver(shared))
+}
+
+/// A queue with room for any number of messages.
+pub(crate) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    bounded(usize::MAX)
+}
+
+/// The end that messages go into.
+pub(crate) struct Sender<T>(Arc<Shared<T>>);
+
+impl<T> Sender<T> {
+    pub(crate) fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let mut state = self.0.state.acquire();
+        while state.receivers > 0 && state.queue.len() >= state.room {
+            state = self.0.wait(state);
+        }
+        self.push(state, message).map_err(SendError)
+    }
+
+    pub(crate) fn send_timeout(
+        &self,
+        message: T,
+        limit: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        let mut state = self.0.state.acquire();
+        let mut is_over = false;
+        while state.receivers > 0 && state.queue.len() >= state.room {
+            if is_over {
+                return Err(SendTimeoutError::Timeout(message));
+            }
+            (state, is_over) = self.0.wait_timeout(state, limit);
+        }
+        self.push(state, message)
+            .map_err(SendTimeoutError::Disconnected)
+    }
+
+    fn push(&self, mut state: MutexGuard<'_, State<T>>, message: T) -> Result<(), T> {
+        if state.receivers == 0 {
+            return Err(message);
+        }
+        state.queue.push_back(message);
+        drop(state);
+        self.0.changed.notify_all();
+        Ok(())
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.0.state.acquire().senders += 1;
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.0.state.acquire().senders -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Sender")
+    }
+}
+
+/// The end that messages come out of.
+pub(crate) struct Receiver<T>(Arc<Shared<T>>);
+
+impl<T> Receiver<T> {
+    pub(crate) fn recv(&self) -> Result<T, RecvError> {
+        let mut state = self.0.state.acquire();
+        loop {
+            if let Some(message) = state.queue.pop_front() {
+                drop(state);
+                self.0.changed.notify_all();
+                return Ok(message);
+            }
+            if state.senders == 0 {
+                return Err(RecvError);
+            }
+            state = self.0.wait(state);
+        }
+    }
+
+    pub(crate) fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        let mut state = self.0.state.acquire();
+        let mut is_over = false;
+        loop {
+            if let Some(message) = state.queue.pop_front() {
+                drop(state);
+                self.0.changed.notify_all();
+                return Ok(message);
+            }
+            if state.senders == 0 {
+                return Err(RecvTimeoutError::Disconnected);
+            }
+            if is_over {
+                return Err(RecvTimeoutError::Timeout);
+            }
+            (state, is_over) = self.0.wait_timeout(state, limit);
+        }
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.0.state.acquire().receivers += 1;
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.state.acquire();
+        state.receivers -= 1;
+        let unread = if state.receivers == 0 {
+            std::mem::take(&mut state.queue)
+        } else {
+            VecDeque::new()
+        };
+        drop(state);
+        // Not under the lock: what a message holds may take others.
+        drop(unread);
+        self.0.changed.notify_all();
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Receiver")
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Messages<&'a Receiver<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Messages(self)
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = Messages<Receiver<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Messages(self)
+    }
+}
+
+/// All messages until there are no more senders.
+pub(crate) struct Messages<R>(R);
+
+impl<T> Iterator for Messages<&Receiver<T>> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> Iterator for Messages<Receiver<T>> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}

@@ -1,0 +1,95 @@
+//! A lock and a condition of a model run.
+//!
+//! *Owns:* shuttle's own, with waits whose time can run out, which shuttle does not have. *Invariants:* a lock is never
+//! poisoned: nobody in the engine asks. *Cost:* is of no matter.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{LockResult, PoisonError};
+use std::time::Duration;
+
+use shuttle::sync as inner;
+
+/// As [`std::sync::Mutex`], and no larger.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T>(Box<inner::Mutex<T>>);
+
+/// As [`std::sync::MutexGuard`], and knows its lock.
+#[derive(Debug)]
+pub(crate) struct MutexGuard<'a, T> {
+    guard: inner::MutexGuard<'a, T>,
+    mutex: &'a Mutex<T>,
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Box::new(inner::Mutex::new(value)))
+    }
+
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        Ok(self.acquire())
+    }
+
+    pub(crate) fn into_inner(self) -> LockResult<T> {
+        self.0.into_inner()
+    }
+
+    pub(super) fn acquire(&self) -> MutexGuard<'_, T> {
+        MutexGuard {
+            guard: self.0.lock().unwrap_or_else(PoisonError::into_inner),
+            mutex: self,
+        }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
+}
+
+/// As [`std::sync::Condvar`].
+#[derive(Debug, Default)]
+pub(crate) struct Condvar(inner::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let MutexGuard { guard, mutex } = guard;
+        let guard = self.0.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { guard, mutex }
+    }
+
+    /// Waits, and says whether the time ran out.
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _limit: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        if !super::passes() {
+            return Ok((self.wait(guard), false));
+        }
+        let mutex = guard.mutex;
+        drop(guard);
+        shuttle::thread::yield_now();
+        Ok((mutex.acquire(), true))
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
