@@ -8,6 +8,7 @@ use super::flat::Bits;
 use super::*;
 use crate::budget::MemoryBudget;
 use crate::hash::LineHasher;
+use crate::scatter::Scatter;
 
 fn rules(planned_keys: u64) -> Rules {
     Rules {
@@ -205,6 +206,41 @@ fn a_rate_of_one_or_more_is_taken_for_the_highest_below_it() {
         let nearly = Shape::for_fpr(kind, 1000, 1.0 - f64::EPSILON, None);
         for fpr in [1.0, 2.0, f64::INFINITY] {
             assert_eq!(Shape::for_fpr(kind, 1000, fpr, None), nearly, "{kind}");
+        }
+    }
+}
+
+/// What is inserted where it is new is counted once, to be gone when it is removed once; where every
+/// occurrence is to be counted, all are.
+#[test]
+fn of_equal_lines_a_counting_filter_takes_one_and_a_spectral_one_all() {
+    let lines: [&[u8]; 5] = [b"one", b"two", b"one", b"three", b"one"];
+    for kind in Kind::ALL {
+        let mut filter = filter(Shape::for_fpr(kind, 1000, 0.001, None));
+        let mut hashes = Vec::new();
+        filter.rules.hasher.hash_batch(&lines, &mut hashes);
+        let batch = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        let mut new = Vec::new();
+        let inserted = filter
+            .updater()
+            .insert_new(batch, &mut Scatter::default(), &mut new);
+        inserted.unwrap();
+        assert_eq!(new, [0, 1, 3], "{kind}");
+        let (keys, count) = (filter.keys(), filter.count(b"one"));
+        let counts_all = kind == Kind::Spectral;
+        assert_eq!(
+            (keys, count),
+            if counts_all { (5, 3) } else { (3, 1) },
+            "{kind}"
+        );
+        if kind.can_forget() {
+            assert!(
+                filter.remove(b"one").unwrap() && !filter.contains(b"one"),
+                "{kind}"
+            );
         }
     }
 }
