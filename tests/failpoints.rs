@@ -311,7 +311,7 @@ fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::Fil
 
 #[test]
 fn g2_a_second_signal_during_clean_up_changes_nothing() {
-    let pause = Duration::from_millis(600);
+    let pause = Duration::from_millis(2500);
     for (first, others) in [
         (Signal::TERM, vec![Signal::TERM]),
         (Signal::INT, vec![Signal::INT, Signal::INT]),
@@ -323,7 +323,7 @@ fn g2_a_second_signal_during_clean_up_changes_nothing() {
         let (child, _held) = held_by_fifo(&place, pause);
         let pid = Pid::from_child(&child);
         kill_process(pid, first).unwrap();
-        std::thread::sleep(pause / 4);
+        std::thread::sleep(pause / 20);
         assert_eq!(entries(&place.path("temp")), 1, "it is cleaned up already");
         for &signal in &others {
             kill_process(pid, signal).unwrap();

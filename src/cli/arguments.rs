@@ -303,7 +303,7 @@ impl RunArguments {
 pub(crate) struct ForceArguments {
     /// Go on although the free temporary disk looks too small
     ///
-    /// A run that needs more than is free, by its plan, is refused before it reads anything. With this
+    /// A partition run over files that needs more than is free is refused before it reads anything. With this
     /// it goes on: lines that repeat need less than planned, or something else may free space meanwhile. A disk that is
     /// full indeed ends the run with status 4 and nothing left. The cap of --max-temp holds all the same.
     #[arg(long)]

@@ -106,9 +106,7 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
         return match printed {
             Ok(()) => ExitStatus::Complete,
             Err(error) => {
-                say(&format!(
-                    "standard output: cannot write: {error}: check where it goes"
-                ));
+                say(&place::unwritable(error).to_string());
                 ExitStatus::Output
             }
         };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
 
-use super::streams::check_stdout;
+use super::streams::{check_stderr, check_stdout};
 
 /// Standard output or a file.
 pub(crate) struct ResultPlace {
@@ -88,7 +88,15 @@ impl StatsPlace {
     pub(crate) fn open(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
         Ok(match path {
             None => Self::Nowhere,
-            Some(path) if path == Path::new("-") => Self::Stderr,
+            Some(path) if path == Path::new("-") => {
+                check_stderr().map_err(|source| Error::Output {
+                    target: "standard error".to_owned(),
+                    what: "cannot write the report",
+                    source,
+                    advice: "check where --stats points",
+                })?;
+                Self::Stderr
+            }
             Some(path) => {
                 let name = path.display().to_string();
                 Self::File(OutputFile::create(path, interrupt)?, name)

@@ -1,21 +1,21 @@
-//! Standard input and output that are closed (`<&-`, `>&-`): whoever uses them is told so.
+//! Standard streams that are closed (`<&-`, `>&-`, `2>&-`): whoever uses them is told so.
 //!
 //! *Owns:* looking at them before the runtime of std does, which puts `/dev/null` in their place: an
 //! input would seem empty, and a result would be gone without a word. *Invariants:* their numbers are
-//! taken as long as the process lives, so no file of a run gets one; reading the one and writing the
-//! other fails with EBADF, as if they were closed still. *Cost:* two system calls.
+//! taken as long as the process lives, so no file of a run gets one; reading and writing them
+//! fails with EBADF, as if they were closed still. *Cost:* three system calls.
 //!
 //! *Sources:* `__libc_start_main` calls what is in `.init_array` before `main` (System V ABI, glibc, musl).
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, openat};
-use rustix::stdio::{dup2_stdin, dup2_stdout};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-/// Whether standard input and output were closed when the process began.
-static WERE_CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+/// Whether standard input, output and error were closed when the process began.
+static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
 /// Called before the runtime of std begins.
 extern "C" fn look() {
@@ -40,23 +40,37 @@ extern "C" fn look() {
 #[used]
 static LOOK: extern "C" fn() = look;
 
-/// Puts something in the place of streams that were closed which can be used no more than they could.
+/// Puts something in the place of streams that were closed which can be used no more than they could,
+/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not followed.
 pub(super) fn keep_closed() {
     let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
-    let null = |flags| openat(CWD, "/dev/null", flags | OFlags::CLOEXEC, Mode::empty());
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let link = || openat(CWD, "/proc/self", flags, Mode::empty());
     // Where that fails there is what std has put there: something that has no lines and takes all.
     if was_closed(0) {
-        let _stays = null(OFlags::WRONLY).and_then(dup2_stdin);
+        let _stays = link().and_then(dup2_stdin);
     }
     if was_closed(1) {
-        let _stays = null(OFlags::RDONLY).and_then(dup2_stdout);
+        let _stays = link().and_then(dup2_stdout);
+    }
+    if was_closed(2) {
+        let _stays = link().and_then(dup2_stderr);
     }
 }
 
 /// Whether standard output can be written to at all. That of std takes what it cannot write, and says
 /// nothing.
 pub(super) fn check_stdout() -> io::Result<()> {
-    let flags = fcntl_getfl(io::stdout().as_fd())?;
+    check_writable(io::stdout().as_fd())
+}
+
+/// As [`check_stdout`], for standard error, where something was asked for that is written there.
+pub(super) fn check_stderr() -> io::Result<()> {
+    check_writable(io::stderr().as_fd())
+}
+
+fn check_writable(stream: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = fcntl_getfl(stream)?;
     if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
         return Err(rustix::io::Errno::BADF.into());
     }

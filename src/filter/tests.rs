@@ -244,3 +244,21 @@ fn of_equal_lines_a_counting_filter_takes_one_and_a_spectral_one_all() {
         }
     }
 }
+
+#[test]
+fn the_rate_that_follows_from_the_cells_is_the_predicted_one() {
+    for kind in [Kind::Blocked, Kind::Classic, Kind::Counting, Kind::Spectral] {
+        let shape = Shape::for_fpr(kind, 5000, 0.02, None);
+        let mut filter = filter(shape);
+        for number in 0..5000_u32 {
+            filter.insert(&number.to_le_bytes()).unwrap();
+        }
+        let occupancy = filter.occupancy();
+        let (measured, predicted) = (occupancy.fpr, shape.predicted_fpr(5000));
+        assert!(
+            (measured / predicted - 1.0).abs() < 0.25,
+            "{kind}: {measured}"
+        );
+        assert!((occupancy.distinct / 5000.0 - 1.0).abs() < 0.05, "{kind}");
+    }
+}

@@ -312,9 +312,13 @@ impl Input {
 /// Standard input as a file of its own, so that it is closed like any other. One that is only for
 /// writing is refused before any work is done.
 fn stdin() -> io::Result<File> {
+    use rustix::fs::OFlags;
     let stdin = rustix::io::dup(std::io::stdin())?;
     let flags = rustix::fs::fcntl_getfl(&stdin)?;
-    if flags.intersection(rustix::fs::OFlags::RWMODE) == rustix::fs::OFlags::WRONLY {
+    // A place that was opened as such and not as a file stands for a stream that was closed.
+    let cannot_be_read =
+        flags.contains(OFlags::PATH) || flags.intersection(OFlags::RWMODE) == OFlags::WRONLY;
+    if cannot_be_read {
         return Err(rustix::io::Errno::BADF.into());
     }
     Ok(File::from(stdin))
@@ -325,6 +329,9 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::NotFound => "check the name",
         io::ErrorKind::PermissionDenied => "check its permissions and those of its directories",
+        _ if path == Path::new("-") => {
+            "check what standard input comes from, and that it is not closed"
+        }
         _ => "check the file and the disk it is on",
     };
     Error::Input {

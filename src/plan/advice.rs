@@ -9,7 +9,7 @@ use crate::plan::job::{Job, SetEstimate};
 use crate::plan::{FilterPlan, design_of};
 use crate::size::display_at_least;
 
-/// A limit that nobody gives: where that does not do either, nothing does.
+/// A limit that nobody gives (1 PiB): where that does not do either, nothing is said to do.
 const MOST_MEBIBYTES: u64 = 1 << 30;
 
 /// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
@@ -31,17 +31,24 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
         };
         design_of(&larger, strategy).is_ok()
     };
-    let least_bytes = least_memory(job, fits);
-    let advice = format!("give at least {}", display_at_least(least_bytes));
+    advised(what, least_memory(job, fits))
+}
+
+/// The refusal that names the limit that would do, if there is one.
+pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
+    let advice = least_bytes.map_or_else(
+        || "no memory would be enough: choose another strategy".to_owned(),
+        |bytes| format!("give at least {}", display_at_least(bytes)),
+    );
     Error::MemoryPlan {
         what,
         advice,
-        least_bytes,
+        least_bytes: least_bytes.unwrap_or(u64::MAX),
     }
 }
 
 /// The least limit under which a job `fits`, which is told the limit in MiB, found by trying.
-pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
+pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let mut low = job.memory_bytes >> 20;
     let mut high = low.max(1) * 2;
     while !fits(high) && high < MOST_MEBIBYTES {
@@ -57,10 +64,10 @@ pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
     }
     // What the process itself needs varies a little from run to run. And with more memory buffers are
     // larger, which now and then leaves less for the rest: limits up to the advised one must do too.
-    let advised = |least: u64| least + 1 + least / 64;
+    let with_room = |least: u64| least + 1 + least / 64;
     let refused = |least: u64| {
-        let step = ((advised(least) - least) / 16).max(1);
-        let mut limits = (least..=advised(least)).rev().step_by(step as usize);
+        let step = ((with_room(least) - least) / 16).max(1);
+        let mut limits = (least..=with_room(least)).rev().step_by(step as usize);
         limits.find(|&limit| !fits(limit))
     };
     while high < MOST_MEBIBYTES
@@ -68,7 +75,7 @@ pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> u64 {
     {
         high = limit + 1;
     }
-    advised(high) << 20
+    fits(high).then(|| with_room(high) << 20)
 }
 
 /// The refusal of a filter whose rate is above the accepted one.

@@ -8,6 +8,10 @@ use crate::options::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::set::estimate_set_bytes;
 
+/// An input of more bytes or lines (64 PiB) counts as one of so many: there is none, and sums of a few
+/// of them are numbers still.
+const MOST: u64 = 1 << 56;
+
 /// What the planner knows of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputShape {
@@ -76,7 +80,7 @@ pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
 
 /// Bytes and lines of each input in working order, known or assumed.
 pub(super) fn sizes_in_order(job: &Job) -> Vec<(u64, u64)> {
-    let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
+    let known = |shape: &InputShape| Some((shape.bytes?.min(MOST), shape.lines?.min(MOST)));
     // With nothing known, assume that it is much more than memory; a set that was asked for grows
     // as needed.
     let unknown = match job.strategy {
@@ -108,7 +112,10 @@ impl Sizes {
         let sizes = sizes_in_order(job);
         Self {
             build: sizes.first().copied().unwrap_or_default(),
-            total: sizes.iter().map(|size| size.0).sum(),
+            total: sizes
+                .iter()
+                .fold(0, |sum: u64, size| sum.saturating_add(size.0))
+                .min(16 * MOST),
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),

@@ -29,9 +29,9 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::size::{display_at_least, display_bytes};
+use crate::size::display_bytes;
 
-use advice::{least_memory, too_high, with_advice};
+use advice::{advised, least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
@@ -166,16 +166,12 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
         return Ok(layout);
     }
     let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
-    let least_bytes = least_memory(job, fits);
-    Err(Error::MemoryPlan {
-        what: format!(
-            "{consumer} of {} does not fit {}",
-            display_bytes(beside_bytes),
-            display_bytes(job.memory_bytes)
-        ),
-        advice: format!("give at least {}", display_at_least(least_bytes)),
-        least_bytes,
-    })
+    let what = format!(
+        "{consumer} of {} does not fit {}",
+        display_bytes(beside_bytes),
+        display_bytes(job.memory_bytes)
+    );
+    Err(advised(what, least_memory(job, fits)))
 }
 
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {

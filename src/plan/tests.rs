@@ -430,3 +430,39 @@ fn what_is_read_beside_something_leaves_room_for_it_or_says_what_would_do() {
         }
     }
 }
+
+#[test]
+fn sizes_that_nobody_has_are_planned_or_refused_and_never_wrap_around() {
+    let absurd = |bytes, lines| InputShape {
+        bytes: Some(bytes),
+        lines: Some(lines),
+        is_cached: true,
+    };
+    for shape in [
+        absurd(u64::MAX, u64::MAX),
+        absurd(u64::MAX, 1),
+        absurd(u64::MAX / 4, 1 << 60),
+        absurd(1 << 56, 1 << 50),
+    ] {
+        for inputs in [2, 40] {
+            for memory in [16 << 20, 1 << 40] {
+                for strategy in Strategy::ALL.map(Some).into_iter().chain([None]) {
+                    let job = Job {
+                        strategy,
+                        ..job(&vec![shape; inputs], memory)
+                    };
+                    match plan(&job) {
+                        Ok(plan) => {
+                            assert_ne!(plan.strategy(), Strategy::Memory);
+                            assert!(plan.costs.bytes_read >= 1 << 56, "{plan:?}");
+                        }
+                        Err(Error::MemoryPlan { advice, .. }) => {
+                            assert!(advice.starts_with("no memory would be enough"), "{advice}");
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,33 +1,33 @@
 //! Locks, queues and threads: those of the system, or those of a model checker.
 //!
-//! *Owns:* the choice between the two, by the feature `schedules`, and nothing else. Modules whose threads wait for each other
+//! *Owns:* the choice between the two, by the feature `schedules` in the crate's own tests, and nothing else. Modules whose threads wait for each other
 //! take these names from here; a counter that nobody waits for may stay what it is.
 //!
-//! *Invariants:* without the feature every name here is that of the standard library, of `crossbeam-channel` or of `rayon`, and the
-//! code is the same as without this module. With the feature these types work inside a model run only. There, no lock of the
+//! *Invariants:* outside of these tests every name here is that of the standard library, of `crossbeam-channel` or of `rayon`, and the
+//! code is the same as without this module. In them these types work inside a model run only. There, no lock of the
 //! system may be held where a thread takes one of these: all threads of a model run are one to the system.
 //!
-//! *Cost:* none without the feature.
+//! *Cost:* none outside of these tests.
 
-#[cfg(feature = "schedules")]
+#[cfg(all(test, feature = "schedules"))]
 pub(crate) mod model;
 
-#[cfg(feature = "schedules")]
+#[cfg(all(test, feature = "schedules"))]
 pub(crate) use self::model::{
     channel,
     lock::{Condvar, Mutex, MutexGuard},
     thread,
 };
-#[cfg(not(feature = "schedules"))]
+#[cfg(not(all(test, feature = "schedules")))]
 pub(crate) use crossbeam_channel as channel;
-#[cfg(feature = "schedules")]
+#[cfg(all(test, feature = "schedules"))]
 pub(crate) use shuttle::sync::atomic;
 pub(crate) use std::sync::PoisonError;
-#[cfg(not(feature = "schedules"))]
+#[cfg(not(all(test, feature = "schedules")))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 
 /// Threads of the system.
-#[cfg(not(feature = "schedules"))]
+#[cfg(not(all(test, feature = "schedules")))]
 pub(crate) mod thread {
     pub(crate) use rayon::{ThreadPool, ThreadPoolBuilder};
     pub(crate) use std::thread::{Builder, Scope, scope, sleep};

@@ -1,8 +1,9 @@
 //! What stands in for the system's locks, queues and threads in a model run.
 //!
 //! *Owns:* the same surface as far as the engine uses it, made of shuttle's locks and threads, which change places at every
-//! operation as a scheduler says; and how time passes in a run. *Invariants:* whatever can happen with the system's own can happen
-//! here, so that a run that ends well under every order of threads tells something of the engine. *Cost:* is of no matter.
+//! operation as a scheduler says; and how time passes in a run. *Invariants:* whatever happens here can happen with the
+//! system's own. The reverse is not so: all atomics are in one order, nobody wakes up without a reason, and where limits pass nobody
+//! is woken before. *Cost:* is of no matter.
 //!
 //! *Sources:* shuttle's documentation; Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding
 //! Bugs", ASPLOS 2010.
