@@ -10,7 +10,8 @@ const CANONICAL: InputShape = InputShape {
     is_cached: false,
 };
 
-fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
+/// A job of two threads that asks for nothing.
+pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
     Job {
         inputs: inputs.to_vec(),
         longest_line_bytes: 64,

@@ -5,6 +5,7 @@
 
 #![expect(clippy::too_many_lines, reason = "a list of jobs is as long as it is")]
 
+use crate::plan::tests::job;
 use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
 
 const MIB: u64 = 1 << 20;
@@ -31,26 +32,6 @@ const PIPE: InputShape = InputShape {
     lines: None,
     is_cached: false,
 };
-
-fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
-    Job {
-        inputs: inputs.to_vec(),
-        longest_line_bytes: 64,
-        memory_bytes,
-        base_bytes: 8 * MIB,
-        threads: 2,
-        strategy: None,
-        max_fpr: 0.0,
-        buckets: None,
-        bits_per_key: None,
-        stored_filter: None,
-        wants_filter: false,
-        is_ipv4: false,
-        common_share: None,
-        always_spill: false,
-        set_estimate: SetEstimate::Trust,
-    }
-}
 
 /// Inputs from nothing to twenty times the canonical case, beside limits from the least on.
 pub(super) fn sizes() -> Vec<(String, Job)> {
