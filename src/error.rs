@@ -146,7 +146,7 @@ pub enum Error {
         what: String,
         /// What would.
         advice: String,
-        /// The least limit that would do, if a larger limit is the remedy.
+        /// The least limit that would do; [`u64::MAX`] where none is known that would.
         least_bytes: u64,
     },
     /// The filter would exceed the rate that the user accepts.

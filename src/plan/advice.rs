@@ -1,7 +1,7 @@
 //! What would do, where a plan is refused: found by trying, for the planner is quick.
 //!
 //! *Owns:* the advice of refusals. *Invariants:* a limit that is advised is accepted by the same
-//! request. *Cost:* some dozens of designs.
+//! request, and where none would be none is advised. *Cost:* some dozens of designs.
 
 use crate::error::Error;
 use crate::options::Strategy;
@@ -37,7 +37,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
 /// The refusal that names the limit that would do, if there is one.
 pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
     let advice = least_bytes.map_or_else(
-        || "no memory would be enough: choose another strategy".to_owned(),
+        || "no memory limit would do: ask for less, or for another strategy".to_owned(),
         |bytes| format!("give at least {}", display_at_least(bytes)),
     );
     Error::MemoryPlan {

@@ -458,7 +458,7 @@ fn sizes_that_nobody_has_are_planned_or_refused_and_never_wrap_around() {
                             assert!(plan.costs.bytes_read >= 1 << 56, "{plan:?}");
                         }
                         Err(Error::MemoryPlan { advice, .. }) => {
-                            assert!(advice.starts_with("no memory would be enough"), "{advice}");
+                            assert!(advice.starts_with("no memory limit would do"), "{advice}");
                         }
                         Err(error) => panic!("{error}"),
                     }

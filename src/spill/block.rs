@@ -22,7 +22,7 @@
 //! never cut; a longer one fills blocks of its own, the length in front of the first piece.
 //!
 //! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
-//! XXH3-64 collides. *Cost:* the checksum runs at memory speed.
+//! XXH3-64 collides. *Cost:* that of the checksum (`checksum`).
 
 use crate::checksum;
 

@@ -9,8 +9,9 @@
 //!   alone. So is one of another user, one that others may enter, and one with anything in it that
 //!   no run makes. One without it goes if it is empty, or holds nothing but the file before it was
 //!   locked: whoever was about to mark it notices, and makes another.
-//! - What is removed is removed relative to the directory that was looked at: no path is gone along
-//!   twice, and no link is followed.
+//! - What is removed is removed relative to the directory that was looked at, and no link is followed.
+//!   The exception: a run that has no descriptor left for its own directory removes its mark by its path,
+//!   after a look at what is there; who may rename in that place could change it in between.
 //!
 //! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
 //! files go to, once per run.

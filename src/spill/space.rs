@@ -12,9 +12,9 @@
 //!   [`Interrupt`] for signals. What a killed run has left goes when the next one makes its own
 //!   (`orphans`).
 //!
-//! *Cost:* no open descriptor between two operations but that of the mark of a live run, one a place. Blocks are written around the page cache
-//! (`O_DIRECT`) where the file system allows it: written so they took a quarter of the time, and a
-//! container's memory limit stays free of page cache.
+//! *Cost:* no open descriptor between two operations but that of the mark of a live run, one a place.
+//! Blocks are written around the page cache (`O_DIRECT`) where the file system allows it: written so
+//! they took a quarter of the time, and a container's memory limit stays free of page cache.
 
 use std::fs::{File, OpenOptions};
 use std::io;
