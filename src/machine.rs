@@ -48,13 +48,6 @@ pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:").unwrap_or(0)
 }
 
-/// Whether the files of `directory` are in memory and nowhere else.
-pub(crate) fn is_in_memory(directory: &Path) -> bool {
-    /// The magic numbers of tmpfs and ramfs (statfs(2)).
-    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
-    rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
-}
-
 /// Lets the peak begin anew at what is resident now, so that a later [`peak_resident_bytes`] is that
 /// of what runs from here on. Where the system does not allow it the peak stays that of the whole
 /// process.
@@ -167,14 +160,6 @@ mod tests {
             ),
         ]);
         assert_eq!(cgroup_limit(unlimited.path()), None);
-    }
-
-    #[test]
-    fn e7_a_file_system_in_memory_is_told_from_others() {
-        assert!(!is_in_memory(Path::new("/proc")) && !is_in_memory(Path::new("/missing")));
-        let mounts = fs::read_to_string("/proc/mounts").unwrap();
-        let has_shared_memory = mounts.lines().any(|line| line.contains(" /dev/shm tmpfs "));
-        assert!(is_in_memory(Path::new("/dev/shm")) || !has_shared_memory);
     }
 
     #[test]

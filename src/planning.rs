@@ -9,7 +9,7 @@ use crate::options::{Options, Strategy};
 use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
 use crate::size::{display_at_least, display_bytes};
-use crate::spill::space::free_bytes;
+use crate::spill::disk::free_bytes;
 
 /// The plan of a job; a refusal says so where it is the address space that is short.
 pub(crate) fn plan_of(job: &Job, options: &Options) -> Result<Plan> {

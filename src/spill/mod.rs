@@ -6,8 +6,8 @@
 //!  Buckets (being filled) ──finish──▶ Vec<Bucket> (sealed) ──read──▶ batches of lines
 //! ```
 //!
-//! *Owns:* the temporary directory and its accounting ([`space`]), the block format and its checks
-//! ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
+//! *Owns:* the temporary directory and its accounting ([`space`]), what file systems say of themselves
+//! ([`disk`]), what killed runs left ([`orphans`]), the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
 //! back ([`reader`], [`loader`]).
 //!
 //! *Invariants.*
@@ -28,6 +28,7 @@
 pub(crate) mod block;
 pub(crate) mod bucket;
 pub(crate) mod buckets;
+pub(crate) mod disk;
 pub(crate) mod loader;
 mod orphans;
 pub(crate) mod pool;

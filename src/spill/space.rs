@@ -18,7 +18,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,9 +31,9 @@ use crate::direct::is_refusal;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::machine::is_in_memory;
 use crate::notice::Notice;
 use crate::observer::Observer;
+use crate::spill::disk::{has_no_inodes, is_in_memory};
 use crate::spill::orphans::{
     Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
 };
@@ -453,40 +453,6 @@ impl Place {
 pub(crate) struct SpillPath {
     place: usize,
     pub(crate) path: PathBuf,
-}
-
-/// Whether the file system of a file has room for no more files.
-fn has_no_inodes(path: &Path) -> bool {
-    path.parent()
-        .and_then(|directory| rustix::fs::statvfs(directory).ok())
-        .is_some_and(|stat| are_used_up(stat.f_files, stat.f_favail))
-}
-
-/// Whether none are available of `all` inodes. Some file systems count none at all, and then say that
-/// there are none in all.
-fn are_used_up(all: u64, available: u64) -> bool {
-    all > 0 && available == 0
-}
-
-/// Bytes that this process may still use in `places`, each file system counted once; one that does
-/// not tell counts as endless.
-pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
-    let mut devices = Vec::new();
-    let mut free = 0u64;
-    for place in places {
-        let device = std::fs::metadata(place).map_or(0, |metadata| metadata.dev());
-        if !devices.contains(&device) {
-            devices.push(device);
-            let stat = rustix::fs::statvfs(place.as_path());
-            let bytes = match stat {
-                // Some, such as ramfs, say that they have no blocks at all.
-                Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
-                _ => u64::MAX,
-            };
-            free = free.saturating_add(bytes);
-        }
-    }
-    free
 }
 
 /// Rounds a block's length to what direct I/O writes.

@@ -103,9 +103,3 @@ fn a_write_that_fails_says_what_to_do_about_it() {
     );
     assert!(parent.path().exists() && space.used.load(Ordering::Relaxed) == 0);
 }
-
-#[test]
-fn inodes_are_used_up_only_where_they_are_counted() {
-    assert!(are_used_up(1000, 0));
-    assert!(!are_used_up(1000, 1) && !are_used_up(0, 0));
-}
