@@ -84,7 +84,8 @@ pub(crate) struct IntersectArguments {
     /// Write the result to FILE, complete or not at all
     ///
     /// The result is written beside FILE and put in its place at the end; if the run fails, FILE is
-    /// what it was before. A FIFO or a device is written directly. Default: standard output.
+    /// what it was before. A FIFO or a device is written directly. Default: standard output, which
+    /// `-` names too. A file that the command reads is refused.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -190,7 +191,7 @@ pub(crate) struct KeptArguments {
     /// Lines are hashed under the filter's key, and what a line is must be what it was when the
     /// filter was built (-z, --strip-cr).
     #[arg(long, value_name = "FILTER")]
-    filter: Option<PathBuf>,
+    pub(crate) filter: Option<PathBuf>,
 
     /// Save the filter of the smallest FILE, for later runs; auto then chooses a strategy with one
     #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
@@ -244,7 +245,12 @@ pub(crate) struct RunArguments {
 impl IntersectArguments {
     /// Whether the statistics go to standard error.
     pub(crate) fn reports_on_stderr(&self) -> bool {
-        self.stats.as_deref() == Some(Path::new("-"))
+        self.stats.is_some() && self.stats_file().is_none()
+    }
+
+    /// The file that the statistics go to.
+    pub(crate) fn stats_file(&self) -> Option<&Path> {
+        self.stats.as_deref().filter(|path| *path != Path::new("-"))
     }
 
     /// The inputs as paths.
@@ -259,6 +265,11 @@ impl IntersectArguments {
 }
 
 impl PlanArguments {
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files.iter().map(Source::from).collect()

@@ -12,6 +12,7 @@ use outset::estimate::{Bounds, Estimate, InputEstimate};
 use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
+use super::files::CommandFiles;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::place::{json, print};
 use super::progress::Reporter;
@@ -47,6 +48,7 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
+    CommandFiles::reading(&arguments.files).write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
         format: arguments.lines.format(),

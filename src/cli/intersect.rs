@@ -6,7 +6,8 @@ use std::sync::Arc;
 use outset::{CountSink, Interrupt, Result, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
-use super::place::{ResultPlace, StatsPlace, refuse_same};
+use super::files::CommandFiles;
+use super::place::{ResultPlace, StatsPlace};
 use super::progress::Reporter;
 use super::report::Page;
 use super::summary::{label, summary};
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     let reporter = Reporter::new(&arguments.talk);
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     options.observer = Some(reporter.clone());
-    check_places(arguments)?;
+    check_files(arguments)?;
     if let Some(filter) = &options.stored_filter {
         signals::watch_mapping(filter, interrupt)?;
     }
@@ -66,21 +67,19 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     Ok(())
 }
 
-/// The reports and the saved filter must replace neither the result nor an input, nor each other.
-fn check_places(arguments: &IntersectArguments) -> Result<()> {
-    let others = || arguments.output.iter().chain(arguments.files());
-    let filter = arguments.kept.save_filter.as_ref();
-    if let Some(stats) = &arguments.stats
-        && !arguments.reports_on_stderr()
-    {
-        refuse_same(stats, "--stats", others().chain(filter))?;
+/// Refuses outputs that are inputs, or one another.
+fn check_files(arguments: &IntersectArguments) -> Result<()> {
+    let filters = &arguments.kept;
+    let mut files = CommandFiles::reading(arguments.files().iter().chain(filters.filter.as_ref()));
+    files.write(arguments.output.as_deref(), "-o")?;
+    if let Some(filter) = &filters.save_filter {
+        files.write(Some(filter), "--save-filter")?;
     }
-    if let Some(page) = &arguments.report {
-        let stats = arguments.stats.iter();
-        refuse_same(page, "--report", others().chain(filter).chain(stats))?;
+    if let Some(stats) = arguments.stats_file() {
+        files.write(Some(stats), "--stats")?;
     }
-    match filter {
-        Some(filter) => refuse_same(filter, "--save-filter", others()),
+    match &arguments.report {
+        Some(page) => files.write(Some(page), "--report"),
         None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ mod arguments;
 mod compare;
 mod estimate;
 mod exit;
+mod files;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;

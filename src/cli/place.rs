@@ -1,56 +1,32 @@
 //! Where a command's result goes: standard output, or a file that is put in place at the end.
 //!
-//! *Owns:* opening, naming and finishing it, printing reports to standard output, and refusing a
-//! place that would replace something else. *Invariants:* the writer is flushed before the file is
+//! *Owns:* opening, naming and finishing it, and printing reports to standard output. *Invariants:* the writer is flushed before the file is
 //! put in place. *Cost:* a buffer of 512 KiB.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
 
 use super::streams::{check_stderr, check_stdout};
 
 /// Standard output or a file.
-pub(crate) struct ResultPlace {
-    name: String,
-    file: Option<OutputFile>,
-}
+pub(crate) struct ResultPlace(OutputFile);
 
 impl ResultPlace {
-    /// The file `output`, or standard output.
+    /// The file `output`; standard output without one.
     pub(crate) fn open(output: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
-        Ok(match output {
-            Some(path) => Self {
-                name: path.display().to_string(),
-                file: Some(OutputFile::create(path, interrupt)?),
-            },
-            None => {
-                check_stdout().map_err(unwritable)?;
-                Self {
-                    name: "standard output".to_owned(),
-                    file: None,
-                }
-            }
-        })
+        OutputFile::create(output.unwrap_or(Path::new("-")), interrupt).map(Self)
     }
 
     /// What messages call it.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.0.name()
     }
 
     /// A writer into it.
     pub(crate) fn writer(&self) -> Result<OutputWriter> {
-        match &self.file {
-            Some(file) => file.writer(),
-            None => rustix::io::dup(io::stdout())
-                .map_err(io::Error::from)
-                .and_then(|fd| OutputWriter::buffered(File::from(fd)))
-                .map_err(|error| self.error("cannot open", error)),
-        }
+        self.0.writer()
     }
 
     /// Hands what was written to the system.
@@ -62,13 +38,13 @@ impl ResultPlace {
 
     /// Puts the file in place. Everything must have been flushed.
     pub(crate) fn put_in_place(self) -> Result<()> {
-        self.file.map_or(Ok(()), OutputFile::finish)
+        self.0.finish()
     }
 
     /// The error of a result that cannot be written.
     pub(crate) fn error(&self, what: &'static str, source: io::Error) -> Error {
         Error::Output {
-            target: self.name.clone(),
+            target: self.name().to_owned(),
             what,
             source,
             advice: "check where the result goes",
@@ -134,53 +110,6 @@ impl StatsPlace {
             Self::Nowhere | Self::Stderr => Ok(()),
         }
     }
-}
-
-/// Refuses a place that is also one of `others`, which the command reads or writes; `option` is what
-/// named it. A device may be several things at a time.
-pub(crate) fn refuse_same<'a>(
-    place: &Path,
-    option: &str,
-    others: impl IntoIterator<Item = &'a PathBuf>,
-) -> Result<()> {
-    let identity = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
-    let (own, own_path) = (identity(place), resolved(place));
-    let is_same =
-        |other: &Path| resolved(other) == own_path || (own.is_some() && identity(other) == own);
-    let is_device = place.metadata().is_ok_and(|metadata| !metadata.is_file());
-    if is_device || !others.into_iter().any(|other| is_same(other)) {
-        return Ok(());
-    }
-    Err(Error::Usage {
-        what: format!(
-            "{}: is read or written by this command, and the place of {option}",
-            place.display()
-        ),
-        advice: format!("give {option} a file of its own"),
-    })
-}
-
-/// Where a path leads, though nothing may be there yet: links are followed, and the directory is called
-/// by its one name.
-fn resolved(path: &Path) -> PathBuf {
-    const MOST_LINKS: usize = 40;
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        match std::fs::read_link(&path) {
-            Ok(target) => path = directory.join(target),
-            Err(_) => {
-                return match (directory.canonicalize(), path.file_name()) {
-                    (Ok(directory), Some(name)) => directory.join(name),
-                    _ => path,
-                };
-            }
-        }
-    }
-    path
 }
 
 /// Writes a text and a line end to standard output.

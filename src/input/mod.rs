@@ -5,7 +5,9 @@
 //! ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
-//! - All inputs are opened and checked before any work starts.
+//! - All inputs are opened and checked before any work starts. What an input is decides whether it was
+//!   named twice, not what it is called ([`FileId`]): a file counts as one, and what can be read only
+//!   once (a pipe, a FIFO, a terminal) is refused.
 //! - A regular file is closed again after the check and opened anew for each pass, so that any
 //!   number of inputs runs under any descriptor limit. Its identity (device, inode, size, time of
 //!   writing) is compared at every opening and after every reading: a changed input fails the run.
@@ -21,14 +23,17 @@ pub(crate) mod sample;
 pub(crate) mod spool;
 pub(crate) mod stream;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::file_id::FileId;
 
 /// What a user names as an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,13 +47,16 @@ pub enum Source {
 impl<P: AsRef<Path>> From<P> for Source {
     /// `-` is standard input, everything else a path.
     fn from(path: P) -> Self {
-        if path.as_ref() == Path::new("-") {
+        if path.as_ref() == Path::new(STDIN) {
             Self::Stdin
         } else {
             Self::Path(path.as_ref().to_owned())
         }
     }
 }
+
+/// How standard input is called in messages.
+const STDIN: &str = "-";
 
 /// An input that was opened and checked.
 #[derive(Debug)]
@@ -58,6 +66,8 @@ pub(crate) struct Input {
     /// Its place in the caller's order.
     number: usize,
     reading: Reading,
+    /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
+    is_read_once: bool,
     /// Lines and bytes of the last complete reading.
     lines: AtomicU64,
     read_bytes: AtomicU64,
@@ -69,27 +79,25 @@ enum Reading {
     /// cache is asked before anything else is read of it.
     File {
         path: PathBuf,
-        identity: Identity,
+        state: FileState,
         is_warm: bool,
     },
     /// Anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
 }
 
-/// What tells that a file is still the one that was opened at the start.
+/// What tells that a file is still as it was at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
-    device: u64,
-    inode: u64,
+pub(crate) struct FileState {
+    id: FileId,
     pub(crate) size: u64,
     modified: (i64, i64),
 }
 
-impl Identity {
+impl FileState {
     fn of(metadata: &Metadata) -> Self {
         Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
+            id: FileId::of(metadata),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
@@ -97,7 +105,7 @@ impl Identity {
 
     /// Which of the properties differ, in words.
     fn difference(&self, now: &Self) -> Option<String> {
-        if (self.device, self.inode) != (now.device, now.inode) {
+        if self.id != now.id {
             return Some("another file has its name".into());
         }
         if self.size != now.size {
@@ -112,11 +120,11 @@ impl Identity {
 }
 
 impl Input {
-    /// Opens and checks all `sources`. The same file given twice counts once.
+    /// Opens and checks all `sources`. The same file named twice counts once.
     ///
     /// # Errors
-    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input
-    /// twice.
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
+    /// anything else that can be read only once, named twice.
     pub(crate) fn open_all(sources: &[Source]) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
@@ -124,27 +132,55 @@ impl Input {
                 advice: "name it once; its lines can only be read once".into(),
             });
         }
-        let mut inputs = Vec::with_capacity(sources.len());
-        let mut seen = Vec::with_capacity(sources.len());
+        let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
+        let mut seen: HashMap<FileId, usize> = HashMap::new();
         for source in sources {
-            let (mut input, metadata) = Self::open(source)?;
-            let key = (metadata.dev(), metadata.ino());
-            // Standard input may be a named file that somebody has read a part of: never the same.
-            if *source == Source::Stdin || !seen.contains(&key) {
-                if *source != Source::Stdin {
-                    seen.push(key);
-                }
-                input.number = inputs.len();
-                inputs.push(input);
+            // Before it is opened: a FIFO whose writer is done would be waited for.
+            if let Source::Path(path) = source
+                && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&id))
+            {
+                inputs[first].refuse_if_read_once(path)?;
             }
+            let (mut input, id) = Self::open(source)?;
+            // Somebody may have read a part of the file that standard input is: never the same.
+            if *source != Source::Stdin || input.is_read_once {
+                match seen.entry(id) {
+                    Entry::Vacant(place) => {
+                        place.insert(inputs.len());
+                    }
+                    Entry::Occupied(first) => {
+                        inputs[*first.get()].refuse_if_read_once(&input.name)?;
+                        continue;
+                    }
+                }
+            }
+            input.number = inputs.len();
+            inputs.push(input);
         }
         Ok(inputs)
     }
 
-    fn open(source: &Source) -> Result<(Self, Metadata)> {
+    /// The error for a second name of what can be read only once.
+    fn refuse_if_read_once(&self, name: &Path) -> Result<()> {
+        if !self.is_read_once {
+            return Ok(());
+        }
+        let (first, second) = (self.name.display(), name.display());
+        let what = if self.name == name {
+            format!("{second}: was named twice, and can only be read once")
+        } else {
+            format!("{second}: is the same as {first}, and can only be read once")
+        };
+        Err(Error::Usage {
+            what,
+            advice: "name it once, or copy it to a file".into(),
+        })
+    }
+
+    fn open(source: &Source) -> Result<(Self, FileId)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
-            Source::Stdin => (PathBuf::from("-"), stdin()),
+            Source::Stdin => (PathBuf::from(STDIN), stdin()),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -155,39 +191,38 @@ impl Input {
                 advice: "name the files in it",
             });
         }
-        // Files of /proc and /sys claim to be empty and are not: such a claim is checked.
-        let has_known_size = || metadata.size() > 0 || matches!(file.read_at(&mut [0], 0), Ok(0));
-        let by_position = metadata.is_file() && *source != Source::Stdin && has_known_size();
+        // Whether it is cached is asked first: a look at its size reads of it.
+        let is_warm = metadata.is_file() && file::is_cached(&file, metadata.size());
+        let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
+        let is_read_once = is_read_once(&file, &metadata);
         let reading = if by_position {
             Reading::File {
                 path: name.clone(),
-                identity: Identity::of(&metadata),
-                is_warm: file::is_cached(&file, metadata.size()),
+                state: FileState::of(&metadata),
+                is_warm,
             }
         } else {
             Reading::Stream(Mutex::new(Some(file)))
         };
-        Ok((Self::new(name, reading), metadata))
-    }
-
-    fn new(name: PathBuf, reading: Reading) -> Self {
-        Self {
+        let input = Self {
             name,
             number: 0,
             reading,
+            is_read_once,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
-        }
+        };
+        Ok((input, FileId::of(&metadata)))
     }
 
     /// This input, after it was copied to `path`; messages still call it by its own name.
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
         let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, error))?;
-        let identity = Identity::of(&metadata);
+        let state = FileState::of(&metadata);
         Ok(Self {
             reading: Reading::File {
                 path,
-                identity,
+                state,
                 is_warm: false,
             },
             ..self
@@ -225,12 +260,10 @@ impl Input {
 
     /// Whether the file is the one at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        let Reading::File { identity, .. } = &self.reading else {
+        let Reading::File { state, .. } = &self.reading else {
             return false;
         };
-        path.metadata().is_ok_and(|metadata| {
-            (metadata.dev(), metadata.ino()) == (identity.device, identity.inode)
-        })
+        FileId::at(path).is_ok_and(|id| id == state.id)
     }
 
     /// Whether it can be read (again): a stream only before its one reading.
@@ -252,7 +285,7 @@ impl Input {
     /// Its size, where that is known before reading it.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.reading {
-            Reading::File { identity, .. } => Some(identity.size),
+            Reading::File { state, .. } => Some(state.size),
             Reading::Stream(_) => None,
         }
     }
@@ -265,12 +298,12 @@ impl Input {
     /// Opens a regular file for one reading and checks that it is still the same; `None` for a
     /// stream.
     pub(crate) fn open_file(&self) -> Result<Option<(File, u64)>> {
-        let Reading::File { path, identity, .. } = &self.reading else {
+        let Reading::File { path, state, .. } = &self.reading else {
             return Ok(None);
         };
         let file = File::open(path).map_err(|error| unreadable(&self.name, error))?;
         self.verify(&file)?;
-        Ok(Some((file, identity.size)))
+        Ok(Some((file, state.size)))
     }
 
     /// Whether most of the file was in the page cache when it was checked.
@@ -293,13 +326,13 @@ impl Input {
 
     /// Compares the file that was read with the one that was checked at the start.
     pub(crate) fn verify(&self, file: &File) -> Result<()> {
-        let Reading::File { identity, .. } = &self.reading else {
+        let Reading::File { state, .. } = &self.reading else {
             return Ok(());
         };
         let metadata = file
             .metadata()
             .map_err(|error| unreadable(&self.name, error))?;
-        match identity.difference(&Identity::of(&metadata)) {
+        match state.difference(&FileState::of(&metadata)) {
             Some(what) => Err(Error::InputChanged {
                 path: self.name.clone(),
                 what,
@@ -307,6 +340,31 @@ impl Input {
             None => Ok(()),
         }
     }
+}
+
+/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
+/// /sys claim a page and have less: they are read to their end, like a stream.
+fn has_size(file: &File) -> bool {
+    let Ok(metadata) = file.metadata() else {
+        return true;
+    };
+    let size = metadata.size();
+    // Behind an empty file there must be nothing, and any other must have its last byte.
+    let wanted = usize::from(size > 0);
+    match file.read_at(&mut [0], size.saturating_sub(1)) {
+        Ok(read) if read == wanted => true,
+        // One that is cut short at this moment has changed: the next look at it tells.
+        Ok(_) => file.metadata().is_ok_and(|now| now.size() != size),
+        // Reading it fails later, and says why.
+        Err(_) => true,
+    }
+}
+
+/// Whether what was read of `file` can be read again under no name. Other devices, such as
+/// `/dev/null`, give the same at every opening.
+fn is_read_once(file: &File, metadata: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    kind.is_fifo() || kind.is_socket() || (kind.is_char_device() && rustix::termios::isatty(file))
 }
 
 /// Standard input as a file of its own, so that it is closed like any other. One that is only for
@@ -329,7 +387,7 @@ pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::NotFound => "check the name",
         io::ErrorKind::PermissionDenied => "check its permissions and those of its directories",
-        _ if path == Path::new("-") => {
+        _ if path == Path::new(STDIN) => {
             "check what standard input comes from, and that it is not closed"
         }
         _ => "check the file and the disk it is on",

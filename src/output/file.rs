@@ -7,14 +7,15 @@
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Stat, fstat};
+use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::error::Result;
 use crate::failpoint::fail_point;
+use crate::file_id::{FileId, directory_of, follow_links};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed::UnnamedFile;
 use crate::output::{OutputWriter, output_error};
@@ -23,20 +24,23 @@ use crate::output::{OutputWriter, output_error};
 ///
 /// A regular file is written without a name, or under another, in the directory of its target, synced,
 /// and given the target's name, keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
-/// written directly, and so is a file that standard output or standard error goes to.
+/// written directly, and so is a file that standard output or standard error goes to. `-` is standard
+/// output.
 #[derive(Debug)]
 pub struct OutputFile {
-    path: PathBuf,
+    /// What messages call it.
+    name: String,
     place: OutputPlace,
 }
 
 #[derive(Debug)]
 enum OutputPlace {
     Unreplaced(File),
-    Unnamed(UnnamedFile),
+    /// To be named by the path.
+    Unnamed(UnnamedFile, PathBuf),
     // The guard is declared behind the file: the path stays on the list until the file is gone or
     // in place.
-    Replacing(NamedTempFile, PathGuard),
+    Replacing(NamedTempFile, PathGuard, PathBuf),
 }
 
 impl OutputFile {
@@ -57,38 +61,85 @@ impl OutputFile {
     }
 
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
-        let fail = |error| {
-            output_error(
-                &path.display().to_string(),
-                "cannot open for writing",
-                error,
-            )
+        let (name, place) = if path == Path::new("-") {
+            let place = stdout().map(OutputPlace::Unreplaced);
+            ("standard output".to_owned(), place)
+        } else {
+            let place = OutputPlace::open(path, interrupt, new_mode);
+            (path.display().to_string(), place)
         };
+        match place {
+            Ok(place) => Ok(Self { name, place }),
+            Err(error) => Err(output_error(&name, "cannot open for writing", error)),
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A writer into the file, from its start.
+    ///
+    /// # Errors
+    /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
+    pub fn writer(&self) -> Result<OutputWriter> {
+        let writer = match &self.place {
+            OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
+            OutputPlace::Unnamed(file, _) => anew(file.as_file()),
+            OutputPlace::Replacing(file, ..) => anew(file.as_file()),
+        };
+        writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
+    }
+
+    /// Syncs the file and puts it in place. Flush the writer first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Output`]; the target is then what it was before.
+    pub fn finish(self) -> Result<()> {
+        let Self { name, place } = self;
+        let name = name.as_str();
+        let fail = |what| move |error| output_error(name, what, error);
+        let path = match place {
+            // A pipe or a device cannot be synced, and has nothing to be put in place.
+            OutputPlace::Unreplaced(_) => return Ok(()),
+            OutputPlace::Unnamed(file, path) => {
+                file.take_mode().map_err(fail("cannot set the mode"))?;
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
+                file.name(&path).map_err(fail("cannot put in place"))?;
+                path
+            }
+            OutputPlace::Replacing(file, _guard, path) => {
+                sync(file.as_file()).map_err(fail("cannot sync"))?;
+                let named = file.persist(&path).map_err(|error| error.error);
+                named.map_err(fail("cannot put in place"))?;
+                path
+            }
+        };
+        sync_directory(&path).map_err(fail("cannot sync its directory"))
+    }
+}
+
+impl OutputPlace {
+    fn open(path: &Path, interrupt: &Interrupt, new_mode: u32) -> io::Result<Self> {
         if path.is_dir() {
-            return Err(fail(io::Error::from_raw_os_error(
-                rustix::io::Errno::ISDIR.raw_os_error(),
-            )));
+            return Err(rustix::io::Errno::ISDIR.into());
         }
         if let Some(file) = standard_stream_at(path) {
-            return Ok(Self {
-                path: path.to_owned(),
-                place: OutputPlace::Unreplaced(file),
-            });
+            return Ok(Self::Unreplaced(file));
         }
         if !is_replaceable(path) {
-            let file = OpenOptions::new().write(true).open(path).map_err(fail)?;
-            return Ok(Self {
-                path: path.to_owned(),
-                place: OutputPlace::Unreplaced(file),
-            });
+            return OpenOptions::new()
+                .write(true)
+                .open(path)
+                .map(Self::Unreplaced);
         }
-        let path = followed(path);
-        let replaced = replaced_mode(&path).map_err(fail)?;
-        if let Some(file) = UnnamedFile::create(&path, replaced, new_mode, interrupt) {
-            let place = OutputPlace::Unnamed(file);
-            return Ok(Self { path, place });
+        let path = followed(path)?;
+        let replaced = replaced_mode(&path)?;
+        match UnnamedFile::create(&path, replaced, new_mode, interrupt) {
+            Some(file) => Ok(Self::Unnamed(file, path)),
+            None => Self::named(path, replaced.unwrap_or(new_mode), interrupt),
         }
-        Self::named(path, replaced.unwrap_or(new_mode), interrupt).map_err(fail)
     }
 
     /// The file under a temporary name.
@@ -99,53 +150,7 @@ impl OutputFile {
                 .tempfile_in(directory_of(&path))
         };
         let (file, guard) = interrupt.guarded(make, NamedTempFile::path)?;
-        let place = OutputPlace::Replacing(file, guard);
-        Ok(Self { path, place })
-    }
-
-    /// A writer into the file, from its start.
-    ///
-    /// # Errors
-    /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
-    pub fn writer(&self) -> Result<OutputWriter> {
-        let writer = match &self.place {
-            OutputPlace::Unreplaced(file) => file.try_clone().and_then(OutputWriter::buffered),
-            OutputPlace::Unnamed(file) => anew(file.as_file()),
-            OutputPlace::Replacing(file, _) => anew(file.as_file()),
-        };
-        writer.map_err(|error| {
-            output_error(
-                &self.path.display().to_string(),
-                "cannot open for writing",
-                error,
-            )
-        })
-    }
-
-    /// Syncs the file and puts it in place. Flush the writer first.
-    ///
-    /// # Errors
-    /// [`crate::Error::Output`]; the target is then what it was before.
-    pub fn finish(self) -> Result<()> {
-        let Self { path, place } = self;
-        let target = path.display().to_string();
-        let target = target.as_str();
-        let fail = |what| move |error| output_error(target, what, error);
-        match place {
-            // A pipe or a device cannot be synced, and has nothing to be put in place.
-            OutputPlace::Unreplaced(_) => return Ok(()),
-            OutputPlace::Unnamed(file) => {
-                file.take_mode().map_err(fail("cannot set the mode"))?;
-                sync(file.as_file()).map_err(fail("cannot sync"))?;
-                file.name(&path).map_err(fail("cannot put in place"))?;
-            }
-            OutputPlace::Replacing(file, _guard) => {
-                sync(file.as_file()).map_err(fail("cannot sync"))?;
-                let named = file.persist(&path).map_err(|error| error.error);
-                named.map_err(fail("cannot put in place"))?;
-            }
-        }
-        sync_directory(&path).map_err(fail("cannot sync its directory"))
+        Ok(Self::Replacing(file, guard, path))
     }
 }
 
@@ -159,15 +164,27 @@ fn anew(file: &File) -> io::Result<OutputWriter> {
 /// a path): replaced, the file would no longer be where the stream goes.
 fn standard_stream_at(path: &Path) -> Option<File> {
     let wanted = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
-    let is_it = |stat: Stat| (stat.st_dev, stat.st_ino) == (wanted.dev(), wanted.ino());
-    let stdout = fstat(io::stdout()).is_ok_and(is_it);
-    let stderr = fstat(io::stderr()).is_ok_and(is_it);
-    let fd = match (stdout, stderr) {
-        (true, _) => rustix::io::dup(io::stdout()),
-        (false, true) => rustix::io::dup(io::stderr()),
-        (false, false) => return None,
+    let wanted = FileId::of(&wanted);
+    let is_it = |id: FileId| id == wanted;
+    let fd = if FileId::of_open(io::stdout()).is_ok_and(is_it) {
+        rustix::io::dup(io::stdout())
+    } else if FileId::of_open(io::stderr()).is_ok_and(is_it) {
+        rustix::io::dup(io::stderr())
+    } else {
+        return None;
     };
     fd.ok().map(File::from)
+}
+
+/// Standard output as a file of its own. One that is closed, or only for reading, is refused before
+/// any work is done.
+fn stdout() -> io::Result<File> {
+    let stdout = rustix::io::dup(io::stdout())?;
+    let flags = rustix::fs::fcntl_getfl(&stdout)?;
+    if flags.intersection(OFlags::RWMODE) == OFlags::RDONLY {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(File::from(stdout))
 }
 
 /// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.
@@ -181,15 +198,9 @@ fn is_replaceable(path: &Path) -> bool {
     }
 }
 
-/// Where a symbolic link points, even if nothing is there yet.
-fn followed(path: &Path) -> PathBuf {
-    if let Ok(existing) = path.canonicalize() {
-        return existing;
-    }
-    match (std::fs::read_link(path), path.parent()) {
-        (Ok(target), Some(parent)) => parent.join(target),
-        _ => path.to_owned(),
-    }
+/// Where symbolic links lead, even if nothing is there yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize().or_else(|_| follow_links(path))
 }
 
 /// The mode of the file that will be replaced, if there is one.
@@ -220,13 +231,6 @@ pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
     names
 }
 
-pub(super) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
@@ -242,7 +246,10 @@ mod tests {
         std::fs::write(&path, "before").unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
 
-        let named = || OutputFile::named(path.clone(), 0o640, &Interrupt::new()).unwrap();
+        let named = || OutputFile {
+            name: String::new(),
+            place: OutputPlace::named(path.clone(), 0o640, &Interrupt::new()).unwrap(),
+        };
         let unnamed = || OutputFile::create(&path, &Interrupt::new()).unwrap();
         let ways: [(&dyn Fn() -> OutputFile, &str); 2] = [(&named, "named"), (&unnamed, "unnamed")];
         let mut before = b"before".to_vec();

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use crate::failpoint::fail_point;
+use crate::file_id::directory_of;
 use crate::interrupt::Interrupt;
-use crate::output::file::{directory_of, part_names};
+use crate::output::file::part_names;
 
 /// A file that nobody can find yet.
 #[derive(Debug)]

@@ -5,8 +5,9 @@
 //!
 //! *Sources:* statvfs(3), statfs(2).
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::file_id::FileId;
 
 /// Whether the files of `directory` are in memory and nowhere else.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
@@ -34,7 +35,7 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     let mut devices = Vec::new();
     let mut free = 0u64;
     for place in places {
-        let device = std::fs::metadata(place).map_or(0, |metadata| metadata.dev());
+        let device = FileId::at(place).map_or(0, FileId::device);
         if !devices.contains(&device) {
             devices.push(device);
             let stat = rustix::fs::statvfs(place.as_path());

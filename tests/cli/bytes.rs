@@ -1,7 +1,7 @@
 //! Lines that a naive program gets wrong (rows A and B of `tests/README.md`): bytes of every kind, lengths around every buffer,
 //! texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in drops.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::thread;
@@ -230,33 +230,5 @@ fn b18_an_input_that_comes_in_drops_is_read_like_any_other() {
             .finish()
             .succeeds_silently()
             .has_lines(&common(&[&a, &b]));
-    }
-}
-
-#[test]
-fn b9_an_output_that_is_an_input_by_another_name_never_costs_the_input() {
-    let (a, b) = (lines(0..3000), lines(2000..6000));
-    for strategy in EXACT {
-        for link in ["hard", "soft"] {
-            let sandbox = Sandbox::with(&a, b"");
-            fs::write(sandbox.output("b"), &b).unwrap();
-            let name = sandbox.output("link");
-            if link == "hard" {
-                fs::hard_link(sandbox.output("b"), &name).unwrap();
-            } else {
-                std::os::unix::fs::symlink("b", &name).unwrap();
-            }
-            let arguments = format!("intersect a ../out/b -o ../out/link --strategy {strategy}");
-            sandbox
-                .run(&format!("{arguments} --memory 1M"))
-                .fails(6, &["16 MiB"]);
-            assert_eq!(fs::read(sandbox.output("b")).unwrap(), b, "{link}");
-            sandbox.run(&arguments).succeeds_silently();
-            let result = fs::read(&name).unwrap();
-            crate::sandbox::assert_same_lines(&result, b'\n', &common(&[&a, &b]));
-            // Another name of the same file keeps it; a symbolic link is followed.
-            let kept = fs::read(sandbox.output("b")).unwrap();
-            assert_eq!(kept, if link == "hard" { b.clone() } else { result });
-        }
     }
 }

@@ -158,22 +158,6 @@ fn a_new_output_has_the_mode_that_the_umask_leaves() {
 }
 
 #[test]
-fn b9_an_output_may_be_one_of_the_inputs() {
-    let (a, b) = small();
-    let sandbox = Sandbox::with(&a, &[]);
-    for strategy in EXACT {
-        fs::write(sandbox.output("b"), &b).unwrap();
-        sandbox
-            .run(&format!(
-                "intersect a ../out/b --strategy {strategy} -o ../out/b"
-            ))
-            .succeeds_silently();
-        let written = fs::read(sandbox.output("b")).unwrap();
-        assert_same_lines(&written, b'\n', &common(&[&a, &b]));
-    }
-}
-
-#[test]
 fn a_fifo_as_output_is_written_directly() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, &b);

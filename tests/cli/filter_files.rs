@@ -160,9 +160,10 @@ fn i12_of_two_who_would_replace_a_filter_at_the_same_time_the_second_is_refused(
         "filter insert ../out/f b",
         "filter remove ../out/f a",
         "filter build b --kind fingerprint -o ../out/f",
-        "filter merge ../out/f ../out/f -o ../out/f",
+        "filter merge copy copy -o ../out/f",
     ] {
         let sandbox = with_filter("--kind fingerprint");
+        fs::copy(sandbox.output("f"), sandbox.input("copy")).unwrap();
         let pipe = sandbox.fifo("pipe");
         let mut first = sandbox.start(sandbox.command("filter insert ../out/f pipe"));
         let mut feed = Feed::open(&pipe, &mut first);
@@ -216,10 +217,11 @@ fn i12_a_full_disk_fails_the_change_of_a_filter_and_keeps_the_old_one() {
             .len()
             > 2 << 20
     );
+    fs::copy(sandbox.output("f"), sandbox.input("copy")).unwrap();
     for arguments in [
         "filter build b --lines 10000 --size 2500K -o ../out/f",
         "filter insert ../out/f b",
-        "filter merge ../out/f ../out/f -o ../out/f",
+        "filter merge copy copy -o ../out/f",
     ] {
         let command = sandbox.command_on_small_disk("out", "4m", arguments);
         sandbox.start(command).finish().fails(

@@ -210,7 +210,7 @@ fn a_filter_is_not_saved_over_an_input_the_result_or_the_report() {
         "intersect --save-filter ../out/r -o ../out/r a b --strategy sieve",
         "intersect --save-filter ../out/s --stats ../out/s a b --strategy sieve",
     ] {
-        sandbox.run(arguments).fails(2, &["a file of its own"]);
+        sandbox.run(arguments).fails(2, &["name another file"]);
         assert_eq!(fs::read(sandbox.input("a")).unwrap(), a);
         assert_eq!(fs::read(sandbox.input("b")).unwrap(), b);
     }

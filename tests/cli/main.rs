@@ -21,6 +21,8 @@ mod bytes;
 mod data;
 // How many lines are common, estimated.
 mod estimate;
+// One thing under two names, as inputs and outputs.
+mod identity;
 // What a run that goes wrong says, and what it leaves behind.
 mod failures;
 // Filter files that are damaged or foreign, or that several processes have to do with.

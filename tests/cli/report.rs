@@ -336,6 +336,9 @@ fn a_place_that_cannot_be_is_refused_before_the_run() {
     }
     sandbox
         .run("intersect a b --report -")
+        .fails(2, &["--report", "name another file"]);
+    sandbox
+        .run("intersect a b -o ../out/r --report -")
         .fails(2, &["--report", "name a file"]);
 }
 

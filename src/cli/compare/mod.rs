@@ -14,12 +14,13 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use outset::compare::{Comparer, Comparison, Plans, Point};
 use outset::size::parse_rate;
-use outset::{CountSink, Error, Interrupt, Options, Result, Sink, Source, Strategy, WriteSink};
+use outset::{CountSink, Interrupt, Options, Result, Sink, Source, Strategy, WriteSink};
 use serde::Serialize;
 
 use super::arguments::{ForceArguments, RunArguments};
+use super::files::CommandFiles;
 use super::options::TalkArguments;
-use super::place::{ResultPlace, StatsPlace, print, refuse_same};
+use super::place::{ResultPlace, StatsPlace, print};
 use super::progress::Reporter;
 use super::report::Page;
 use sweep::Sweep;
@@ -171,7 +172,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    check_places(arguments)?;
+    check_files(arguments)?;
     let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
     let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
     if let Some(page) = &page {
@@ -270,28 +271,21 @@ fn listed(
     Ok(found)
 }
 
-/// What is written must be neither an input nor written twice.
-fn check_places(arguments: &CompareArguments) -> Result<()> {
-    let stats = arguments.stats.as_ref();
-    let stats = stats.filter(|path| path.as_path() != Path::new("-"));
-    let files = || arguments.files();
-    let list = || arguments.list_false.iter();
-    if let Some(stats) = stats {
-        refuse_same(stats, "--stats", files().into_iter().chain(list()))?;
+/// Refuses outputs that are inputs, or one another.
+fn check_files(arguments: &CompareArguments) -> Result<()> {
+    let mut files = CommandFiles::reading(arguments.files());
+    // The table.
+    files.write(None, "the table")?;
+    if let Some(list) = &arguments.list_false {
+        files.write(Some(list), "--list-false")?;
     }
-    if let Some(report) = &arguments.report {
-        refuse_same(
-            report,
-            "--report",
-            files().into_iter().chain(list()).chain(stats),
-        )?;
+    if let Some(stats) = arguments.stats.as_deref()
+        && !arguments.reports_on_stderr()
+    {
+        files.write(Some(stats), "--stats")?;
     }
-    match &arguments.list_false {
-        Some(list) if list.as_path() == Path::new("-") => Err(Error::Usage {
-            what: "--list-false: standard output has the table".to_owned(),
-            advice: "name a file, or a FIFO".to_owned(),
-        }),
-        Some(list) => refuse_same(list, "--list-false", files()),
+    match &arguments.report {
+        Some(page) => files.write(Some(page), "--report"),
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use outset::kept::{FilterSize, KeyCount};
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
 use super::super::options::{KindName, LineArguments, MachineArguments, TalkArguments, parse_bits};
-use super::sources_or_stdin;
+use super::or_stdin;
 
 /// The rate of a filter for which no other size is given.
 const DEFAULT_FPR: f64 = 0.01;
@@ -53,7 +53,8 @@ pub(crate) struct BuildArguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the filter to FILTER, complete or not at all, readable by its owner alone
+    /// Write the filter to FILTER, complete or not at all, readable by its owner alone; `-` is standard
+    /// output
     #[arg(short, long, value_name = "FILTER")]
     pub(crate) output: PathBuf,
 
@@ -154,7 +155,12 @@ pub(crate) struct AskArguments {
 impl AskArguments {
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
-        sources_or_stdin(&self.files)
+        self.files().map(Source::from).collect()
+    }
+
+    /// The inputs as paths.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        or_stdin(&self.files)
     }
 }
 
@@ -214,13 +220,13 @@ pub(crate) struct ChangeArguments {
 
 impl ChangeArguments {
     /// The inputs as paths.
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        &self.files
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        or_stdin(&self.files)
     }
 
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
-        sources_or_stdin(&self.files)
+        self.files().map(Source::from).collect()
     }
 }
 
@@ -264,7 +270,8 @@ pub(crate) struct MergeArguments {
     #[arg(value_name = "FILTER", required = true, num_args = 2..)]
     pub(crate) filters: Vec<PathBuf>,
 
-    /// Write the filter to OUTPUT, complete or not at all, readable by its owner alone
+    /// Write the filter to OUTPUT, complete or not at all, readable by its owner alone; `-` is standard
+    /// output
     #[arg(short, long, value_name = "OUTPUT")]
     pub(crate) output: PathBuf,
 

@@ -10,6 +10,7 @@ use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
+use super::super::files::CommandFiles;
 use super::super::place::{json, print};
 use serde::Serialize;
 
@@ -43,6 +44,7 @@ struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<()> {
+    CommandFiles::reading([&arguments.filter]).write(None, "the report")?;
     let stored = StoredFilter::open(&arguments.filter)?;
     let occupancy = stored.occupancy(&MemoryBudget::new(MEMORY, 0))?;
     let report = report(&stored, &occupancy);

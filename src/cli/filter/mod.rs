@@ -8,15 +8,16 @@ mod arguments;
 mod info;
 
 use std::io::{Write, sink};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
 use outset::filter::{Filter, FilterTarget, Occupancy, Rules, Shape, StoredFilter};
 use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::size::display_rate;
-use outset::{Interrupt, Options, Result, Source};
+use outset::{Interrupt, Options, Result};
 
-use super::place::{ResultPlace, refuse_same};
+use super::files::CommandFiles;
+use super::place::ResultPlace;
 use super::progress::Reporter;
 use super::{say, signals};
 pub(crate) use arguments::FilterCommand;
@@ -60,7 +61,8 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
-    refuse_same(&arguments.output, "-o", arguments.files())?;
+    CommandFiles::reading(arguments.files().iter().chain(arguments.like.as_ref()))
+        .write(Some(&arguments.output), "-o")?;
     let target = FilterTarget::open(&arguments.output, interrupt)?;
     let request = BuildRequest {
         kind: arguments.kind.into(),
@@ -121,11 +123,10 @@ fn run_query(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
+    CommandFiles::reading(arguments.files().chain([&arguments.filter]))
+        .write(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
-    if let Some(output) = &arguments.output {
-        refuse_same(output, "-o", [&arguments.filter])?;
-    }
     let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
     let mut writer = place.writer()?;
     let (shape, rules, sources) = (stored.shape(), stored.rules(), arguments.sources());
@@ -169,10 +170,11 @@ fn open_to_change(path: &Path, interrupt: &Interrupt) -> Result<(StoredFilter, F
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
-    if let Some(output) = &arguments.output {
-        refuse_same(output, "-o", [path])?;
+    let mut files = CommandFiles::reading(arguments.change.files());
+    files.write(Some(path), "the changed filter")?;
+    if arguments.print_new {
+        files.write(arguments.output.as_deref(), "-o")?;
     }
-    refuse_same(path, "the filter", arguments.change.files())?;
     let (stored, target) = open_to_change(path, interrupt)?;
     let sources = arguments.change.sources();
     if !arguments.print_new {
@@ -193,7 +195,8 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let (options, reporter) = options(&arguments.work, interrupt);
-    refuse_same(&arguments.filter, "the filter", arguments.files())?;
+    CommandFiles::reading(arguments.files())
+        .write(Some(&arguments.filter), "the changed filter")?;
     let (stored, target) = open_to_change(&arguments.filter, interrupt)?;
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();
@@ -211,8 +214,8 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
 
 fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
+    CommandFiles::reading(&arguments.filters).write(Some(&arguments.output), "-o")?;
     let target = FilterTarget::open(&arguments.output, interrupt)?;
-    // The target may be one of them: it is locked by now.
     let stored = arguments
         .filters
         .iter()
@@ -223,11 +226,9 @@ fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
     finish(&filter, target)
 }
 
-/// The inputs as named; standard input where none is.
-fn sources_or_stdin(files: &[std::path::PathBuf]) -> Vec<Source> {
-    if files.is_empty() {
-        vec![Source::Stdin]
-    } else {
-        files.iter().map(Source::from).collect()
-    }
+/// The inputs; standard input where none is named.
+fn or_stdin(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    static STDIN: LazyLock<PathBuf> = LazyLock::new(|| "-".into());
+    let stdin = files.is_empty().then(|| &*STDIN);
+    files.iter().chain(stdin)
 }

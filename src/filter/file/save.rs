@@ -43,13 +43,8 @@ pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
 }
 
 /// Writes a file from its start, and flushes it.
-pub(super) fn write(
-    mut header: Header,
-    cells: &[u64],
-    file: &OutputFile,
-    path: &Path,
-) -> Result<()> {
-    let fail = |error| output_error(&path.display().to_string(), "cannot write", error);
+pub(super) fn write(mut header: Header, cells: &[u64], file: &OutputFile) -> Result<()> {
+    let fail = |error| output_error(file.name(), "cannot write", error);
     let body: &[u8] = bytemuck::cast_slice(cells);
     let mut table = Vec::new();
     for (number, section) in (0..).zip(body.chunks(SECTION_BYTES as usize)) {

@@ -9,7 +9,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
@@ -17,6 +17,7 @@ use rustix::io::Errno;
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::file_id::FileId;
 use crate::filter::blocked::BlockedFilter;
 use crate::filter::file::save::{header, write};
 use crate::filter::kept::{Filter, Rules};
@@ -37,14 +38,19 @@ pub struct FilterTarget {
 }
 
 impl FilterTarget {
-    /// Opens `path` for a filter. Open it before the filter that it replaces is read.
+    /// Opens `path` for a filter; `-` is standard output. Open it before the filter that it replaces is
+    /// read.
     ///
     /// # Errors
     /// [`Error::Output`] when it cannot be written, or when another process is about to replace it.
     pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock(path)?,
+            _lock: if path == Path::new("-") {
+                None
+            } else {
+                lock(path)?
+            },
             file: OutputFile::create_private(path, interrupt)?,
         })
     }
@@ -60,7 +66,7 @@ impl FilterTarget {
     /// [`Error::Output`].
     pub fn write(&self, filter: &Filter<Buffer>) -> Result<()> {
         let header = header(filter.shape(), filter.rules(), filter.keys());
-        write(header, filter.cells(), &self.file, &self.path)
+        write(header, filter.cells(), &self.file)
     }
 
     /// As [`FilterTarget::write`]; `rules` say how the filter's keys were made.
@@ -74,7 +80,7 @@ impl FilterTarget {
             hashes: filter.hashes(),
         };
         let header = header(shape, rules, filter.keys());
-        write(header, filter.blocks().words, &self.file, &self.path)
+        write(header, filter.blocks().words, &self.file)
     }
 
     /// Puts what was written in place.
@@ -125,8 +131,8 @@ fn lock(path: &Path) -> Result<Option<File>> {
 
 /// Whether `path` is the name of this file.
 fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+    match (FileId::of_open(file), FileId::at(path)) {
+        (Ok(held), Ok(named)) => held == named,
         _ => false,
     }
 }

@@ -1,0 +1,144 @@
+//! Which files a command reads and which it writes: none may be both, and none written twice.
+//!
+//! *Owns:* the one rule for all commands. What a file is decides, not what it is called
+//! ([`Destination`]): links, other spellings, `/dev/stdin` and redirected standard streams included.
+//!
+//! *Invariants:*
+//! - A file that a command reads is never one of its outputs. (A filter that a command changes is its
+//!   output, and so may not be one of its inputs.)
+//! - Two outputs never go to one file. Standard streams may: their user has redirected them so.
+//! - Devices and sockets hold nothing that could be lost, and may be both.
+//!
+//! *Cost:* a system call or two for each file.
+
+use std::path::{Path, PathBuf};
+
+use outset::{Destination, Error, FileId, Result};
+use rustix::fs::{FileType, fstat, stat};
+
+/// Standard input or output, as the command line names it.
+const STREAM: &str = "-";
+
+/// What a command has claimed so far.
+#[derive(Debug, Default)]
+pub(crate) struct CommandFiles {
+    inputs: Vec<(PathBuf, Destination)>,
+    outputs: Vec<Output>,
+}
+
+#[derive(Debug)]
+struct Output {
+    path: PathBuf,
+    /// What on the command line asked for it.
+    option: &'static str,
+    destination: Destination,
+    kind: FileType,
+}
+
+impl CommandFiles {
+    /// A command that reads `paths`; `-` is standard input. What does not exist is not claimed: opening
+    /// it fails, with a better message.
+    pub(crate) fn reading<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
+        let claim = |path: &'p PathBuf| {
+            let id = if is_stream(path) {
+                FileId::of_open(std::io::stdin())
+            } else {
+                FileId::at(path)
+            };
+            Some((path.clone(), Destination::Existing(id.ok()?)))
+        };
+        Self {
+            inputs: paths.into_iter().filter_map(claim).collect(),
+            outputs: Vec::new(),
+        }
+    }
+
+    /// Claims an output; `option` is what asks for it. Without a path it is standard output, as with `-`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
+    pub(crate) fn write(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
+        // What leads nowhere cannot be opened, and is refused then.
+        let Some(output) = Output::new(path.unwrap_or(Path::new(STREAM)), option) else {
+            return Ok(());
+        };
+        let is_read = |(_, input): &&(PathBuf, Destination)| *input == output.destination;
+        if !output.holds_nothing()
+            && let Some((input, _)) = self.inputs.iter().find(is_read)
+        {
+            return Err(output.refused_as_input(input));
+        }
+        if let Some(other) = self.outputs.iter().find(|other| output.clashes_with(other)) {
+            return Err(output.refused_beside(other));
+        }
+        self.outputs.push(output);
+        Ok(())
+    }
+}
+
+impl Output {
+    fn new(path: &Path, option: &'static str) -> Option<Self> {
+        let (destination, found) = if is_stream(path) {
+            let id = FileId::of_open(std::io::stdout()).ok()?;
+            (Destination::Existing(id), fstat(std::io::stdout()))
+        } else {
+            (Destination::of(path).ok()?, stat(path))
+        };
+        let kind = found.map_or(FileType::RegularFile, |stat| {
+            FileType::from_raw_mode(stat.st_mode)
+        });
+        Some(Self {
+            path: path.to_owned(),
+            option,
+            destination,
+            kind,
+        })
+    }
+
+    /// Whether nothing can be lost there: a terminal, `/dev/null`, a socket.
+    fn holds_nothing(&self) -> bool {
+        matches!(self.kind, FileType::CharacterDevice | FileType::Socket)
+    }
+
+    /// Whether two outputs would be one file. A standard stream may be redirected to where another
+    /// output goes, but it is one output alone.
+    fn clashes_with(&self, other: &Self) -> bool {
+        match (is_stream(&self.path), is_stream(&other.path)) {
+            (true, true) => true,
+            (false, false) => {
+                self.destination == other.destination && self.kind == FileType::RegularFile
+            }
+            _ => false,
+        }
+    }
+
+    fn refused_as_input(&self, input: &Path) -> Error {
+        let (input, option) = (input.display(), self.option);
+        let (what, advice) = if is_stream(&self.path) {
+            let what = format!("standard output: goes to {input}, which this command reads");
+            (what, "send it to another file".to_owned())
+        } else {
+            let path = self.path.display();
+            let what = format!("{path}: this command reads it, and {option} would replace it");
+            (what, format!("name another file for {option}"))
+        };
+        Error::Usage { what, advice }
+    }
+
+    fn refused_beside(&self, other: &Self) -> Error {
+        let path = if is_stream(&self.path) {
+            "standard output".to_owned()
+        } else {
+            self.path.display().to_string()
+        };
+        let (option, other) = (self.option, other.option);
+        Error::Usage {
+            what: format!("{path}: both {other} and {option} would write it"),
+            advice: format!("name another file for {option}"),
+        }
+    }
+}
+
+fn is_stream(path: &Path) -> bool {
+    path == Path::new(STREAM)
+}

@@ -1,0 +1,266 @@
+//! One thing under two names: what is read twice, what is read and written, what is written twice.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use crate::data::{common, lines};
+use crate::sandbox::Sandbox;
+
+/// Every strategy that intersects inputs.
+const STRATEGIES: [&str; 5] = ["auto", "memory", "sieve", "partition", "bloom"];
+
+#[test]
+fn b11_one_pipe_named_twice_is_refused_whatever_it_is_called() {
+    let text = lines(0..3000);
+    let sandbox = Sandbox::with(&text, b"");
+    for names in [
+        "- /dev/stdin",
+        "/dev/stdin -",
+        "- /dev/fd/0",
+        "/proc/self/fd/0 -",
+        "a - /dev/fd/0",
+        "/dev/stdin /dev/stdin",
+    ] {
+        for strategy in STRATEGIES {
+            sandbox
+                .run_fed(&format!("intersect {names} --strategy {strategy}"), &text)
+                .fails(2, &["can only be read once"]);
+        }
+        for command in ["estimate", "plan"] {
+            sandbox
+                .run_fed(&format!("{command} {names}"), &text)
+                .fails(2, &["can only be read once"]);
+        }
+    }
+    sandbox
+        .run_fed(
+            "filter build --lines 10 - /dev/stdin -o ../out/filter",
+            &text,
+        )
+        .fails(2, &["can only be read once"]);
+}
+
+#[test]
+fn b11_a_fifo_named_twice_is_refused_and_not_waited_for() {
+    for names in ["pipe pipe", "pipe link", "link ./pipe"] {
+        let sandbox = Sandbox::new();
+        let fifo = sandbox.fifo("pipe");
+        symlink("pipe", sandbox.input("link")).unwrap();
+        // A writer that is done before anybody could open the FIFO a second time.
+        let writer = thread::spawn(move || fs::write(fifo, "a\nb\n"));
+        sandbox
+            .start(sandbox.command(&format!("intersect {names}")))
+            .finish_within(Duration::from_secs(20))
+            .fails(2, &["can only be read once"]);
+        let _reader_may_be_gone = writer.join().unwrap();
+    }
+}
+
+#[test]
+fn b11_a_fifo_that_is_standard_input_too_is_refused() {
+    for names in ["- pipe", "pipe -"] {
+        let sandbox = Sandbox::new();
+        let fifo = sandbox.fifo("pipe");
+        let mut both = OpenOptions::new();
+        let mut writer = both.read(true).write(true).open(&fifo).unwrap();
+        writer.write_all(b"a\nb\n").unwrap();
+        let mut command = sandbox.command(&format!("intersect {names}"));
+        command.stdin(Stdio::from(fs::File::open(&fifo).unwrap()));
+        sandbox
+            .start(command)
+            .finish_within(Duration::from_secs(20))
+            .fails(2, &["can only be read once"]);
+    }
+}
+
+#[test]
+fn b8_a_file_on_standard_input_is_read_from_where_it_stands() {
+    let (text, other) = (lines(0..4000), lines(2000..5000));
+    let sandbox = Sandbox::with(&text, &other);
+    let from = |path: &Path| Stdio::from(fs::File::open(path).unwrap());
+    for strategy in STRATEGIES {
+        let mut command = sandbox.command(&format!("intersect - a --strategy {strategy}"));
+        command.stdin(from(&sandbox.input("a")));
+        let outcome = sandbox.start(command).finish();
+        outcome.succeeds().has_lines(&common(&[&text]));
+        let mut command = sandbox.command(&format!("intersect /dev/stdin b --strategy {strategy}"));
+        command.stdin(from(&sandbox.input("b")));
+        let outcome = sandbox.start(command).finish();
+        outcome.succeeds().has_lines(&common(&[&other]));
+    }
+}
+
+#[test]
+fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
+    // Of /sys, which claim a page, and of /proc, which claim to be empty.
+    let shown = [
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/kernel/uevent_seqnum",
+        "/proc/version",
+    ];
+    let sandbox = Sandbox::new();
+    let mut tried = 0;
+    for path in shown {
+        let Ok(text) = fs::read(path) else {
+            println!("skipped: {path} is not there");
+            continue;
+        };
+        tried += 1;
+        sandbox.write("copy", &text);
+        for strategy in STRATEGIES {
+            let outcome = sandbox.run(&format!("intersect copy {path} --strategy {strategy}"));
+            outcome.succeeds().has_lines(&common(&[&text]));
+        }
+    }
+    assert!(tried > 0, "none of {shown:?} is there");
+}
+
+/// A sandbox with two inputs, a filter of one, and other names for it.
+fn with_filter() -> Sandbox {
+    let sandbox = Sandbox::with(&lines(0..500), &lines(250..900));
+    let build = sandbox
+        .command("filter build a -o filter")
+        .status()
+        .unwrap();
+    assert!(build.success());
+    symlink("filter", sandbox.input("soft")).unwrap();
+    fs::hard_link(sandbox.input("filter"), sandbox.input("hard")).unwrap();
+    sandbox
+}
+
+#[test]
+fn b9_no_command_replaces_a_file_that_it_reads() {
+    let sandbox = with_filter();
+    for name in ["filter", "soft", "hard", "./filter", "../in/filter"] {
+        for option in ["-o", "--stats", "--report"] {
+            sandbox
+                .run(&format!("intersect --filter filter b {option} {name}"))
+                .fails(2, &["this command reads it", option]);
+        }
+        for command in [
+            "filter query filter b",
+            "filter query filter b --count-only",
+            "filter build b --like filter",
+            "filter build b filter",
+            "filter merge filter filter",
+            "filter insert hard --print-new b filter",
+        ] {
+            sandbox
+                .run(&format!("{command} -o {name}"))
+                .fails(2, &["this command reads it"]);
+        }
+        for command in ["insert", "remove"] {
+            sandbox
+                .run(&format!("filter {command} {name} filter"))
+                .fails(2, &["this command reads it"]);
+        }
+    }
+}
+
+#[test]
+fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
+    let sandbox = with_filter();
+    symlink("a", sandbox.input("link")).unwrap();
+    for name in ["a", "link", "./a"] {
+        for command in [
+            "intersect a b -o",
+            "intersect a b --stats",
+            "intersect a b --report",
+            "intersect a b --save-filter",
+            "compare a b --stats",
+            "compare a b --report",
+            "compare a b --list-false",
+            "filter build a -o",
+            "filter query filter a -o",
+        ] {
+            sandbox
+                .run(&format!("{command} {name}"))
+                .fails(2, &["this command reads it"]);
+        }
+    }
+}
+
+#[test]
+fn b9_what_standard_streams_are_redirected_to_counts() {
+    let sandbox = with_filter();
+    // Standard input is a file that the output would replace.
+    let mut command = sandbox.command("intersect - b -o a");
+    command.stdin(fs::File::open(sandbox.input("a")).unwrap());
+    let outcome = sandbox.start(command).finish();
+    outcome.fails(2, &["a: this command reads it"]);
+    // Standard output is appended to a file that is read.
+    for arguments in [
+        "intersect a b",
+        "plan a b",
+        "estimate a b",
+        "compare a b",
+        "filter query filter a",
+    ] {
+        let mut command = sandbox.command(arguments);
+        let append = OpenOptions::new()
+            .append(true)
+            .open(sandbox.input("a"))
+            .unwrap();
+        command.stdout(append);
+        let outcome = sandbox.start_unread(command).finish();
+        outcome.fails(2, &["standard output: goes to a, which this command reads"]);
+    }
+}
+
+#[test]
+fn f8_a_dash_is_standard_output_for_every_result() {
+    let (a, b) = (lines(0..500), lines(250..900));
+    let sandbox = with_filter();
+    let outcome = sandbox.run("intersect a b -o -");
+    outcome.succeeds_silently().has_lines(&common(&[&a, &b]));
+    let queried = sandbox.run("filter query filter b -o -");
+    assert_eq!(
+        queried.succeeds().stdout,
+        sandbox.run("filter query filter b").stdout
+    );
+    let built = sandbox.run("filter build --like filter a -o -");
+    built.succeeds();
+    sandbox.write("copy", &built.stdout);
+    sandbox.run("filter query copy a --count-only").succeeds();
+    sandbox
+        .run("intersect a b --save-filter - --strategy bloom")
+        .fails(
+            2,
+            &["standard output: both -o and --save-filter would write it"],
+        );
+    assert!(!sandbox.input("-").exists());
+}
+
+#[test]
+fn f5_a_loop_of_links_as_output_is_refused_and_stays() {
+    let sandbox = Sandbox::with(&lines(0..10), &lines(0..10));
+    symlink("pong", sandbox.output("ping")).unwrap();
+    symlink("ping", sandbox.output("pong")).unwrap();
+    for option in ["-o", "--stats", "--report", "--save-filter"] {
+        // A loop has no content that the sandbox could compare.
+        let mut command = sandbox.command(&format!("intersect a b {option} ../out/ping"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{option}: {said}");
+        assert!(said.contains("Too many levels of symbolic links"), "{said}");
+        for name in ["ping", "pong"] {
+            assert!(sandbox.output(name).is_symlink(), "{option}: {name}");
+        }
+    }
+    // A chain that ends where nothing is yet is followed to its end.
+    fs::remove_file(sandbox.output("ping")).unwrap();
+    fs::remove_file(sandbox.output("pong")).unwrap();
+    symlink("second", sandbox.output("first")).unwrap();
+    symlink("new", sandbox.output("second")).unwrap();
+    let mut command = sandbox.command("intersect a b -q -o ../out/first");
+    assert!(command.status().unwrap().success());
+    for name in ["first", "second"] {
+        assert!(sandbox.output(name).is_symlink());
+    }
+    assert!(sandbox.output("new").is_file() && !sandbox.output("new").is_symlink());
+}
