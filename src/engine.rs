@@ -234,11 +234,11 @@ impl Engine<'_> {
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
-            let run = Run::new(self.options, plan.layout, self.hasher, self.space)?;
+            let mut run = Run::new(self.options, plan.layout, self.hasher, self.space)?;
             run.record().phases.append(&mut spool_phases);
             inputs = in_order(inputs, &plan.order);
             job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
-            match self.run_plan(&run, &plan, &mut inputs) {
+            match self.run_plan(&mut run, &plan, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {
                     job = self.second_plan(&plan, &inputs, job, error)?;
@@ -258,7 +258,7 @@ impl Engine<'_> {
         }
     }
 
-    fn run_plan(&self, run: &Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
+    fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         if self.wish == Wish::OnlyFirst {
             // The plan's order is by size: here the first is another matter than the others.
             inputs.sort_by_key(Input::number);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::budget::MemoryBudget;
+use crate::budget::{MemoryBudget, Reservation};
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
@@ -38,6 +38,8 @@ pub(crate) struct Run<'o> {
     next_store: AtomicU64,
     pub(crate) space: &'o TempSpace,
     record: Mutex<Record>,
+    /// What is set aside for the bookkeeping of buckets that were planned later.
+    later_buckets: Vec<Reservation>,
 }
 
 /// What is noted for the statistics.
@@ -74,8 +76,26 @@ impl<'o> Run<'o> {
             next_store: AtomicU64::new(0),
             space,
             record: Mutex::default(),
+            later_buckets: Vec::new(),
             layout,
         })
+    }
+
+    /// Goes on with another division of the memory that filters, blocks and buckets have.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where the bookkeeping of its buckets finds no room.
+    pub(crate) fn set_layout(&mut self, layout: Layout) -> Result<()> {
+        let bytes = self.layout.usable_bytes - layout.usable_bytes.min(self.layout.usable_bytes);
+        let bookkeeping = self.budget.reserve("buckets", bytes)?;
+        self.later_buckets.push(bookkeeping);
+        self.layout = layout;
+        Ok(())
+    }
+
+    /// What of the memory is in use, in bytes: between two passes, filters.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.budget.limit_bytes() - self.budget.available_bytes()
     }
 
     /// How buckets are read whose longest line has `longest_line` bytes.

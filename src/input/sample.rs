@@ -1,6 +1,6 @@
 //! What a file looks like, from a few windows of it: how many lines, and how long.
 //!
-//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends
+//! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
 //! on an estimate; a wrong one costs time, never a line. *Cost:* at most 1 MiB read per file (a
 //! file up to that size is counted exactly); 32 KiB of memory.
 
@@ -33,38 +33,23 @@ pub(crate) struct Sample {
 
 /// Samples a regular file; `None` for a stream, which cannot be looked into before it is read.
 pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>> {
-    let Some((file, size)) = input.open_file()? else {
-        return Ok(None);
-    };
-    let mut window = vec![0u8; WINDOW as usize];
     let (mut sampled, mut ends, mut ends_after_cr) = (0u64, 0u64, 0u64);
     let mut lengths = Lengths::default();
-    let count = size.div_ceil(WINDOW).min(WINDOWS);
-    // A file of at most WINDOWS windows is read without gaps, a larger one at even distances.
-    let is_whole = size <= WINDOW * WINDOWS;
-    for number in 0..count {
-        let offset = if is_whole {
-            number * WINDOW
-        } else {
-            size / count * number
-        };
-        let wanted = WINDOW.min(size - offset) as usize;
-        let read = loop {
-            match file.read_at(&mut window[..wanted], offset) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other.map_err(|e| unreadable(input.name(), e))?,
-            }
-        };
-        let seen = &window[..read];
-        sampled += read as u64;
-        ends += memchr::memchr_iter(format.terminator, seen).count() as u64;
+    let Some(size) = for_each_window(input, WINDOWS, WINDOW, |window| {
+        sampled += window.bytes.len() as u64;
+        ends += memchr::memchr_iter(format.terminator, window.bytes).count() as u64;
         // One that is parted between two windows does not matter for a share.
-        ends_after_cr += memmem::find_iter(seen, &[b'\r', format.terminator]).count() as u64;
-        lengths.add(seen, format);
-        if !is_whole {
+        ends_after_cr +=
+            memmem::find_iter(window.bytes, &[b'\r', format.terminator]).count() as u64;
+        lengths.add(window.bytes, format);
+        if !window.is_followed {
             lengths.interrupt();
         }
-    }
+        Ok(())
+    })?
+    else {
+        return Ok(None);
+    };
     let longest = lengths.longest.max(lengths.unfinished);
     let lines = match ends {
         0 => size.div_ceil(WINDOW * WINDOWS).max(1),
@@ -77,6 +62,54 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         ends,
         ends_after_cr,
     }))
+}
+
+/// A piece of a file.
+pub(crate) struct Window<'a> {
+    /// Where it begins in the file, in bytes.
+    pub(crate) offset: u64,
+    pub(crate) bytes: &'a [u8],
+    /// Whether the next window begins where this one ends.
+    is_followed: bool,
+}
+
+/// Goes through up to `count` windows of `bytes` bytes of a regular file, at even distances; one that is
+/// no larger than all of them is read without gaps. Returns its size in bytes, or `None` for a stream.
+///
+/// # Errors
+/// Where it cannot be read, or has changed, or the first of `look`.
+pub(crate) fn for_each_window(
+    input: &Input,
+    count: u64,
+    bytes: u64,
+    mut look: impl FnMut(Window<'_>) -> Result<()>,
+) -> Result<Option<u64>> {
+    let Some((file, size)) = input.open_file()? else {
+        return Ok(None);
+    };
+    let mut buffer = vec![0u8; bytes as usize];
+    let is_followed = size <= bytes * count;
+    let count = size.div_ceil(bytes).min(count);
+    for number in 0..count {
+        let offset = if is_followed {
+            number * bytes
+        } else {
+            size / count * number
+        };
+        let wanted = bytes.min(size - offset) as usize;
+        let read = loop {
+            match file.read_at(&mut buffer[..wanted], offset) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other.map_err(|e| unreadable(input.name(), e))?,
+            }
+        };
+        look(Window {
+            offset,
+            bytes: &buffer[..read],
+            is_followed,
+        })?;
+    }
+    Ok(Some(size))
 }
 
 /// The longest line in windows that follow one another.

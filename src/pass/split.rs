@@ -6,6 +6,7 @@
 //! split is in vain; the level grows with each split, so the recursion ends after [`MAX_LEVELS`] at
 //! most. *Cost:* the bucket is read and written once more; memory is the worker's share.
 
+use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::pass::join::Joiner;
@@ -44,16 +45,18 @@ pub(crate) fn plan(
     // Half of the share for blocks and bookkeeping: the rest is the reader's, and slack.
     let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
     let room = free / 2;
-    let smallest = LEAST_BLOCK.max(room / 64);
-    let block_bytes = joiner.run.layout.block_bytes.min(smallest);
-    let most = (room / (block_bytes + inputs as u64 * BUCKET_BYTES))
+    let layout = &joiner.run.layout;
+    let least_block = layout.block_bytes.min(LEAST_BLOCK.max(room / 64));
+    let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(IN_FLIGHT + 1)
         .clamp(2, 1024);
     let fan_out = (3 * build.lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
     let blocks = u64::from(fan_out) + 2 + IN_FLIGHT;
-    let block_bytes =
-        (room.saturating_sub(bookkeeping_bytes) / blocks).clamp(4096, block_bytes) & !4095;
+    // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
+    let block_bytes = (room.saturating_sub(bookkeeping_bytes) / blocks)
+        .clamp(PAGE, layout.read_bytes())
+        & !(PAGE - 1);
     let hasher = joiner.run.hasher;
     let hashes: Vec<u64> = joiner
         .set

@@ -60,12 +60,18 @@ pub(super) fn buckets_for_survivors(
     }
     let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
     // Bits of a filter are worth less than a second level of buckets, which moves everything again.
-    let needed = (part as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
-    let one_level = ((needed + IN_FLIGHT + 8) * SMALLEST_BLOCK).min(layout.usable_bytes / 4);
+    let one_level = one_level_bytes(layout, part).min(layout.usable_bytes / 4);
     let pool_bytes = least_pool.max(one_level);
     set_buckets(job, layout, pool_bytes, part, |blocks| {
         blocks.min(part / LEAST_BUCKET_BYTES)
     })
+}
+
+/// The least memory for blocks with which no bucket has to be split, for a build side whose set has
+/// `set_bytes`.
+pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
+    let needed = (set_bytes as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
+    (needed + IN_FLIGHT + 8) * SMALLEST_BLOCK
 }
 
 /// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the

@@ -5,7 +5,7 @@
 //! do. *Cost:* none.
 //!
 //! *Formulas.* Bytes: with survivors s_A, s_B (shares of A and B that pass a filter), `partition`
-//! moves 3A + 3B, `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
+//! moves 3A + 3B (3A + B + 2 s_B B where A is small), `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
 
 use crate::address::BITMAP_BYTES;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::options::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
-use crate::plan::filters::{SievePlan, expected_survivors};
+use crate::plan::filters::{SievePlan, expected_survivors, surviving_others};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::phases::{Survivors, phases};
@@ -26,6 +26,15 @@ use crate::size::display_bytes;
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.
 const SET_BITS_PER_KEY: f64 = 12.0;
+/// Memory that blocks in memory leave to the join, where there is so much.
+pub(super) const JOIN_SLACK_BYTES: u64 = 4 << 20;
+/// The other inputs of `partition` go through a filter of the first if they have this many times its
+/// bytes: what the filter keeps out of the buckets is then nearly everything.
+const LOPSIDED_FACTOR: u64 = 8;
+/// The part of the memory that this filter may have: the buckets hardly miss it.
+const LOPSIDED_FILTER_SHARE: u64 = 16;
+/// Bits per key that it must have: 3 % pass by mistake.
+const LEAST_LOPSIDED_BITS: f64 = 8.0;
 /// A set larger than this is far from the processor's caches.
 const LARGE_SET_BYTES: u64 = 32 << 20;
 
@@ -68,6 +77,7 @@ impl Design {
             second_filter: self.second_filter,
             order: order(&job.inputs),
             layout: self.layout,
+            job: job.clone(),
         }
     }
 }
@@ -149,10 +159,12 @@ fn set_filters(
     (pays && fits && stays_small).then_some((first, second))
 }
 
-/// All inputs into buckets.
-pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
-    let sizes = Sizes::of(job);
-    let mut layout = Layout::for_scan(job);
+/// The buckets of `partition` in what scanning by `layout` leaves.
+pub(super) fn partition_layout(
+    job: &Job,
+    mut layout: Layout,
+    sizes: &Sizes,
+) -> Result<Layout, Error> {
     let pool_bytes =
         layout.usable_bytes * 6 / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
     let wanted = |blocks: u64| {
@@ -160,14 +172,21 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
             .min(blocks)
             .min(sizes.build.0 / LEAST_BUCKET_BYTES)
     };
-    let buckets = set_buckets(
-        job,
-        &mut layout,
-        pool_bytes,
-        sizes.build_set_bytes(),
-        wanted,
-    )?;
-    let spilled = spilled_bytes(&layout, buckets, sizes.total, job);
+    let set_bytes = sizes.build_set_bytes();
+    set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
+    Ok(layout)
+}
+
+/// All inputs into buckets; the others through a filter of the first where that is small beside them.
+pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
+    let sizes = Sizes::of(job);
+    let layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
+    let buckets = layout.buckets;
+    let filter = lopsided_filter(job, &sizes, &layout);
+    let survivors = filter.map_or(sizes.total, |filter| {
+        sizes.build.0 + surviving_others(&sizes, filter.predicted_fpr) as u64
+    });
+    let spilled = spilled_bytes(&layout, buckets, survivors, job);
     let costs = Costs {
         strategy: Strategy::Partition,
         exact: true,
@@ -181,7 +200,21 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         expected_false_lines: 0.0,
         expected_precision: None,
     };
-    Ok(Design::new(costs, None, layout).joining(sizes.total))
+    Ok(Design::new(costs, filter, layout).joining(survivors))
+}
+
+/// The filter of a first input that is small beside the others, or may be: beside a pipe. It is fed while
+/// that input is spilled, so it costs no reading.
+fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPlan> {
+    let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());
+    let is_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
+    let others = sizes.total - sizes.build.0;
+    let is_lopsided =
+        is_known && (has_unknown || sizes.build.0.saturating_mul(LOPSIDED_FACTOR) <= others);
+    let room = layout.usable_bytes / LOPSIDED_FILTER_SHARE;
+    let filter = FilterPlan::new(sizes.build.1, room, SIEVE_BITS_PER_KEY);
+    (is_lopsided && job.inputs.len() > 1 && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
+        .then_some(filter)
 }
 
 /// Each input through a filter of the one before it; the first again at the end.
@@ -293,7 +326,7 @@ fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     }
     let rest = layout
         .rest_bytes()
-        .saturating_sub(filters + (4 << 20).min(layout.usable_bytes / 8));
+        .saturating_sub(filters + JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
     let most = (layout.usable_bytes / 2).saturating_sub(layout.pool_bytes());
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }

@@ -20,7 +20,7 @@ use crate::plan::job::Sizes;
 
 /// Survivors that a fed filter is laid out for, as a multiple of what is expected: overfull it
 /// would let everything through.
-const SURVIVOR_SLACK: f64 = 1.25;
+pub(super) const SURVIVOR_SLACK: f64 = 1.25;
 
 /// More are of no use to anybody; the arithmetic is safe from absurd requests.
 const MOST_BITS_PER_KEY: f64 = 64.0;
@@ -130,7 +130,7 @@ fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
 }
 
 /// The same of all inputs but the first.
-fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
+pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
     let others = (sizes.total - sizes.build.0) as f64;
     let common =
         (sizes.build.0 as f64 * sizes.common_share * sizes.further_inputs as f64).min(others);

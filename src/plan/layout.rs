@@ -93,6 +93,18 @@ impl Layout {
         }
     }
 
+    /// The same before there were buckets. What was set aside for those that it had stays so: a few
+    /// kilobytes.
+    pub(crate) fn without_buckets(&self) -> Self {
+        Self {
+            buckets: 0,
+            block_bytes: LARGEST,
+            pool_blocks: 0,
+            join_workers: self.workers,
+            ..*self
+        }
+    }
+
     /// What scanning takes: chunk buffers, an unfinished line of a stream, long lines.
     pub(crate) fn scan_bytes(&self) -> u64 {
         (self.chunk_buffers as u64 + 1) * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes

@@ -24,6 +24,7 @@ mod job;
 pub(crate) mod layout;
 mod phases;
 mod request;
+pub(crate) mod revision;
 
 use serde::Serialize;
 
@@ -44,6 +45,8 @@ pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Lines that are common, as a share of the smaller input, where nothing is known about it.
 pub(crate) const ASSUMED_COMMON: f64 = 0.1;
+/// A filter that keeps fewer lines than this share out of the buckets is not worth asking.
+pub(crate) const LEAST_USEFUL_SAVING: f64 = 0.1;
 /// Bits per key beyond which memory serves an exact sieve better as larger blocks: 0.4 % pass by
 /// mistake.
 pub(crate) const SIEVE_BITS_PER_KEY: f64 = 12.0;
@@ -59,7 +62,8 @@ pub struct Plan {
     /// The others, and why not.
     pub rejected: Vec<Rejected>,
     /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
-    /// `memory` with filters, and `bloom` with three inputs or more).
+    /// `memory` with filters, and `bloom` with three inputs or more); of `partition` that of a first
+    /// input which is small beside the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
@@ -78,6 +82,9 @@ pub struct Plan {
     /// How memory is divided.
     #[serde(skip)]
     pub(crate) layout: Layout,
+    /// What it is a plan for.
+    #[serde(skip)]
+    job: Job,
 }
 
 impl Plan {

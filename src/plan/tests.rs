@@ -31,7 +31,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
     }
 }
 
-fn lines(count: u64) -> InputShape {
+pub(super) fn lines(count: u64) -> InputShape {
     InputShape {
         bytes: Some(count * 64),
         lines: Some(count),

@@ -12,23 +12,24 @@ use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
 use crate::pass::join::{Wish, join};
+use crate::pass::look::passing_share;
 use crate::pass::spill::spill;
 use crate::plan::Plan;
+use crate::plan::revision::Passing;
 use crate::run::Run;
 use crate::stats::FilterStats;
 use crate::strategy::{Lasting, describe, partition::partition, save_if_wanted};
 
 pub(crate) fn bloom(
-    run: &Run<'_>,
+    run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
     lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
-        return partition(run, inputs, Wish::Common, out);
+        return partition(run, None, inputs, Wish::Common, out);
     };
-    let pool = run.block_pool();
     let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (lasting.stored, before) {
         (Some(stored), _) => {
             let file = stored.stored();
@@ -41,7 +42,7 @@ pub(crate) fn bloom(
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
-        (None, []) => return partition(run, inputs, Wish::Common, out),
+        (None, []) => return partition(run, None, inputs, Wish::Common, out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
@@ -49,6 +50,16 @@ pub(crate) fn bloom(
         add_link(&mut stats, &next);
         keep = Box::new(next);
     }
+    if let Some(share) = passing_share(run, last, &*keep)?
+        && let Some(layout) = plan.revised_bloom(Passing {
+            input: inputs.len() - 1,
+            share,
+            filter_bytes: run.held_bytes(),
+        })
+    {
+        run.set_layout(layout)?;
+    }
+    let pool = run.block_pool();
     let survivors = spill(run, &pool, last, Some(&*keep), None)?;
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));

@@ -38,7 +38,7 @@ pub(crate) struct Lasting<'a> {
 
 /// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`).
 pub(crate) fn execute(
-    run: &Run<'_>,
+    run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
     lasting: Lasting<'_>,
@@ -46,7 +46,9 @@ pub(crate) fn execute(
 ) -> Result<()> {
     match plan.strategy() {
         Strategy::Memory => memory::memory(run, plan, inputs, lasting, out),
-        Strategy::Partition => partition::partition(run, inputs, Wish::Common, out),
+        Strategy::Partition => {
+            partition::partition(run, plan.second_filter, inputs, Wish::Common, out)
+        }
         Strategy::Sieve => sieve::sieve(run, plan, inputs, lasting, out),
         Strategy::Bloom => bloom::bloom(run, plan, inputs, lasting, out),
     }
@@ -54,7 +56,8 @@ pub(crate) fn execute(
 
 /// The lines of the first of `inputs` that no other has, each once.
 pub(crate) fn only_in_first(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    partition::partition(run, inputs, Wish::OnlyFirst, out)
+    // A filter would have to be of the first input, which need not be the smallest one.
+    partition::partition(run, None, inputs, Wish::OnlyFirst, out)
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking.

@@ -8,6 +8,10 @@
 //! The filter of survivors is fed while they are spilled, where the plan has memory for two filters
 //! at a time, or else built from them afterwards, when it is known how many they are; and not at
 //! all where so many are common that it would not drop enough to pay for reading them once more.
+//!
+//! Buckets are planned a second time when the first filter is complete ([`revision`](crate::plan::revision)):
+//! a sample of the next input tells how much of it survives. Where nearly all does, the filter goes, and
+//! the rest of the run is `partition`.
 
 use crate::error::Result;
 use crate::filter::BlockedFilter;
@@ -15,7 +19,9 @@ use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{filter, filter_store, shape_for_store};
 use crate::pass::join::{Wish, join};
+use crate::pass::look::passing_share;
 use crate::pass::spill::{Spilled, spill};
+use crate::plan::revision::{Passing, Revision};
 use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::strategy::{
@@ -23,24 +29,36 @@ use crate::strategy::{
 };
 
 pub(crate) fn sieve(
-    run: &Run<'_>,
+    run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
     lasting: Lasting<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
-        return partition(run, inputs, Wish::Common, out);
+        return partition(run, None, inputs, Wish::Common, out);
     };
-    let pool = run.block_pool();
     let built = filter(run, first, None, &shape)?;
     save_if_wanted(run, lasting, &built)?;
     run.record().filter = Some(describe(&built));
+    let second_filter = match revision(run, plan, others, &built)? {
+        None => plan.second_filter,
+        Some(revision) => {
+            run.set_layout(revision.layout)?;
+            if !revision.asks_filter {
+                drop(built);
+                return partition(run, None, inputs, Wish::Common, out);
+            }
+            revision.second_filter
+        }
+    };
+    let run = &*run;
+    let pool = run.block_pool();
     let mut keep = Some(built);
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
-        let mut fed = match plan.second_filter {
+        let mut fed = match second_filter {
             Some(shape) => Some(shape.filter(&run.budget)?),
             None => None,
         };
@@ -62,6 +80,26 @@ pub(crate) fn sieve(
     // The memory of filter and free blocks is the join's.
     drop((keep, pool));
     join(run, stores, Wish::Common, out)
+}
+
+/// How the run goes on, by what of the next input passes the filter.
+fn revision(
+    run: &Run<'_>,
+    plan: &Plan,
+    others: &[Input],
+    built: &BlockedFilter,
+) -> Result<Option<Revision>> {
+    let share = match others.first() {
+        Some(next) => passing_share(run, next, built)?,
+        None => None,
+    };
+    Ok(share.and_then(|share| {
+        plan.revised_sieve(Passing {
+            input: 1,
+            share,
+            filter_bytes: run.held_bytes(),
+        })
+    }))
 }
 
 /// A filter of what survived of `input` a filter of rate `fpr`, if it saves more than reading that

@@ -17,6 +17,7 @@ mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones t
 mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
 mod oracle; // the naive answer
+mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
 mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
 mod truth; // real files with recorded answers, where they are available

@@ -1,0 +1,94 @@
+//! How many lines are common, from none to all, and inputs of very different sizes: the plan assumes a
+//! tenth and equals, and is revised by what is found.
+
+use outset::{LineFormat, Options, Strategy};
+
+use crate::oracle::{Lines, common};
+use crate::util::{Place, alone, assert_same, numbered, run};
+
+/// Lines of each input: their set is twice the memory.
+const LINES: u32 = 250_000;
+const LENGTH: usize = 100;
+
+/// Two inputs of which this share is common, in opposite orders.
+fn pair(common: f64) -> [Vec<u8>; 2] {
+    let first_of_second = (f64::from(LINES) * (1.0 - common)) as u32;
+    let second = numbered(first_of_second..first_of_second + LINES, LENGTH);
+    let backwards: Vec<&[u8]> = second.split_inclusive(|&b| b == b'\n').rev().collect();
+    [numbered(0..LINES, LENGTH), backwards.concat()]
+}
+
+#[test]
+fn h11_survivors_of_any_overlap_find_room_in_their_buckets() {
+    let _alone = alone();
+    for share in [0.0, 0.1, 0.3, 0.5, 0.8, 1.0] {
+        let place = Place::new();
+        let contents = pair(share);
+        let expected = common(&contents, LineFormat::default());
+        let files = place.files(&contents);
+        for strategy in [Strategy::Sieve, Strategy::Bloom] {
+            let options = Options {
+                strategy: Some(strategy),
+                ..place.options()
+            };
+            let (found, stats) = run(&files, &options).unwrap();
+            if strategy.is_exact() {
+                assert_same(&found, &expected, &share);
+            } else {
+                assert!(found.is_superset(&expected), "{share}");
+            }
+            let buckets = &stats.buckets;
+            assert_eq!(buckets.split, 0, "{strategy} at {share}: {buckets:?}");
+        }
+    }
+}
+
+/// What `partition` spills of a line, or a few, beside a large input.
+fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
+    let place = Place::new();
+    let large = numbered(0..LINES, LENGTH);
+    let small = place.file("small", small);
+    let large = if is_pipe {
+        place.fifo("large", large)
+    } else {
+        place.file("large", large)
+    };
+    let files = if is_first {
+        [small, large]
+    } else {
+        [large, small]
+    };
+    let options = Options {
+        strategy: Some(Strategy::Partition),
+        always_spill: true,
+        ..place.options()
+    };
+    let (found, stats) = run(&files, &options).unwrap();
+    (found, stats.temp.written_bytes)
+}
+
+#[test]
+fn h12_a_huge_input_beside_a_small_one_is_not_spilled() {
+    let _alone = alone();
+    let small = numbered(LINES - 10..LINES + 1000, LENGTH);
+    let expected = common(
+        &[small.clone(), numbered(0..LINES, LENGTH)],
+        LineFormat::default(),
+    );
+    for (is_pipe, is_first) in [(false, true), (false, false), (true, true), (true, false)] {
+        let (found, written) = spilled_beside(&small, is_pipe, is_first);
+        assert_same(&found, &expected, &(is_pipe, is_first));
+        let all = u64::from(LINES) * LENGTH as u64;
+        assert!(written < all / 10, "{written} of {all} bytes");
+    }
+}
+
+#[test]
+fn h12_a_small_input_that_is_all_in_the_huge_one_is_found_whole() {
+    let _alone = alone();
+    let small = numbered(1000..3000, LENGTH);
+    let (found, _) = spilled_beside(&small, false, true);
+    assert_eq!(found.len(), 2000);
+    // Nothing beside something.
+    assert!(spilled_beside(b"", false, true).0.is_empty());
+}
