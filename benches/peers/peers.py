@@ -107,6 +107,8 @@ def table(tools: dict[str, Tool], limits: Limits) -> list[Peer]:
     sort, zet = tools["sort"], tools["zet"]
     return [
         _outset(tools["outset"], "sieve", limits.exact),
+        _outset(tools["outset"], "partition", limits.exact),
+        _outset(tools["outset"], "auto", limits.exact, "-same"),
         _outset(tools["outset"], "bloom", limits.bloom),
         _outset(tools["outset"], "auto", limits.ample),
         Peer("sort-comm-same", sort, limits.exact, "outset-sieve", _sorts(limits.exact)),
@@ -132,7 +134,7 @@ def baseline(is_cold: bool) -> tuple[str, Form]:
     return "wc -l", lambda job: [[Step(["wc", "-l", job.a, job.b], environment=PLAIN)]]
 
 
-def _outset(tool: Tool, strategy: str, limit: int) -> Peer:
+def _outset(tool: Tool, strategy: str, limit: int, suffix: str = "") -> Peer:
     def form(job: Job) -> Stages:
         command: list[object] = [tool.place or "outset", "intersect", job.a, job.b, "--quiet"]
         command += ["--strategy", strategy, "--memory", limit, "--threads", job.threads]
@@ -140,7 +142,7 @@ def _outset(tool: Tool, strategy: str, limit: int) -> Peer:
         return [[Step(command)]]
 
     return Peer(
-        f"outset-{strategy}",
+        f"outset-{strategy}{suffix}",
         tool,
         limit,
         None,

@@ -199,7 +199,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--workload",
         type=names_of,
         default=["fixed64"],
-        help=f"one or more of {','.join(workload.WORKLOADS)}; default fixed64",
+        help=f"one or more of {','.join(workload.WORKLOADS)}, or overlap-BYTES-COMMON[-REPEATS], "
+        "such as overlap-64-30 or overlap-200-100-95; default fixed64",
     )
     add("--memory", type=size, default="64M", help="limit of the exact run; default 64M")
     add("--bloom-memory", type=size, default="32M", help="limit of the approximate one; 32M")
@@ -230,7 +231,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.states = [False, True] if options.cold == options.warm else [options.cold]
     for name in options.workload:
-        if name not in workload.WORKLOADS:
+        if not workload.exists(name):
             parser.error(f"no workload is called {name}")
     if shutil.which(options.bin_dir / "data-gen") is None:
         parser.error(f"no data-gen in {options.bin_dir}: cargo build --release --workspace")

@@ -23,6 +23,25 @@ WORKLOADS = {
     "short": ["--workload", "short"],
 }
 
+# `overlap-64-30`: lines of 64 bytes, 30 % in common, each once; `overlap-200-30-95`: lines of 200
+# bytes, of which 95 % repeat another.
+OVERLAP = re.compile(r"overlap-(?P<bytes>\d+)-(?P<common>\d+)(?:-(?P<repeats>\d+))?")
+
+
+def exists(workload: str) -> bool:
+    """Whether there is such a workload."""
+    return workload in WORKLOADS or OVERLAP.fullmatch(workload) is not None
+
+
+def generator_options(workload: str) -> list[str]:
+    """What a workload is for data-gen; `KeyError` where it is none."""
+    found = OVERLAP.fullmatch(workload)
+    if not found:
+        return WORKLOADS[workload]
+    lengths = ["--workload", "urls", "--fixed", found["bytes"]]
+    repeats = ["--duplicates", f"{found['repeats']}%"] if found["repeats"] else []
+    return [*lengths, "--common", f"{found['common']}%", *repeats]
+
 
 @dataclass(frozen=True)
 class Data:
@@ -47,7 +66,7 @@ def make(generator: Path, place: Path, workload: str, lines: str) -> Data:
     """Makes the files, if they are not there from an earlier run."""
     data = Data(place / f"{workload}-{lines}")
     if not data.manifest.exists():  # Written last: where it is, the files are complete.
-        wanted = [*WORKLOADS[workload], "--lines", lines]
+        wanted = [*generator_options(workload), "--lines", lines]
         command: list[str | Path] = [generator, "--dir", data.place, *wanted]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return data
