@@ -68,7 +68,7 @@ impl<'a> FilterBuilder<'a> {
                 new.push(index);
             }
         });
-        self.keys.fetch_add(new.len() as u64, Ordering::Relaxed);
+        self.keys.fetch_add(hashes.len() as u64, Ordering::Relaxed);
         new.sort_unstable();
     }
 

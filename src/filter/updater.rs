@@ -6,6 +6,9 @@
 //! - No insertion is lost to a race. Blocks have a lock for each region; the cells of a key of the
 //!   other kinds are all over the filter, so that one lock guards them all: hashing goes on in
 //!   parallel, changing does not.
+//! - Whether it is asked for what was new changes nothing of what is put in: a line that seems to be
+//!   in by mistake is put in like any other, else the lines it is taken for could not be removed
+//!   without it.
 //! - Of equal lines that are inserted at the same time, exactly one is new.
 //! - A filter is not asked while it is changed: the updater borrows it.
 //! - When a table of digests must grow and is refused the memory, the lines before are in, and
@@ -21,7 +24,7 @@ use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::filter::builder::FilterBuilder;
-use crate::filter::cells::{Ask, Change, Forget, Put, change_each_ahead};
+use crate::filter::cells::{Change, Forget, Put, change_each_ahead};
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::digests::Digest;
 use crate::filter::flat::Bits;
@@ -40,7 +43,7 @@ impl Filter<Buffer> {
     pub fn new(budget: &MemoryBudget, shape: Shape, rules: Rules) -> Result<Self> {
         shape.check().map_err(|what| Error::Usage {
             what: format!("filter: {what}"),
-            advice: "let Shape work out the numbers".into(),
+            advice: "give a size that it can have (outset size shows some)".into(),
         })?;
         Ok(Self {
             shape,
@@ -96,9 +99,8 @@ impl Filter<Buffer> {
             hashes: &hashes,
         };
         let mut is_new = false;
-        let updater = self.updater();
-        updater.put(batch, |_, put| is_new = put == Put::New)?;
-        updater.count_up(1, u64::from(is_new));
+        self.updater()
+            .put(batch, |_, put| is_new = put == Put::New)?;
         Ok(is_new)
     }
 
@@ -154,14 +156,11 @@ impl Updater<'_> {
             builder.insert(batch.hashes, 0..batch.lines.len() as u32, scatter);
             return Ok(());
         }
-        self.put(batch, |_, _| {})?;
-        // How many of them were new matters only of blocks.
-        self.count_up(batch.lines.len() as u64, 0);
-        Ok(())
+        self.put(batch, |_, _| {})
     }
 
-    /// Inserts the lines of a batch that are not in yet; `new` becomes their indexes, in order. A
-    /// spectral filter counts all lines.
+    /// Inserts all lines of a batch, as [`Updater::insert`] does; `new` becomes the indexes, in
+    /// order, of those that were certainly not in before.
     pub(crate) fn insert_new(
         &self,
         batch: Batch<'_>,
@@ -173,31 +172,11 @@ impl Updater<'_> {
             return Ok(());
         }
         new.clear();
-        let mut note = |index: u32, put: Put| {
+        self.put(batch, |index, put| {
             if put == Put::New {
                 new.push(index);
             }
-        };
-        let mut inserted = None;
-        match &self.changing {
-            // A line is to be counted once, so that it is gone when it is removed once.
-            Changing::Counting(cells) => {
-                change_each_ahead(&mut *lock(cells), batch.hashes, |cells, index, key| {
-                    if !cells.contains(key) {
-                        note(index as u32, cells.put(key));
-                    }
-                    true
-                });
-            }
-            Changing::Spectral(cells) => {
-                inserted = Some(batch.lines.len() as u64);
-                put_all(&mut *lock(cells), batch.hashes, note);
-            }
-            _ => self.put(batch, note)?,
-        }
-        let found = new.len() as u64;
-        self.count_up(inserted.unwrap_or(found), found);
-        Ok(())
+        })
     }
 
     /// Takes all lines of a batch out; `absent` becomes the indexes of those that are certainly not
@@ -238,7 +217,8 @@ impl Updater<'_> {
         Ok(())
     }
 
-    /// Puts the lines of a batch in and hands `each` what came of it.
+    /// Puts the lines of a batch in, counts them, and hands `each` what came of it; of blocks, which
+    /// lines were new.
     fn put(&self, batch: Batch<'_>, mut each: impl FnMut(u32, Put)) -> Result<()> {
         match &self.changing {
             Changing::Blocks(builder) => {
@@ -247,6 +227,7 @@ impl Updater<'_> {
                 for index in new {
                     each(index, Put::New);
                 }
+                return Ok(());
             }
             Changing::Bits(cells) => put_all(&mut *lock(cells), batch.hashes, each),
             Changing::Counting(cells) => put_all(&mut *lock(cells), batch.hashes, each),
@@ -257,22 +238,12 @@ impl Updater<'_> {
                 let result = growing.put(&digests, each);
                 // Also after a refused growth: what was put in before it is in.
                 self.keys.store(growing.used, Ordering::Relaxed);
-                result?;
+                return result;
             }
         }
+        let lines = batch.lines.len() as u64;
+        self.keys.fetch_add(lines, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// Counts lines that were put in, of which some were new.
-    fn count_up(&self, lines: u64, new: u64) {
-        let more = match self.changing {
-            // The builder has counted those that were new.
-            Changing::Blocks(_) => lines - new,
-            // The table has counted.
-            Changing::Digests(_) => 0,
-            _ => lines,
-        };
-        self.keys.fetch_add(more, Ordering::Relaxed);
     }
 
     fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {

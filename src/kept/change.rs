@@ -73,8 +73,8 @@ pub fn change(
     })
 }
 
-/// Inserts all lines of `inputs` and writes each that was certainly not yet in to `out` (which
-/// messages call `target`): each once, in the order of the lines, before more of a pipe is waited
+/// Inserts all lines of `inputs`, as [`change()`] does, and writes each that was certainly not yet in
+/// to `out` (which messages call `target`): each once, in the order of the lines, before more of a pipe is waited
 /// for. With several threads a line that is repeated in the inputs may be written where a later one
 /// of its repeats stands.
 ///

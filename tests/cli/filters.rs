@@ -205,6 +205,23 @@ fn lines_from_a_pipe_are_answered_before_the_next_ones_come() {
 
 // A filter that changes.
 
+#[test]
+fn i16_print_new_counts_a_line_as_often_as_it_comes() {
+    for (kind, count) in [("counting", 3), ("spectral", 3)] {
+        let sandbox = Sandbox::with(b"x\nx\nx\n", b"x\n");
+        sandbox
+            .run(&format!(
+                "filter build -o ../out/f --kind {kind} --lines 100"
+            ))
+            .succeeds_silently();
+        let new = sandbox.run("filter insert ../out/f a --print-new");
+        assert_eq!(new.succeeds_silently().stdout, b"x\n", "{kind}");
+        let counted = sandbox.run("filter count ../out/f b");
+        let expected = format!("x\t{count}\n");
+        assert_eq!(counted.succeeds_silently().stdout, expected.as_bytes());
+    }
+}
+
 /// Nobody removes the unfinished files of a process that was killed.
 fn remove_parts(sandbox: &Sandbox) {
     for entry in fs::read_dir(sandbox.root().join("out")).unwrap() {

@@ -356,6 +356,57 @@ fn each_line_is_new_once_whatever_the_threads() {
 }
 
 #[test]
+fn i16_to_ask_for_what_is_new_changes_nothing_of_what_is_inserted() {
+    let _alone = alone();
+    let place = Place::new();
+    // Less than a chunk: the order of the lines matters to spectral cells and to tables of digests.
+    let lines = with_repeats().into_iter().take(6000);
+    let lines = lines.flat_map(|number| numbered(number % 2500..number % 2500 + 1, 8));
+    let file = place.file("lines", lines.collect::<Vec<u8>>());
+    let before = place.file("before", numbered(2000..2200, 8));
+    for kind in Kind::ALL {
+        // Wrong for many: a line that seems to be in by mistake must be inserted, too.
+        let request = request(kind, 2500, FilterSize::Fpr(0.2));
+        let filter = stored(&place, "f", &[&before], &request);
+        let sources = [Source::from(&file)];
+        let plain = change(&filter, &sources, Change::Insert, &options(1)).unwrap();
+        let mut out = Vec::new();
+        let new = insert_new(&filter, &sources, &options(1), &mut out, "memory").unwrap();
+        save(&place, "plain", &plain.filter);
+        save(&place, "new", &new.filter);
+        let [plain, new] = ["plain", "new"].map(|name| std::fs::read(place.path(name)).unwrap());
+        assert!(plain == new, "{kind}: the files differ");
+    }
+}
+
+#[test]
+fn i16_a_line_that_was_claimed_by_mistake_is_not_forgotten_with_others() {
+    let _alone = alone();
+    let place = Place::new();
+    let all = place.file("all", numbered(0..20_000, 8));
+    for kind in [Kind::Counting, Kind::Fingerprint] {
+        let request = request(kind, 20_000, FilterSize::Fpr(0.1));
+        let filter = stored(&place, "f", &[], &request);
+        let mut new = Vec::new();
+        let sources = [Source::from(&all)];
+        let changed = insert_new(&filter, &sources, &options(2), &mut new, "memory").unwrap();
+        let filter = save(&place, "g", &changed.filter);
+        // What was said to be new was inserted for certain, and half of it is removed.
+        let new: Vec<&[u8]> = new.split_inclusive(|&byte| byte == b'\n').collect();
+        let (removed, _) = new.split_at(new.len() / 2);
+        let gone = place.file("gone", removed.concat());
+        let changed = change(&filter, &[Source::from(&gone)], Change::Remove, &options(2));
+        let filter = save(&place, "h", &changed.unwrap().filter);
+        let removed: BTreeSet<&[u8]> = removed.iter().copied().collect();
+        let text = numbered(0..20_000, 8);
+        let others = text.split_inclusive(|&byte| byte == b'\n');
+        let others: Vec<&[u8]> = others.filter(|line| !removed.contains(line)).collect();
+        let stays = place.file("stays", others.concat());
+        assert_eq!(passing(filter, &stays), others.len() as u64, "{kind}");
+    }
+}
+
+#[test]
 fn what_is_removed_from_a_file_is_gone_and_the_rest_is_not() {
     let _alone = alone();
     let place = Place::new();

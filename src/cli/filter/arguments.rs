@@ -234,12 +234,16 @@ impl ChangeArguments {
 ///
 /// The filter is replaced as a whole when all lines are in; it must fit the memory limit. If the
 /// command fails or is killed, the filter is what it was, and lines that were printed are new again.
+/// A counting filter counts a line as often as it is inserted: it is in until it was removed as often.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
 
     /// Write each line that was certainly not yet in, once, before more lines are waited for
+    ///
+    /// All lines are inserted, with this option as without it. A line that the filter claimed by mistake
+    /// before it was inserted is not written.
     #[arg(long)]
     pub(crate) print_new: bool,
 
