@@ -79,26 +79,35 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     Ok(())
 }
 
-/// The error for a set that was asked for, tried, and found too large: what the estimate says would
-/// do, or twice the limit where it said that this would.
+/// The error for a set that was asked for, tried, and found too large. How much would do is not known,
+/// for lines that repeat take no room: what would do if none did, or twice the limit where that is no
+/// more than was tried.
 pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     let estimate = Job {
         set_estimate: SetEstimate::Trust,
         ..job.clone()
     };
-    if let Err(error @ Error::MemoryPlan { .. }) = plan::plan(&estimate) {
-        return error;
-    }
-    let least_bytes = 2 * memory_bytes;
+    let (least_bytes, enough) = match plan::plan(&estimate) {
+        Err(Error::MemoryPlan { least_bytes, .. }) if least_bytes < u64::MAX => {
+            let enough = format!(
+                "give at least {} (less may do if many lines repeat)",
+                display_at_least(least_bytes)
+            );
+            (least_bytes, enough)
+        }
+        Err(error @ Error::MemoryPlan { .. }) => return error,
+        _ => {
+            let least_bytes = 2 * memory_bytes;
+            let enough = format!("give at least {}", display_at_least(least_bytes));
+            (least_bytes, enough)
+        }
+    };
     Error::MemoryPlan {
         what: format!(
             "memory: the smallest input does not fit as a set in {}",
             display_bytes(memory_bytes)
         ),
-        advice: format!(
-            "give at least {}, or choose another strategy",
-            display_at_least(least_bytes)
-        ),
+        advice: format!("{enough}, or choose another strategy"),
         least_bytes,
     }
 }

@@ -10,7 +10,7 @@ use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::scatter::Scatter;
-use crate::set::LineSet;
+use crate::set::{LineSet, estimate_set_bytes};
 use crate::sync::{Mutex, PoisonError};
 
 /// Enough that threads seldom meet, few enough that a batch has many lines for each.
@@ -24,7 +24,9 @@ pub(crate) struct ShardedSet {
 }
 
 impl ShardedSet {
-    /// An empty set, prepared for about `lines` lines of `line_bytes` on average.
+    /// An empty set, prepared for about `lines` lines of `line_bytes` on average, where the budget has
+    /// room for as many. Where it has not, the set can only fit if most of these are repeats: then it is
+    /// prepared for few lines, and grows with those that come.
     pub(crate) fn new(
         budget: &MemoryBudget,
         hasher: LineHasher,
@@ -34,6 +36,9 @@ impl ShardedSet {
         // A little more than the mean, so that few shards have to grow their table.
         let per_shard = lines / SHARDS as u64;
         let expected = per_shard + 4 * per_shard.isqrt();
+        let needed = estimate_set_bytes(expected, expected.saturating_mul(line_bytes));
+        let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
+        let expected = if fits { expected } else { 0 };
         let shard = || {
             let mut set = LineSet::new(budget, hasher)?;
             set.reset(expected, line_bytes)?;
