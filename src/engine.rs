@@ -161,8 +161,13 @@ fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarge
 }
 
 fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
-    let stored = filter.stored();
-    FilterPlan::existing(stored.shape(), stored.keys(), filter.occupancy().fpr)
+    let (stored, occupancy) = (filter.stored(), filter.occupancy());
+    let (planned, keys) = (stored.rules().planned_keys, stored.keys());
+    let judged = occupancy.judged_fpr(stored.shape(), planned, keys);
+    FilterPlan {
+        overfull_for: occupancy.has_more_than(planned, keys).then_some(planned),
+        ..FilterPlan::existing(stored.shape(), keys, judged)
+    }
 }
 
 fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {

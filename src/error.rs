@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::size::{display_at_least, display_bytes, display_rate};
+use crate::size::{display_apart, display_at_least, display_bytes, display_rate};
 
 /// The result of everything that can fail in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -100,7 +100,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The run needs more temporary space than there is or than it may use.
-    #[error("{}: {} of temporary space needed, {} {reason}: {advice}", path.display(), display_bytes(*needed_bytes), display_bytes(*limit_bytes))]
+    #[error("{}: {} of temporary space needed, {} {reason}: {advice}", path.display(), display_apart(*needed_bytes, *limit_bytes).0, display_apart(*needed_bytes, *limit_bytes).1)]
     TempLimit {
         /// The temporary directory.
         path: PathBuf,

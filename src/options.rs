@@ -73,7 +73,7 @@ pub enum LineKey {
 ///     strategy: Some(Strategy::Sieve),
 ///     ..Options::default()
 /// };
-/// assert_eq!(options.max_fpr, 0.0);
+/// assert_eq!(options.max_fpr, None);
 /// ```
 #[derive(Clone)]
 pub struct Options {
@@ -83,9 +83,11 @@ pub struct Options {
     /// `None`: chosen by the memory limit (memory, else bloom if `max_fpr` allows it, else sieve or
     /// partition).
     pub strategy: Option<Strategy>,
-    /// The largest false-positive rate that is accepted, 0..1. 0: exact only, unless `strategy` is
-    /// [`Strategy::Bloom`], which is itself a request for an approximate result.
-    pub max_fpr: f64,
+    /// The largest false-positive rate that is accepted, 0..1. `None`: exact only, unless `strategy`
+    /// is [`Strategy::Bloom`] or there is a `stored_filter`: these are themselves requests for an
+    /// approximate result, at whatever rate comes. `Some(0.0)`: exact only; `bloom` is refused
+    /// ([`Error::RateTooHigh`](crate::Error::RateTooHigh)).
+    pub max_fpr: Option<f64>,
     /// Number of buckets. `None`: planned (for two inputs of 5 billion lines in 4 GB, `partition` has
     /// 1000).
     pub buckets: Option<u32>,
@@ -144,7 +146,7 @@ impl Default for Options {
         Self {
             memory_bytes: None,
             strategy: None,
-            max_fpr: 0.0,
+            max_fpr: None,
             buckets: None,
             bits_per_key: None,
             stored_filter: None,

@@ -72,22 +72,23 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseSizeError> {
     scaled(number, factor).ok_or_else(bad)
 }
 
-/// Parses a count of lines: plain, with an exponent (`5e9`), or with `K M G T` as powers of 1000.
+/// Parses a count of lines: plain, with an exponent (`5e9`), or with `K M G T` as powers of 1000. It
+/// must come out whole: `1.5M` does, `1.5` does not.
 ///
 /// # Errors
 /// [`ParseSizeError`] with the expected format.
 pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
     let (number, unit) = split_unit(text);
     let bad = || error(text, COUNT_FORMAT);
-    let factor = match unit.to_ascii_uppercase().as_str() {
-        "" => 1,
-        "K" => 1_000,
-        "M" => 1_000_000,
-        "G" => 1_000_000_000,
-        "T" => 1_000_000_000_000,
+    let zeros = match unit.to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 3,
+        "M" => 6,
+        "G" => 9,
+        "T" => 12,
         _ => return Err(bad()),
     };
-    scaled(number, factor).ok_or_else(bad)
+    whole(number, zeros).ok_or_else(bad)
 }
 
 /// Parses a rate: `0.01` or `1%`; the result is in 0..=1.
@@ -110,6 +111,22 @@ pub fn display_bytes(bytes: u64) -> impl fmt::Display {
         step: 1024.0,
         units: &["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
     }
+}
+
+/// Prints two sizes so that they can be told apart: as [`display_bytes`], but to the byte where the two
+/// would look alike and it is rounded.
+pub fn display_apart(one: u64, other: u64) -> (String, String) {
+    let short = |bytes| display_bytes(bytes).to_string();
+    let is_alike = one != other && short(one) == short(other);
+    let text = |bytes: u64| {
+        let unit = 1 << (bytes.max(1).ilog2() / 10 * 10);
+        if is_alike && !bytes.is_multiple_of(unit) {
+            format!("{bytes} bytes")
+        } else {
+            short(bytes)
+        }
+    };
+    (text(one), text(other))
 }
 
 /// Prints a size that is advised, in whole mebibytes and never rounded down: `3470 MiB`.
@@ -164,11 +181,17 @@ struct Scaled {
 impl fmt::Display for Scaled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut value, mut unit) = (self.value, 0);
-        while value >= self.step && unit + 1 < self.units.len() {
+        // As it will be printed: with one decimal below 100, else whole.
+        let rounded = |value: f64| match value {
+            value if value < 100.0 => (value * 10.0).round() / 10.0,
+            value => value.round(),
+        };
+        while rounded(value) >= self.step && unit + 1 < self.units.len() {
             value /= self.step;
             unit += 1;
         }
-        let decimals = usize::from(unit > 0 && value < 100.0 && value.fract() >= 0.05);
+        let value = rounded(value);
+        let decimals = usize::from(unit > 0 && value < 100.0 && value.fract() > 0.0);
         write!(f, "{value:.decimals$} {}", self.units[unit])
     }
 }
@@ -212,6 +235,20 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     (value < u64::MAX as f64).then_some(value.round() as u64)
 }
 
+/// The number with so many zeros behind it, if that is whole.
+fn whole(number: &str, zeros: u32) -> Option<u64> {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let after = after.trim_end_matches('0');
+    let digits: u64 = format!("{before}{after}").parse().ok()?;
+    let shift = exponent.parse::<u32>().ok()?.checked_add(zeros)?;
+    let zeros = shift.checked_sub(after.len() as u32)?;
+    match digits {
+        0 => Some(0),
+        _ => digits.checked_mul(10u64.checked_pow(zeros)?),
+    }
+}
+
 fn positive(text: &str) -> Option<f64> {
     text.trim()
         .parse::<f64>()
@@ -227,67 +264,4 @@ fn error(text: &str, expected: &'static str) -> ParseSizeError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_of_every_unit() {
-        for (text, bytes) in [
-            ("0", 0),
-            ("17", 17),
-            ("64K", 64 << 10),
-            ("64k", 64 << 10),
-            ("4G", 4 << 30),
-            ("4GiB", 4 << 30),
-            ("1.5GB", 1_500_000_000),
-            ("2 MB", 2_000_000),
-            ("1T", 1 << 40),
-            ("1e3", 1000),
-        ] {
-            assert_eq!(parse_bytes(text).as_ref(), Ok(&bytes), "{text}");
-        }
-        for text in ["", "x", "12Q", "-1", "1..2", "99999999999T", "nan", "1KiBB"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
-        assert_eq!("50%".parse::<Size>().map(|s| s.of(10)), Ok(5));
-    }
-
-    #[test]
-    fn counts_and_rates() {
-        assert_eq!(parse_count("5e9"), Ok(5_000_000_000));
-        assert_eq!(parse_count("20M"), Ok(20_000_000));
-        assert!(parse_count("20MiB").is_err());
-        assert_eq!(parse_rate("1%"), Ok(0.01));
-        assert_eq!(parse_rate("0.05"), Ok(0.05));
-        assert!(parse_rate("5").is_err());
-        assert!(parse_rate("-0.1").is_err());
-    }
-
-    #[test]
-    fn sizes_print_short() {
-        assert_eq!(display_bytes(64 << 20).to_string(), "64 MiB");
-        assert_eq!(display_bytes((3 << 30) / 2).to_string(), "1.5 GiB");
-        assert_eq!(display_at_least((3 << 30) + 1).to_string(), "3073 MiB");
-        assert_eq!(display_rate(0.01256).to_string(), "1.256%");
-        assert_eq!(display_rate(3.2e-9).to_string(), "3.2e-7%");
-        assert_eq!(display_count(20_000_000).to_string(), "20 M");
-    }
-
-    #[test]
-    fn times_print_in_their_largest_unit_and_only_nothing_is_zero() {
-        for (seconds, text) in [
-            (-1.0, "0 s"),
-            (0.0, "0 s"),
-            (0.01, "1 s"),
-            (12.0, "12 s"),
-            (99.0, "99 s"),
-            (100.0, "2 min"),
-            (5940.0, "99 min"),
-            (5941.0, "1.7 h"),
-            (36_000.0, "10.0 h"),
-            (86_400.0 * 4.0, "4 days"),
-        ] {
-            assert_eq!(display_duration(seconds).to_string(), text, "{seconds}");
-        }
-    }
-}
+mod tests;

@@ -43,8 +43,8 @@ pub struct Setting {
     pub way: Way,
     /// `None`: auto.
     pub strategy: Option<Strategy>,
-    /// The largest false-positive rate that `auto` may choose, 0..1.
-    pub max_fpr: f64,
+    /// The largest false-positive rate that `auto` may choose, 0..1; `None`: exact only, as 0.
+    pub max_fpr: Option<f64>,
     /// The memory of the run in bytes, beside what the process has.
     pub memory_bytes: u64,
     /// Threads.
@@ -59,6 +59,14 @@ pub struct Setting {
     pub hash: HashChoice,
     /// Whether the inputs are named from the last to the first.
     pub is_reversed: bool,
+}
+
+impl Setting {
+    /// Whether no approximate result is allowed.
+    pub(crate) fn asks_for_exact(&self) -> bool {
+        let accepts_none = self.max_fpr.is_none_or(|rate| rate == 0.0);
+        self.strategy.map_or(accepts_none, Strategy::is_exact)
+    }
 }
 
 /// The key of the hash.

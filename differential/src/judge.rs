@@ -294,10 +294,7 @@ impl<'a> Truth<'a> {
 
 /// Whether the setting asks for an exact answer.
 fn may_not_add(setting: &Setting) -> bool {
-    let is_exact = setting
-        .strategy
-        .map_or(setting.max_fpr == 0.0, outset::Strategy::is_exact);
-    setting.way == Way::Intersect && is_exact
+    setting.way == Way::Intersect && setting.asks_for_exact()
 }
 
 /// The lines, of which none may come twice.

@@ -3,6 +3,7 @@
 //! *Owns:* the two calls. *Invariants:* the file is where the case's other files are. *Cost:* a filter of the input's lines.
 
 use outset::filter::Kind;
+use outset::hash::HashKey;
 use outset::kept::{BuildRequest, FilterSize, KeyCount, build};
 use outset::{Options, Result, Sink, Source, Stats, intersect};
 
@@ -34,6 +35,8 @@ pub fn through_a_file(
         .save(&path, &options.interrupt)?;
     let options = Options {
         stored_filter: Some(path),
+        // The filter brings its own.
+        hash_key: HashKey::Random,
         ..options.clone()
     };
     intersect(others, &options, sink)

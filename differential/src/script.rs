@@ -95,10 +95,7 @@ fn arguments(case: &Case, setting: &Setting, only: &[&str]) -> Vec<String> {
             "--bits-per-key",
             setting.bits_per_key.map(|bits| bits.to_string()),
         ),
-        (
-            "--max-fpr",
-            (setting.max_fpr > 0.0).then(|| setting.max_fpr.to_string()),
-        ),
+        ("--max-fpr", setting.max_fpr.map(|rate| rate.to_string())),
         ("--key", case.is_ipv4.then(|| "ipv4".to_owned())),
     ];
     let given = given
@@ -228,9 +225,7 @@ impl<'p> Program<'p> {
         }
         let lines = oracle::split(&output.stdout, case.terminator, false);
         let lines = Collected::of(lines);
-        let is_exact = setting
-            .strategy
-            .map_or(setting.max_fpr == 0.0, outset::Strategy::is_exact);
+        let is_exact = setting.asks_for_exact();
         let claimed = (lines.count() as u64, output.stdout.len() as u64);
         Ok(judge::judge(
             case,

@@ -37,7 +37,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     } else {
         choices.pick(&[16, 16, 16, 20, 32, 64, 256]) * MIB
     };
-    let max_fpr = choices.pick(&[0.0, 0.0, 0.05, 0.5]);
+    let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
         Way::Kept { .. } => None,
@@ -48,7 +48,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
         strategy,
         max_fpr: match (way, strategy) {
             (Way::Intersect, None) => max_fpr,
-            _ => 0.0,
+            _ => None,
         },
         memory_bytes,
         threads: choices.pick(&[1, 2, 2, 3, 4, 4, 7, 16]),

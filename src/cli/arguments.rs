@@ -166,8 +166,10 @@ pub(crate) struct ChoiceArguments {
 
     /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
     ///
-    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom a
-    /// higher prediction is refused. Default: 0, exact only.
+    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom or a
+    /// stored filter a higher prediction is refused. A stored filter is taken at the rate that it was
+    /// built for, or at that of its fill where that is lower or it has more lines than it was built
+    /// for. 0: exact only. Default: exact only with auto, any rate with bloom or a stored filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -177,7 +179,7 @@ impl ChoiceArguments {
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
             strategy: self.strategy.into(),
-            max_fpr: self.max_fpr.unwrap_or(0.0),
+            max_fpr: self.max_fpr,
             ..options
         }
     }

@@ -67,8 +67,10 @@ fn use_options(command: &Command) {
 
 fn check(options: &Options) {
     assert!(
-        (0.0..=1.0).contains(&options.max_fpr),
-        "{}",
+        options
+            .max_fpr
+            .is_none_or(|rate| (0.0..=1.0).contains(&rate)),
+        "{:?}",
         options.max_fpr
     );
     assert!(

@@ -98,11 +98,11 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     }
     if let Some(filter) = &costs.filter {
         lines.push(format!(
-            "  filter of {}: {:.2} bits a key, k = {}, predicted false-positive rate {:.2}%",
+            "  filter of {}: {:.2} bits a key, k = {}, predicted false-positive rate {}",
             display_bytes(filter.bits / 8),
             filter.bits_per_key,
             filter.hashes,
-            filter.predicted_fpr * 100.0
+            display_rate(filter.predicted_fpr)
         ));
     }
     if let Some(precision) = costs.expected_precision {

@@ -106,7 +106,7 @@ pub fn compare(
 
 impl<'o> Comparer<'o> {
     /// Opens and checks the inputs. Of `options`, `strategy` is that of the exact run, and `max_fpr`,
-    /// if it is not 0, the rate above which the approximate run is refused.
+    /// if there is one, the rate above which the approximate run is refused.
     ///
     /// # Errors
     /// [`Error::Input`] for an input that cannot be read; [`Error::Usage`] for one that is not a
@@ -223,7 +223,7 @@ impl<'o> Comparer<'o> {
     fn exact_options(&self, point: Point) -> Options {
         Options {
             memory_bytes: Some(self.limit(point)),
-            max_fpr: 0.0,
+            max_fpr: None,
             shared: Some(self.shared.clone()),
             ..self.options.clone()
         }
@@ -233,7 +233,7 @@ impl<'o> Comparer<'o> {
         let bits_per_key = |fpr| blocked_bits_per_key(fpr, None);
         Options {
             strategy: Some(Strategy::Bloom),
-            max_fpr: point.filter_fpr.unwrap_or(self.options.max_fpr),
+            max_fpr: point.filter_fpr.or(self.options.max_fpr),
             bits_per_key: point
                 .filter_fpr
                 .map(bits_per_key)

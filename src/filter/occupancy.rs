@@ -13,6 +13,10 @@ use crate::filter::sizing::BLOCK_BITS;
 /// Words of a block.
 const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
 
+/// What chance does to an estimate of lines, in square roots of their number: its standard deviation
+/// is about a third of that.
+const SPREADS: f64 = 2.0;
+
 /// A filter that is wrong for more than this share of other lines says little.
 const USELESS_FPR: f64 = 0.5;
 
@@ -32,15 +36,39 @@ pub struct Occupancy {
     pub saturated: u64,
 }
 
+/// Lines that are counted from the cells are off by some thousandths.
+const ESTIMATE_ERROR: f64 = 0.005;
+
 impl Occupancy {
+    /// Whether there are more different lines in a filter than the `planned_keys` that it was laid out
+    /// for, by more than their estimate may be off. `keys` are the lines that were inserted, repeats
+    /// included: if these are no more, it is not.
+    pub fn has_more_than(&self, planned_keys: u64, keys: u64) -> bool {
+        let planned = planned_keys.max(1) as f64;
+        keys > planned_keys
+            && self.distinct > planned * (1.0 + ESTIMATE_ERROR) + SPREADS * planned.sqrt()
+    }
+
+    /// The false-positive rate, 0..1, that a filter is judged by where a rate is asked for: the one that
+    /// it was laid out for, or that of its cells if that is lower or it has more lines than planned.
+    ///
+    /// The rate of the cells alone would not do: it is a measurement, and so of a filter with just as
+    /// many lines as planned it is above the prediction about half of the time, by chance.
+    pub fn judged_fpr(&self, shape: Shape, planned_keys: u64, keys: u64) -> f64 {
+        if self.has_more_than(planned_keys, keys) {
+            self.fpr
+        } else {
+            self.fpr.min(shape.predicted_fpr(planned_keys.max(1)))
+        }
+    }
+
     /// Whether there are more lines in a filter than the `planned_keys` that it was laid
     /// out for, and it is wrong more often
     /// for it: by a tenth or more. Lines count as more where their number, which is estimated, is
     /// above by a twentieth and by what chance does to a small filter.
     pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
         let planned = planned_keys.max(1);
-        // The estimate has a standard deviation of about a third of the square root.
-        let more = 1.05 * planned as f64 + 2.0 * (planned as f64).sqrt();
+        let more = 1.05 * planned as f64 + SPREADS * (planned as f64).sqrt();
         // Digests make room for themselves.
         shape.kind != Kind::Fingerprint
             && self.distinct > more

@@ -11,9 +11,13 @@ use serde::Serialize;
 
 use crate::filter::sizing;
 
+/// What the computed rate of flat cells is below the one asked for, so that the last digits of the
+/// formula do not put it above.
+const MARGIN: f64 = 1.0 - 1e-9;
+
 /// More bits than any filter has (128 TiB): sums of two numbers of cells are safe, and a file of holes
 /// that claims more is refused before its table is read.
-const MOST_BITS: u64 = 1 << 50;
+pub(crate) const MOST_BITS: u64 = 1 << 50;
 
 /// What a filter keeps of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -99,17 +103,18 @@ impl Shape {
     /// The shape for `keys` keys and a false-positive rate of `fpr` (0 to 1), with exactly `hashes`
     /// hashes or with the best number of them.
     ///
-    /// A blocked filter is predicted to stay at or under the rate. A flat one has exactly the
-    /// formula's `-n ln p / (ln 2)^2` cells, and the better of the two whole numbers beside its
-    /// `log2(1/p)` hashes: its predicted rate may be a little above the one asked for (0.05 % of
-    /// itself at 0.01 %, 3 % at 35 %). Where hashes are given, or would have to be fewer than one or
-    /// more than the kind's most, the cells are those that reach the rate with that many.
-    /// `fingerprint` has room for the keys, whatever the rate.
+    /// The predicted rate ([`Shape::predicted_fpr`]) is at or under the one asked for. As hashes are
+    /// whole, a flat filter takes a few more cells for it than the formula's `-n ln p / (ln 2)^2`, which
+    /// is for `log2(1/p)` hashes: 0.015 % more at a rate of 0.01 %, 0.08 % at 1 %, 2 % at 35 %. Not
+    /// reached is a rate for which a filter would have more bits than can be counted, or of a blocked
+    /// one more than [`sizing::MOST_BLOCKED_BITS_PER_KEY`]. `fingerprint` has room for the keys,
+    /// whatever the rate.
     ///
     /// ```
     /// use outset::filter::{Kind, Shape};
     /// let shape = Shape::for_fpr(Kind::Classic, 1_000_000, 0.0001, None);
-    /// assert_eq!((shape.cells, shape.hashes), (19_170_117, 13));
+    /// assert!(shape.predicted_fpr(1_000_000) <= 0.0001);
+    /// assert_eq!((shape.cells, shape.hashes), (19_172_955, 13));
     /// ```
     pub fn for_fpr(kind: Kind, keys: u64, fpr: f64, hashes: Option<u32>) -> Self {
         let keys = keys.max(1);
@@ -121,7 +126,7 @@ impl Shape {
     }
 
     /// The shape for `keys` keys in at most `bytes` bytes of memory, in whole 64-bit words: as many
-    /// cells as fit, and one (or one block) where none does.
+    /// cells as fit, and the fewest that the kind can have (one, a block, or two slots) where fewer do.
     ///
     /// ```
     /// use outset::filter::{Kind, Shape};
@@ -161,14 +166,9 @@ impl Shape {
             cells,
             hashes,
         } = *self;
-        let least = match kind {
-            Kind::Blocked => sizing::BLOCK_BITS,
-            Kind::Fingerprint => 2,
-            _ => 1,
-        };
         let most = MOST_BITS / kind.cell_bits();
         let is_whole = kind != Kind::Blocked || cells.is_multiple_of(sizing::BLOCK_BITS);
-        if !(least..=most).contains(&cells) || !is_whole {
+        if !(least_cells(kind)..=most).contains(&cells) || !is_whole {
             return Err(format!("has an impossible number of cells, {cells}"));
         }
         if !(1..=kind.most_hashes()).contains(&hashes) {
@@ -221,11 +221,17 @@ impl Shape {
         }
     }
 
-    /// A shape of about so many cells that is one: whole blocks, not none, no more than `u64` bits.
+    /// Whether the filter would have more bits than any has.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.bits() > MOST_BITS
+    }
+
+    /// A shape of about so many cells that is one: whole blocks, as many as the kind needs at least, no
+    /// more than `u64` bits.
     fn of(kind: Kind, keys: u64, cells: u64, hashes: Option<u32>) -> Self {
         let unit = unit_bits(kind) / kind.cell_bits();
         let most = u64::MAX / unit_bits(kind);
-        let cells = cells.div_ceil(unit).clamp(1, most) * unit;
+        let cells = (cells.div_ceil(unit).min(most) * unit).max(least_cells(kind));
         let mut shape = Self {
             kind,
             cells,
@@ -249,6 +255,15 @@ fn unit_bits(kind: Kind) -> u64 {
     }
 }
 
+/// The fewest cells of a filter: a block, or a slot and the empty one that ends every search.
+fn least_cells(kind: Kind) -> u64 {
+    match kind {
+        Kind::Blocked => sizing::BLOCK_BITS,
+        Kind::Fingerprint => 2,
+        Kind::Classic | Kind::Counting | Kind::Spectral => 1,
+    }
+}
+
 /// The number of hashes with the lowest rate.
 fn best_hashes(kind: Kind, cells_per_key: f64) -> u32 {
     match kind {
@@ -266,11 +281,15 @@ fn cells_per_key(kind: Kind, fpr: f64, hashes: Option<u32>) -> f64 {
     if kind == Kind::Blocked {
         return sizing::blocked_bits_per_key(fpr, hashes.map(|hashes| hashes.clamp(1, most)));
     }
-    let exact = -fpr.log2();
+    let cells = |hashes: u32| sizing::flat_bits_per_key(fpr * MARGIN, hashes.clamp(1, most));
     match hashes {
-        None if (1.0..=f64::from(most)).contains(&exact) => sizing::flat_bits(1, fpr),
-        // As a conversion from f64 saturates, this is the nearest number that the kind has.
-        _ => sizing::flat_bits_per_key(fpr, hashes.unwrap_or(exact as u32).clamp(1, most)),
+        Some(hashes) => cells(hashes),
+        None => {
+            // The fewest cells have one of the whole numbers beside this; as a conversion from f64
+            // saturates, both are numbers.
+            let fewer = -fpr.log2() as u32;
+            cells(fewer).min(cells(fewer.saturating_add(1)))
+        }
     }
 }
 

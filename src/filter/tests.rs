@@ -244,6 +244,57 @@ fn i16_of_equal_lines_one_is_new_and_all_are_counted_by_what_counts() {
 }
 
 #[test]
+fn i14_a_filter_is_judged_by_what_it_was_laid_out_for_until_it_has_more() {
+    let shape = Shape::for_fpr(Kind::Classic, 10_000, 0.01, None);
+    let with = |distinct, fpr| Occupancy {
+        used: 0,
+        fill: 0.0,
+        fpr,
+        distinct,
+        saturated: 0,
+    };
+    let planned = shape.predicted_fpr(10_000);
+    for (distinct, fpr, keys, expected) in [
+        // By chance above the prediction, or far below it.
+        (10_000.0, 0.0101, 10_000, planned),
+        (100.0, 1e-9, 100, 1e-9),
+        // Lines that were counted are right, whatever the cells say; of repeats only the cells tell.
+        (11_000.0, 0.011, 10_000, planned),
+        (10_000.0, 0.0101, 20_000, planned),
+        // 0.5 %, and two square roots.
+        (10_249.0, 0.0101, 20_000, planned),
+        (10_251.0, 0.0112, 20_000, 0.0112),
+        (f64::INFINITY, 1.0, 20_000, 1.0),
+    ] {
+        let judged = with(distinct, fpr).judged_fpr(shape, 10_000, keys);
+        assert!((judged - expected).abs() < 1e-12, "{distinct}: {judged}");
+    }
+}
+
+#[test]
+fn i14_repeats_do_not_make_a_filter_seem_to_have_more_lines() {
+    for kind in [Kind::Blocked, Kind::Classic, Kind::Counting, Kind::Spectral] {
+        for fpr in [0.3, 0.01, 1e-5] {
+            let shape = Shape::for_fpr(kind, 200_000, fpr, None);
+            let mut filter = filter(shape);
+            for number in 0..200_000_u32 {
+                filter.insert(&number.to_le_bytes()).unwrap();
+            }
+            let (occupancy, keys) = (filter.occupancy(), 10 * filter.keys());
+            let more = occupancy.distinct;
+            assert!(
+                !occupancy.has_more_than(200_000, keys),
+                "{kind} {fpr}: {more}"
+            );
+            assert!(
+                occupancy.has_more_than(197_000, keys),
+                "{kind} {fpr}: {more}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_rate_that_follows_from_the_cells_is_the_predicted_one() {
     for kind in [Kind::Blocked, Kind::Classic, Kind::Counting, Kind::Spectral] {
         let shape = Shape::for_fpr(kind, 5000, 0.02, None);

@@ -6,6 +6,7 @@
 
 use crate::batch::Batch;
 use crate::error::{Error, Result};
+use crate::filter::shape::MOST_BITS;
 use crate::filter::{Filter, Kind, Rules, Shape, StoredFilter, Updater};
 use crate::hash::LineHasher;
 use crate::input::{Input, Source};
@@ -15,7 +16,7 @@ use crate::pass::scan::{Worker, scan};
 use crate::plan::Job;
 use crate::run::Run;
 use crate::scatter::Scatter;
-use crate::size::display_rate;
+use crate::size::{display_bytes, display_rate};
 use crate::survey::survey;
 
 /// How many lines a filter is laid out for.
@@ -93,12 +94,22 @@ impl BuildRequest<'_> {
         }
     }
 
-    /// Refuses a rate that the kind, or so many hashes, do not reach in any size.
-    fn check_rate(&self, shape: Shape, keys: u64) -> Result<()> {
+    /// Refuses a filter that is larger than any, and a rate that the kind, or so many hashes, do not
+    /// reach in any size.
+    fn check_shape(&self, shape: Shape, keys: u64) -> Result<()> {
+        if shape.is_too_large() {
+            return Err(Error::Usage {
+                what: format!(
+                    "filter: a {} one for {keys} lines would be larger than {}, the most that a filter can have",
+                    self.kind,
+                    display_bytes(MOST_BITS / 8)
+                ),
+                advice: "give fewer lines, or less for each".into(),
+            });
+        }
         let reached = shape.predicted_fpr(keys);
         match self.size {
-            // A whole number of hashes is seldom the best one: a flat filter misses by a little.
-            FilterSize::Fpr(wanted) if reached > 1.05 * wanted => Err(Error::Usage {
+            FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
                 what: format!(
                     "max-fpr: a {} filter with k = {} does not get below {}",
                     self.kind,
@@ -138,7 +149,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
             };
             rules.planned_keys = keys(&inputs, request.keys, rules, options)?;
             let shape = shape_of(request, rules.planned_keys);
-            request.check_rate(shape, rules.planned_keys)?;
+            request.check_shape(shape, rules.planned_keys)?;
             (shape, rules)
         }
     };

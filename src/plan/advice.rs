@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::options::Strategy;
+use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::plan::{FilterPlan, design_of};
 use crate::size::display_at_least;
@@ -78,15 +79,44 @@ pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64>
     fits(high).then(|| with_room(high) << 20)
 }
 
-/// The refusal of a filter whose rate is above the accepted one.
-pub(super) fn too_high(job: &Job, filter: &FilterPlan) -> Error {
-    if job.stored_filter.is_some() {
-        return Error::RateTooHigh {
-            predicted: filter.predicted_fpr,
-            accepted: job.max_fpr,
-            advice: "accept a higher rate, or build a larger filter".into(),
+/// The refusal of a filter whose rate is above the `accepted` one.
+pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
+    Error::RateTooHigh {
+        predicted: filter.predicted_fpr,
+        accepted,
+        advice: advice_on_rate(job, accepted),
+    }
+}
+
+/// What would give an approximate result at the accepted rate, or stands against it.
+fn advice_on_rate(job: &Job, accepted: f64) -> String {
+    if accepted == 0.0 {
+        return "no filter has that rate: accept a higher one, or run an exact strategy".to_owned();
+    }
+    if let Some(stored) = job.stored_filter {
+        return match stored.overfull_for {
+            Some(planned) => format!(
+                "the filter was built for {planned} lines and has more: accept a higher rate, or build a larger one"
+            ),
+            None => "accept a higher rate, or build a larger filter".to_owned(),
         };
     }
+    if let Some(bytes) = memory_for_rate(job, accepted) {
+        let least = display_at_least(bytes);
+        return format!("give about {least} of memory, or run an exact strategy");
+    }
+    if let Some(bits) = job.bits_per_key.filter(|&bits| bits < MOST_BITS_PER_KEY) {
+        return format!(
+            "no filter of {bits} bits a key reaches that: raise --bits-per-key, accept a higher rate, or run an exact strategy"
+        );
+    }
+    format!(
+        "no filter of up to {MOST_BITS_PER_KEY} bits a key, the most that a run gives it, reaches that: accept a higher rate, or run an exact strategy"
+    )
+}
+
+/// The memory with which the filter of a run would have the accepted rate, if some would do.
+fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {
         let larger = Job {
             memory_bytes,
@@ -95,25 +125,11 @@ pub(super) fn too_high(job: &Job, filter: &FilterPlan) -> Error {
         let filter = design_of(&larger, Strategy::Bloom)
             .ok()
             .and_then(|design| design.costs.filter);
-        filter.is_some_and(|filter| filter.predicted_fpr <= job.max_fpr)
+        filter.is_some_and(|filter| filter.predicted_fpr <= accepted)
     };
     // Steps of an eighth: the advice is "about".
     let steps = std::iter::successors(Some(job.memory_bytes), |bytes| bytes.checked_add(bytes / 8));
-    let enough = steps
-        .take_while(|&bytes| bytes < 1 << 50)
-        .find(|&bytes| is_enough(bytes));
-    let advice = match enough {
-        Some(bytes) => {
-            format!(
-                "give about {} of memory, or run an exact strategy",
-                display_at_least(bytes)
-            )
-        }
-        None => "no filter reaches that: accept a higher rate, or run an exact strategy".to_owned(),
-    };
-    Error::RateTooHigh {
-        predicted: filter.predicted_fpr,
-        accepted: job.max_fpr,
-        advice,
-    }
+    steps
+        .take_while(|&bytes| bytes >> 20 < MOST_MEBIBYTES)
+        .find(|&bytes| is_enough(bytes))
 }

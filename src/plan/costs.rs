@@ -21,8 +21,12 @@ pub struct FilterPlan {
     pub keys: u64,
     /// Bits over keys.
     pub bits_per_key: f64,
-    /// The rate predicted for that many distinct keys, 0..1.
+    /// The rate predicted for that many distinct keys, 0..1; of a stored filter, the rate that it is
+    /// judged by ([`Occupancy::judged_fpr`](crate::filter::Occupancy::judged_fpr)).
     pub predicted_fpr: f64,
+    /// Of a stored filter that has more lines than that: how many it was laid out for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overfull_for: Option<u64>,
 }
 
 /// What a strategy would cost.

@@ -9,11 +9,12 @@
 
 use crate::address::BITMAP_BYTES;
 use crate::error::Error;
+use crate::filter::sizing::best_blocked;
 use crate::options::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
-use crate::plan::filters::{SievePlan, expected_survivors, surviving_others};
+use crate::plan::filters::{MOST_BITS_PER_KEY, SievePlan, expected_survivors, surviving_others};
 use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::phases::{Survivors, phases};
@@ -22,8 +23,11 @@ use crate::set::estimate_set_bytes;
 use crate::shards::SHARDS;
 use crate::size::display_bytes;
 
-/// Bits per key beyond which an approximate result hardly gets better.
+/// Bits per key beyond which an approximate result hardly gets better, unless a rate is asked for that
+/// takes more.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
+/// Bits per key that such a rate is tried with, one step after the other.
+const BLOOM_BITS_STEP: f64 = 8.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.
 const SET_BITS_PER_KEY: f64 = 12.0;
 /// Memory that blocks in memory leave to the join, where there is so much.
@@ -263,13 +267,13 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
 pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
-    let cap = job.bits_per_key.unwrap_or(BLOOM_BITS_PER_KEY);
+    // A stored filter is one more input.
+    let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
+    let cap = bloom_cap(job, chain);
     let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.4) as u64;
     let least_pool = (layout.usable_bytes / 128).max(least_pool(layout.usable_bytes));
     let result_set = estimate_set_bytes(sizes.last.1, sizes.last.0);
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
-    // A stored filter is one more input.
-    let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
     // With three inputs or more two filters live at a time.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {
@@ -284,10 +288,11 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let filters = (first.bits / 8).min(room) + second.map_or(0, |second| second.bits / 8);
     give_rest_to_pool(&mut layout, filters, job);
     // A line that is not common can pass by mistake at any filter of the chain: the bound adds up.
-    let refused_later = second.map_or(1.0, |second| {
-        (1.0 - second.predicted_fpr).powi(chain as i32 - 1)
+    // As 1 - (1 - p)^n, but right to the last digits where the rates are tiny.
+    let later = second.map_or(0.0, |second| {
+        -((chain - 1) as f64 * (-second.predicted_fpr).ln_1p()).exp_m1()
     });
-    first.predicted_fpr = 1.0 - (1.0 - first.predicted_fpr) * refused_later;
+    first.predicted_fpr += (1.0 - first.predicted_fpr) * later;
 
     // A line that is common is never false.
     let common = job.common_share.map(|share| share * sizes.build.1 as f64);
@@ -316,6 +321,22 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         expected_precision,
     };
     Ok(Design::new(costs, second, layout).joining(survivors as u64))
+}
+
+/// The most bits per key of a filter of `bloom`, of which there are `chain`: their rates add up. Who
+/// asks for a lower rate than the usual cap reaches gets as many as that takes.
+fn bloom_cap(job: &Job, chain: usize) -> f64 {
+    if let Some(cap) = job.bits_per_key {
+        return cap;
+    }
+    let mut cap = BLOOM_BITS_PER_KEY;
+    if let Some(accepted) = job.max_fpr.filter(|&rate| rate > 0.0) {
+        let each = accepted / chain as f64;
+        while cap < MOST_BITS_PER_KEY && best_blocked(cap).1 > each {
+            cap += BLOOM_BITS_STEP;
+        }
+    }
+    cap
 }
 
 /// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory

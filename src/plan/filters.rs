@@ -22,8 +22,9 @@ use crate::plan::job::Sizes;
 /// would let everything through.
 pub(super) const SURVIVOR_SLACK: f64 = 1.25;
 
-/// More are of no use to anybody; the arithmetic is safe from absurd requests.
-const MOST_BITS_PER_KEY: f64 = 64.0;
+/// More are of no use to anybody: one line in ten thousand million passes by mistake. And the arithmetic
+/// is safe from absurd requests.
+pub(super) const MOST_BITS_PER_KEY: f64 = 128.0;
 /// Bits per key below which the second filter is built afterwards.
 const FEW_BITS_PER_KEY: f64 = 7.0;
 
@@ -42,10 +43,11 @@ impl FilterPlan {
             keys,
             bits_per_key,
             predicted_fpr: blocked_fpr(bits_per_key, hashes),
+            overfull_for: None,
         }
     }
 
-    /// A filter that exists: with this many keys, and this rate by its cells.
+    /// A filter that exists: with this many keys, and judged to have this rate.
     pub(crate) fn existing(shape: Shape, keys: u64, fpr: f64) -> Self {
         Self {
             kind: shape.kind.name(),
@@ -54,6 +56,7 @@ impl FilterPlan {
             keys,
             bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
             predicted_fpr: fpr,
+            overfull_for: None,
         }
     }
 

@@ -8,9 +8,9 @@ use crate::options::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::set::estimate_set_bytes;
 
-/// An input of more bytes or lines (64 PiB) counts as one of so many: there is none, and sums of a few
-/// of them are numbers still.
-const MOST: u64 = 1 << 56;
+/// An input of more bytes or lines (64 PiB) is refused: no machine has one, and sums of a few of them are
+/// numbers still.
+pub(super) const MOST: u64 = 1 << 56;
 
 /// What the planner knows of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +50,9 @@ pub struct Job {
     pub threads: usize,
     /// The strategy asked for; `None` to choose.
     pub strategy: Option<Strategy>,
-    /// The largest false-positive rate accepted, 0..1.
-    pub max_fpr: f64,
+    /// The largest false-positive rate accepted, 0..1; `None`: whatever comes where an approximate
+    /// result is asked for, and exact only elsewhere.
+    pub max_fpr: Option<f64>,
     /// The number of buckets asked for; `None` to choose.
     pub buckets: Option<u32>,
     /// A cap on the filter's bits per key.
@@ -80,7 +81,7 @@ pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
 
 /// Bytes and lines of each input in working order, known or assumed.
 pub(super) fn sizes_in_order(job: &Job) -> Vec<(u64, u64)> {
-    let known = |shape: &InputShape| Some((shape.bytes?.min(MOST), shape.lines?.min(MOST)));
+    let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
     // With nothing known, assume that it is much more than memory; a set that was asked for grows
     // as needed.
     let unknown = match job.strategy {

@@ -30,7 +30,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::size::display_bytes;
+use crate::size::{display_apart, display_rate};
 
 use advice::{advised, least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
@@ -137,8 +137,9 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
 /// };
-/// assert_eq!(plan(&job(0.05))?.strategy(), Strategy::Bloom);
-/// assert!(plan(&job(0.01))?.strategy().is_exact());
+/// assert_eq!(plan(&job(Some(0.05)))?.strategy(), Strategy::Bloom);
+/// assert!(plan(&job(Some(0.01)))?.strategy().is_exact());
+/// assert!(plan(&job(None))?.strategy().is_exact());
 /// # Ok::<(), outset::Error>(())
 /// ```
 pub fn plan(job: &Job) -> Result<Plan> {
@@ -173,11 +174,8 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
         return Ok(layout);
     }
     let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
-    let what = format!(
-        "{consumer} of {} does not fit {}",
-        display_bytes(beside_bytes),
-        display_bytes(job.memory_bytes)
-    );
+    let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
+    let what = format!("{consumer} of {needed} does not fit {limit}");
     Err(advised(what, least_memory(job, fits)))
 }
 
@@ -192,12 +190,11 @@ fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
 
 fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     let design = design_of(job, strategy)?;
-    let filter = design
-        .costs
-        .filter
-        .filter(|_| strategy == Strategy::Bloom && job.max_fpr > 0.0);
-    if let Some(filter) = filter.filter(|filter| filter.predicted_fpr > job.max_fpr) {
-        return Err(too_high(job, &filter));
+    if let (Strategy::Bloom, Some(accepted), Some(filter)) =
+        (strategy, job.max_fpr, design.costs.filter)
+        && filter.predicted_fpr > accepted
+    {
+        return Err(too_high(job, &filter, accepted));
     }
     if job.wants_filter && design.costs.filter.is_none() {
         return Err(Error::Usage {
@@ -289,16 +286,15 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
         .costs
         .filter
         .map_or(0.0, |filter| filter.predicted_fpr);
-    if job.max_fpr == 0.0 {
-        Some("it is approximate, and no --max-fpr allows that".to_owned())
-    } else if predicted > job.max_fpr {
-        Some(format!(
-            "its false-positive rate is predicted as {:.2}%, above the accepted {:.2}%",
-            predicted * 100.0,
-            job.max_fpr * 100.0
-        ))
-    } else {
-        None
+    match job.max_fpr {
+        Some(accepted) if accepted > 0.0 => (predicted > accepted).then(|| {
+            format!(
+                "its false-positive rate is predicted as {}, above the accepted {}",
+                display_rate(predicted),
+                display_rate(accepted)
+            )
+        }),
+        _ => Some("it is approximate, and no --max-fpr allows that".to_owned()),
     }
 }
 

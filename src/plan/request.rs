@@ -5,9 +5,9 @@
 
 use crate::error::{Error, Result};
 use crate::options::Strategy;
-use crate::plan::job::Job;
+use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
-use crate::size::{display_at_least, display_bytes, round_mebibytes};
+use crate::size::{display_apart, display_at_least, round_mebibytes};
 
 /// Refuses a memory limit that nothing can run in.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
@@ -15,11 +15,9 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     if job.memory_bytes >= least {
         return Ok(());
     }
+    let (given, _) = display_apart(job.memory_bytes, least);
     Err(Error::MemoryPlan {
-        what: format!(
-            "{} is too little to run in",
-            display_bytes(job.memory_bytes)
-        ),
+        what: format!("{given} is too little to run in"),
         advice: format!("give at least {}", display_at_least(least)),
         least_bytes: round_mebibytes(least),
     })
@@ -33,10 +31,20 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             advice: advice.into(),
         })
     };
-    if !(0.0..=1.0).contains(&job.max_fpr) {
+    if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
             "max-fpr: it is no rate",
             "give a number from 0 to 1, or a percentage",
+        );
+    }
+    let sizes = job
+        .inputs
+        .iter()
+        .flat_map(|shape| [shape.bytes, shape.lines]);
+    if sizes.flatten().max() > Some(MOST) {
+        return usage(
+            "inputs: more than 64 PiB, or 2^56 lines, in one of them, which no machine has",
+            "give less",
         );
     }
     if job.buckets == Some(0) || job.threads == 0 {

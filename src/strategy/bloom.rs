@@ -91,7 +91,7 @@ fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
 /// A further filter of the chain: a line that is not common may pass by mistake at any of them.
 fn add_link(stats: &mut FilterStats, filter: &BlockedFilter) {
     let link = describe(filter);
-    let either = |a: f64, b: f64| 1.0 - (1.0 - a) * (1.0 - b);
+    let either = |a: f64, b: f64| a + (1.0 - a) * b;
     stats.predicted_fpr = either(stats.predicted_fpr, link.predicted_fpr);
     stats.fill_fpr = either(stats.fill_fpr, link.fill_fpr);
 }

@@ -172,7 +172,7 @@ fn what_cannot_be_done_is_refused_before_anything_runs() {
             &["--max-fpr"],
         ),
         (
-            "compare --sweep max-fpr=0.000001% --memory 16M a b",
+            "compare --sweep max-fpr=1e-12 --memory 16M a b",
             6,
             &["false-positive rate"],
         ),

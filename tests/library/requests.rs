@@ -83,14 +83,14 @@ fn a_request_without_sense_is_refused() {
         (
             &paths[..],
             Options {
-                max_fpr: 1.5,
+                max_fpr: Some(1.5),
                 ..place.options()
             },
         ),
         (
             &paths[..],
             Options {
-                max_fpr: f64::NAN,
+                max_fpr: Some(f64::NAN),
                 ..place.options()
             },
         ),
@@ -210,10 +210,15 @@ fn a_filter_that_would_be_worse_than_accepted_is_refused() {
         max_fpr,
         ..place.options()
     };
-    let error = refused(&paths, &options(0.05));
-    assert!(matches!(error, Error::RateTooHigh { .. }), "{error}");
-    assert_eq!(error.kind(), ErrorKind::Memory);
-    assert_eq!(run(&paths, &options(0.15)).unwrap().1.strategy, "bloom");
+    for accepted in [0.05, 0.0] {
+        let error = refused(&paths, &options(Some(accepted)));
+        assert!(matches!(error, Error::RateTooHigh { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Memory);
+    }
+    for accepted in [Some(0.15), None] {
+        let (_, stats) = run(&paths, &options(accepted)).unwrap();
+        assert_eq!(stats.strategy, "bloom", "{accepted:?}");
+    }
 }
 
 #[test]

@@ -163,7 +163,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     let mut options = Options {
         strategy: arguments.strategy.into(),
-        max_fpr: arguments.max_fpr.unwrap_or(0.0),
+        max_fpr: arguments.max_fpr,
         ..arguments
             .force
             .add_to(arguments.run.options(None, interrupt))

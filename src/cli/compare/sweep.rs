@@ -22,7 +22,7 @@ impl Sweep {
     pub(super) fn check(&self, options: &Options) -> Result<(), Error> {
         let clash = match self {
             Self::Memory(_) if options.memory_bytes.is_some() => "--memory",
-            Self::MaxFpr(_) if options.max_fpr > 0.0 => "--max-fpr",
+            Self::MaxFpr(_) if options.max_fpr.is_some() => "--max-fpr",
             Self::MaxFpr(_) if options.bits_per_key.is_some() => "--bits-per-key",
             _ => return Ok(()),
         };

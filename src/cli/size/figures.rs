@@ -5,7 +5,7 @@
 
 use std::f64::consts::LN_2;
 
-use outset::filter::{Kind, sizing};
+use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;
 
 use super::report::Row;
@@ -48,6 +48,22 @@ impl Case {
             hashes: None,
             tell,
         }
+    }
+
+    /// The lines and the shape. A rate has the cells of the formula, as the textbooks have it; what is
+    /// laid out for a rate takes a few more, for hashes are whole.
+    fn shape(&self) -> (u64, Shape) {
+        let LinesAndRate(lines, fpr) = self.request else {
+            return self.request.shape(self.kind, self.hashes);
+        };
+        let cells = sizing::flat_bits(lines, fpr).ceil();
+        let best = sizing::best_flat_hashes(cells / lines as f64, self.kind.most_hashes());
+        let shape = Shape {
+            kind: self.kind,
+            cells: cells as u64,
+            hashes: self.hashes.unwrap_or(best),
+        };
+        (lines, shape)
     }
 }
 
@@ -112,7 +128,7 @@ const CASES: [Case; 12] = [
 /// All figures.
 pub(super) fn all() -> Vec<Figure> {
     let figure = |case: &Case| {
-        let (lines, shape) = case.request.shape(case.kind, case.hashes);
+        let (lines, shape) = case.shape();
         let row = Row::new(lines, shape);
         let has_rate = matches!(case.request, LinesAndRate(..));
         Figure {
@@ -134,6 +150,8 @@ pub(super) fn describe(figures: &[Figure]) -> String {
         "n lines, m bits, k hashes, p the false-positive rate; a classic filter unless said:"
             .to_owned(),
         "p = (1 - e^(-kn/m))^k, m = -n ln p / (ln 2)^2, k = (m/n) ln 2".to_owned(),
+        "k is a whole number, so p comes out a little higher; --max-fpr takes as many more bits as that needs"
+            .to_owned(),
         String::new(),
     ];
     let lines = figures.iter();

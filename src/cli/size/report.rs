@@ -11,10 +11,6 @@ use super::arguments::SizeArguments;
 use super::request::Request;
 use crate::cli::numbers::{aligned, binary, decimal, grouped, percent, significant};
 
-/// A whole number of hashes costs a flat filter up to 3.6 % of the rate; what is further off is not
-/// reached.
-const REACHED: f64 = 1.05;
-
 /// What was given, and what follows for each kind.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -100,7 +96,7 @@ impl Row {
         if hashes.is_some_and(|hashes| hashes > most) && self.kind != Kind::Fingerprint {
             self.notes.push(format!("has {most} hashes at most"));
         }
-        if let Some(fpr) = max_fpr.filter(|fpr| self.predicted_fpr > fpr * REACHED) {
+        if let Some(fpr) = max_fpr.filter(|&fpr| self.predicted_fpr > fpr) {
             self.notes
                 .push(format!("does not reach a rate of {}", percent(fpr)));
         }

@@ -82,14 +82,14 @@ pub(super) fn requests() -> Vec<(String, Job)> {
         (
             "a rate of 5%",
             Job {
-                max_fpr: 0.05,
+                max_fpr: Some(0.05),
                 ..base()
             },
         ),
         (
             "a rate of 40%",
             Job {
-                max_fpr: 0.4,
+                max_fpr: Some(0.4),
                 ..base()
             },
         ),
@@ -225,21 +225,21 @@ pub(super) fn requests() -> Vec<(String, Job)> {
         (
             "a rate that wants more memory",
             Job {
-                max_fpr: 0.003,
+                max_fpr: Some(0.003),
                 ..job(&[input(5_000_000_000, 64); 2], GIB)
             },
         ),
         (
             "a rate that no filter reaches",
             Job {
-                max_fpr: 1e-9,
+                max_fpr: Some(1e-9),
                 ..job(&[input(5_000_000_000, 64); 2], GIB)
             },
         ),
         (
             "a rate below that of a stored filter",
             Job {
-                max_fpr: 0.001,
+                max_fpr: Some(0.001),
                 stored_filter: Some(stored),
                 ..job(&[input(20_000_000, 64)], 64 * MIB)
             },
