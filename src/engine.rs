@@ -16,7 +16,7 @@ use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
-use crate::hash::LineHasher;
+use crate::hash::{HashKey, LineHasher};
 use crate::input::spool::spool;
 use crate::input::{Input, Source};
 use crate::machine;
@@ -138,6 +138,12 @@ fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     let Some(path) = &options.stored_filter else {
         return Ok(None);
     };
+    if options.hash_key != HashKey::Random {
+        return Err(Error::Usage {
+            what: "hash-key: a stored filter brings the key that lines are hashed under".into(),
+            advice: "leave --hash-key or --filter out".into(),
+        });
+    }
     let filter = StoredFilter::open(path)?;
     filter.check_format(options.format)?;
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)

@@ -96,7 +96,7 @@ pub struct Options {
     pub bits_per_key: Option<f64>,
     /// A filter that was stored ([`crate::filter::StoredFilter`]) as one more input, in place of the
     /// lines it was built of: a request for an approximate result (`bloom`). One input is enough
-    /// then.
+    /// then. It brings the key of its hash: `hash_key` must be left as it is by default.
     pub stored_filter: Option<PathBuf>,
     /// Where the filter of the smallest input is to be saved, once it is built; `auto` then chooses
     /// a strategy that builds one.

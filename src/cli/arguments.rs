@@ -27,8 +27,7 @@ use super::size::SizeArguments;
     name = "outset",
     version,
     max_term_width = 100,
-    arg_required_else_help = true,
-    disable_help_subcommand = true
+    arg_required_else_help = true
 )]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
@@ -190,8 +189,8 @@ impl ChoiceArguments {
 pub(crate) struct KeptArguments {
     /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
     ///
-    /// Lines are hashed under the filter's key, and what a line is must be what it was when the
-    /// filter was built (-z, --strip-cr).
+    /// Lines are hashed under the filter's key (so there is no --hash-key), and what a line is must be
+    /// what it was when the filter was built (-z, --strip-cr).
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 

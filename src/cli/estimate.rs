@@ -13,6 +13,7 @@ use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
 use super::files::CommandFiles;
+use super::escaped;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::place::{json, print};
 use super::progress::Reporter;
@@ -74,8 +75,7 @@ fn describe(found: &Estimate) -> String {
 }
 
 fn describe_input(input: &InputEstimate) -> String {
-    // A path may hold anything: control characters must not reach the terminal.
-    let path = input.path.replace(char::is_control, "?");
+    let path = escaped(&input.path);
     let distinct = describe_count(input.distinct);
     format!("{path}: {} lines, {distinct} different", input.lines)
 }

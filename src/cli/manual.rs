@@ -38,7 +38,8 @@ pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) 
 
 /// Runs `outset man`, for the commands of `outset`.
 pub(crate) fn man(arguments: &ManArguments, outset: Command) -> Result<()> {
-    let mut command = outset;
+    // A page for `help` would say what --help says.
+    let mut command = outset.disable_help_subcommand(true);
     // Gives every command its whole name and the options that it has from those above it.
     command.build();
     for name in &arguments.command {

@@ -45,7 +45,7 @@ pub(crate) fn main() -> ExitCode {
     use_one_arena();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return not_a_command(&error).into(),
+        Err(error) => return not_a_command(&error, std::env::args_os()).into(),
     };
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
@@ -96,7 +96,7 @@ fn use_one_arena() {
 }
 
 /// Help and version go to standard output; wrong usage is one line on standard error.
-fn not_a_command(error: &clap::Error) -> ExitStatus {
+fn not_a_command(error: &clap::Error, arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     if matches!(
         error.kind(),
         ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
@@ -116,12 +116,26 @@ fn not_a_command(error: &clap::Error) -> ExitStatus {
         let _nowhere_to_report = error.print();
         return ExitStatus::Usage;
     }
-    say(&usage_line(error));
+    say(&usage_line(error, &command_name(arguments)));
     ExitStatus::Usage
 }
 
-/// What is wrong with the arguments, in one line.
-fn usage_line(error: &clap::Error) -> String {
+/// The command that these arguments name, with the program before it: `outset filter build`.
+fn command_name(arguments: impl IntoIterator<Item = OsString>) -> String {
+    let mut command = &Cli::command();
+    let mut name = command.get_name().to_owned();
+    for argument in arguments.into_iter().skip(1) {
+        let Some(next) = command.find_subcommand(&argument) else {
+            break;
+        };
+        name = format!("{name} {}", next.get_name());
+        command = next;
+    }
+    name
+}
+
+/// What is wrong with the arguments of `command`, in one line.
+fn usage_line(error: &clap::Error, command: &str) -> String {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines
@@ -135,7 +149,7 @@ fn usage_line(error: &clap::Error) -> String {
         ""
     };
     let message = format!("{first} {detail}");
-    format!("usage: {}: see 'outset --help'", message.trim())
+    format!("usage: {}: see '{command} --help'", message.trim())
 }
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
@@ -148,7 +162,7 @@ pub(crate) fn say(message: &str) {
 }
 
 /// A text without control characters: a path may hold anything, and they must not reach the terminal.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             if c.is_control() {

@@ -84,7 +84,8 @@ impl LineArguments {
 pub(crate) struct TalkArguments {
     /// Show progress with rate and time left on standard error
     ///
-    /// auto shows it on a terminal; always prints plain lines where there is no terminal.
+    /// auto shows it on a terminal; always prints plain lines where there is none, or where TERM is not
+    /// set, empty or dumb.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 

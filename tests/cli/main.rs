@@ -77,3 +77,5 @@ mod size;
 mod sweep;
 // A terminal to show progress on.
 mod terminal;
+// What the command line takes and says: rates, numbers, names, help.
+mod words;

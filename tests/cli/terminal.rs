@@ -66,6 +66,16 @@ impl Terminal {
             screen.text().into_bytes()
         })
     }
+
+    /// The bytes that come until nobody holds the other end.
+    pub(crate) fn listen(mut self) -> JoinHandle<Vec<u8>> {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // That nobody holds the other end any more comes as an error.
+            let _end = self.master.read_to_end(&mut bytes);
+            bytes
+        })
+    }
 }
 
 /// What a terminal shows.

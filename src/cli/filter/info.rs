@@ -11,6 +11,7 @@ use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
 use super::super::files::CommandFiles;
+use super::super::escaped;
 use super::super::place::{json, print};
 use serde::Serialize;
 
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<(
     let text = if arguments.json {
         json(&report)?
     } else {
-        describe(&report, &arguments.filter.display().to_string())
+        describe(&report, &escaped(&arguments.filter.display().to_string()))
     };
     print(&text)?;
     warn_if_overfull(

@@ -105,13 +105,17 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         } else {
             "far too many".to_owned()
         };
+        let [now, planned] = [occupancy.fpr, planned].map(|rate| display_rate(rate).to_string());
+        let wrong = if now == planned {
+            format!("it is wrong for {now} of other lines, and would be with those, too")
+        } else {
+            format!("it is wrong for {now} of other lines instead of {planned}")
+        };
         say(&format!(
-            "{}: overfull: {} lines in a filter for {}: it is wrong for {} of other lines instead of {}: build a larger one",
+            "{}: overfull: {} lines in a filter for {}: {wrong}: build a larger one",
             path.display(),
             lines,
             rules.planned_keys,
-            display_rate(occupancy.fpr),
-            display_rate(planned)
         ));
     }
 }

@@ -107,7 +107,8 @@ impl Drop for Reporter {
 
 /// How progress is shown, if it is.
 fn kind(wishes: &TalkArguments) -> Option<Kind> {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    // One that does not say what it is understands no control sequences.
+    let is_dumb = std::env::var_os("TERM").is_none_or(|name| name.is_empty() || name == "dumb");
     let is_terminal = io::stderr().is_terminal() && !is_dumb;
     match (wishes.progress, is_terminal) {
         (When::Never, _) | (When::Auto, false) => None,
