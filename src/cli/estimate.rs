@@ -12,8 +12,8 @@ use outset::estimate::{Bounds, Estimate, InputEstimate};
 use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
-use super::files::CommandFiles;
 use super::escaped;
+use super::files::CommandFiles;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::place::{json, print};
 use super::progress::Reporter;

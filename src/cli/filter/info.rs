@@ -10,8 +10,8 @@ use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
-use super::super::files::CommandFiles;
 use super::super::escaped;
+use super::super::files::CommandFiles;
 use super::super::place::{json, print};
 use serde::Serialize;
 
