@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
 use crate::hash::{HashKey, LineHasher};
+use crate::input::long_lines::long_line_buffer;
 use crate::input::spool::spool;
 use crate::input::{Input, Source};
 use crate::machine;
@@ -305,16 +306,20 @@ impl Engine<'_> {
             }
             // A longer line than any sampled: plan with more room for lines, while that is
             // possible.
-            Error::LineTooLong { longest_bytes, .. } if can_start_over => {
+            Error::LineTooLong {
+                line_bytes,
+                longest_bytes,
+                ..
+            } if can_start_over => {
+                let longest = line_bytes.unwrap_or(longest_bytes.saturating_mul(2));
                 let longer = Job {
-                    longest_line_bytes: longest_bytes.max(job.longest_line_bytes) * 2,
+                    longest_line_bytes: longest.max(job.longest_line_bytes),
                     ..job
                 };
                 match plan::plan(&longer) {
-                    Ok(next) if next.layout.long_line_bytes > plan.layout.long_line_bytes => {
-                        Ok(longer)
-                    }
+                    Ok(next) if next.layout.long_line_bytes >= needed => Ok(longer),
                     _ => Err(error),
+                let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
                 }
             }
             _ => Err(error),

@@ -4,9 +4,12 @@
 //! `OBJECT: what happened: what to do about it`, names the path it is about, and fits on one line.
 //! [`Error::kind`] groups the variants the way the command line's exit status does. *Cost:* none.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+use rustix::io::Errno;
 
 use crate::size::{display_apart, display_at_least, display_bytes, display_rate};
 
@@ -48,7 +51,7 @@ pub enum Error {
         advice: String,
     },
     /// An input cannot be opened or read.
-    #[error("{}: {}: {advice}", path.display(), Plain(source))]
+    #[error("{}: {}: {}", path.display(), Plain(source), advice_for(source, advice))]
     Input {
         /// The input.
         path: PathBuf,
@@ -76,19 +79,21 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} is longer than {} and does not fit the memory limit: give at least {} of memory", path.display(), display_bytes(*longest_bytes), display_at_least(*least_bytes))]
+    #[error("{}: the line at byte {offset} {} and does not fit the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if line_bytes.is_none() { ", or more if it is longer still" } else { "" })]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
         /// Where the line starts, in bytes.
         offset: u64,
+        /// Its length, where that is known: not of a pipe, whose lines are not read beyond what fits.
+        line_bytes: Option<u64>,
         /// The longest line that this run can hold.
         longest_bytes: u64,
-        /// A memory limit that has room for what was seen of the line.
+        /// A memory limit that has room for the line, or for twice what fits now where its length is not known.
         least_bytes: u64,
     },
     /// A temporary file or directory cannot be made, written or read.
-    #[error("{}: {what}: {}: {advice}", path.display(), Plain(source))]
+    #[error("{}: {what}: {}: {}", path.display(), Plain(source), advice_for(source, advice))]
     Temp {
         /// The file or directory.
         path: PathBuf,
@@ -114,7 +119,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The result cannot be written or put in place.
-    #[error("{target}: {what}: {}: {advice}", Plain(source))]
+    #[error("{target}: {what}: {}: {}", Plain(source), advice_for(source, advice))]
     Output {
         /// The file, or "standard output".
         target: String,
@@ -228,6 +233,34 @@ impl Error {
     }
 }
 
+/// What to do about `source`: what helps against a limit of the process or of the system, whatever
+/// it was that met the limit; else `advice`.
+fn advice_for<'a>(source: &io::Error, advice: &'a str) -> &'a str {
+    match errno(source) {
+        Some(Errno::MFILE) => "raise the limit on open files (ulimit -n)",
+        Some(Errno::NFILE) => {
+            "all programs together have too many files open: close some, or raise fs.file-max"
+        }
+        _ => advice,
+    }
+}
+
+/// The number of an error of the system, which others may have wrapped to add a path.
+fn errno(source: &io::Error) -> Option<Errno> {
+    let first: Option<&(dyn StdError + 'static)> = Some(source);
+    let mut causes = std::iter::successors(first, |&error| error.source());
+    let number = causes.find_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
+    number.map(Errno::from_raw_os_error)
+}
+
+/// How long a line is, as far as that is known.
+fn length(line_bytes: Option<u64>, longest_bytes: u64) -> String {
+    match line_bytes {
+        Some(bytes) => format!("is {} long", display_bytes(bytes)),
+        None => format!("is longer than {}", display_bytes(longest_bytes)),
+    }
+}
+
 /// An I/O error without the "(os error N)" that says nothing to a reader.
 pub(crate) struct Plain<'a>(pub(crate) &'a io::Error);
 
@@ -254,6 +287,31 @@ mod tests {
             "a.txt: No such file or directory: check the name"
         );
         assert_eq!(error.kind(), ErrorKind::Input);
+    }
+
+    #[test]
+    fn d5_a_limit_of_the_process_gets_its_own_advice_whatever_met_it() {
+        let temp = |source: io::Error| {
+            let error = Error::Temp {
+                path: "t".into(),
+                what: "cannot write a spill file",
+                source,
+                advice: "name another place with --temp-dir",
+            };
+            error.to_string()
+        };
+        let few_files = || io::Error::from(Errno::MFILE);
+        assert_eq!(
+            temp(few_files()),
+            "t: cannot write a spill file: Too many open files: raise the limit on open files (ulimit -n)"
+        );
+        #[derive(Debug, thiserror::Error)]
+        #[error("{0} at a path")]
+        struct AtPath(#[source] io::Error);
+        let wrapped = io::Error::new(few_files().kind(), AtPath(few_files()));
+        assert!(temp(wrapped).ends_with("(ulimit -n)"));
+        assert!(temp(Errno::NFILE.into()).contains("fs.file-max"));
+        assert!(temp(Errno::IO.into()).ends_with("--temp-dir"));
     }
 
     #[test]

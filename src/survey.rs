@@ -12,7 +12,7 @@ use crate::input::sample::{Sample, sample};
 use crate::machine;
 use crate::notice::Notice;
 use crate::options::{LineKey, Options};
-use crate::plan::{InputShape, Job, SetEstimate};
+use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::threads::STACK_BYTES;
 
 /// Memory of the process beside buffers: small allocations, channels, output.
@@ -22,8 +22,6 @@ const SMALL_ALLOCATIONS: u64 = 3 << 19;
 const PROGRAM_BYTES: u64 = 6 << 20;
 /// Address space that buffers leave alone where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
-/// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.
-const PER_THREAD: u64 = 320 << 10;
 
 /// The job for inputs that need not exist: shapes instead of files.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
@@ -31,8 +29,6 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     let asked_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
-    // Readers and writers are threads, too.
-    let all_threads = (threads as u64 + 4).min(asked_bytes >> 21);
     // At least so much, so that equal requests get equal plans: how many pages of the program the
     // system has mapped by now differs from run to run.
     let resident = options
@@ -40,10 +36,10 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         .as_ref()
         .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
         .max(PROGRAM_BYTES);
-    let base_bytes = resident + SMALL_ALLOCATIONS + all_threads * PER_THREAD;
+    let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes);
     // Where address space is limited, buffers must leave room for stacks and small allocations:
     // those cannot be refused, they end the process.
-    let stacks = (2 * all_threads + 4) * STACK_BYTES as u64;
+    let stacks = (2 * all_threads(threads, asked_bytes) + 4) * STACK_BYTES as u64;
     let memory_bytes = match machine::address_space_left() {
         Some(left) => asked_bytes.min(base_bytes + left.saturating_sub(stacks + ADDRESS_RESERVE)),
         None => asked_bytes,

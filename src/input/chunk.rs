@@ -189,8 +189,32 @@ impl<'a> FileChunks<'a> {
                     is_pooled: false,
                 });
             }
-            long_lines.lengthen(&mut buffer, self.input, offset)?;
+            match long_lines.lengthen(&mut buffer, self.input, offset) {
+                Err(Error::LineTooLong { .. }) => {
+                    let line_bytes = self.end_of_line(&mut buffer, base + filled as u64)? - offset;
+                    return Err(long_lines.too_long(self.input, offset, Some(line_bytes)));
+                }
+                other => other?,
+            }
         }
+    }
+
+    /// Where the line ends that goes on at `from`, a multiple of the page size: what lies between is read
+    /// through `window`, piece by piece.
+    fn end_of_line(&self, window: &mut Buffer, from: u64) -> Result<u64> {
+        let size = self.file.size();
+        let mut at = from;
+        while at < size {
+            self.rules.long_lines.check()?;
+            let end = (at + window.len() as u64).min(size);
+            self.read(window, at, end)?;
+            let piece = &window[..(end - at) as usize];
+            if let Some(found) = self.rules.format.find(piece) {
+                return Ok(at + found as u64);
+            }
+            at = end;
+        }
+        Ok(size)
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> Result<()> {

@@ -8,16 +8,20 @@
 use std::time::Duration;
 
 use crate::budget::MemoryBudget;
-use crate::buffer::{Buffer, PAGE};
+use crate::buffer::{Buffer, PAGE, round_up};
 use crate::error::{Error, Result};
 use crate::failure::FirstFailure;
 use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::plan::Layout;
 use crate::size::round_mebibytes;
 use crate::sync::thread;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
+/// What is advised beyond the need: a mebibyte, which is how precise advice is.
+const SLACK: u64 = 1 << 20;
 /// How long a reader sleeps before it looks again whether the workers have given memory back.
 const WAIT: Duration = Duration::from_micros(50);
 
@@ -29,31 +33,37 @@ pub(crate) struct LongLines<'a> {
     budget: MemoryBudget,
     turn: Mutex<()>,
     failure: &'a FirstFailure,
-    /// The limit of the whole process, for the advice.
-    memory_bytes: u64,
-    /// Whether no second plan will give them more.
-    is_last_try: bool,
+    interrupt: &'a Interrupt,
+    /// How the memory of the process is divided, for the advice.
+    layout: Layout,
 }
 
 impl<'a> LongLines<'a> {
-    /// Room for long lines of `budget`'s size in all, for a scan whose failure ends the waiting.
+    /// Room for long lines of `budget`'s size in all, for a scan whose failure or interrupt ends the
+    /// waiting. A budget that is larger than the layout's share has what is left beside all else.
     pub(crate) fn new(
         budget: MemoryBudget,
-        memory_bytes: u64,
-        is_last_try: bool,
+        layout: Layout,
+        interrupt: &'a Interrupt,
         failure: &'a FirstFailure,
     ) -> Self {
         Self {
             budget,
             turn: Mutex::new(()),
             failure,
-            memory_bytes,
-            is_last_try,
+            interrupt,
+            layout,
         }
     }
 
     pub(super) fn take_turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error if the scan is to stop.
+    pub(super) fn check(&self) -> Result<()> {
+        self.failure.check()?;
+        self.interrupt.check()
     }
 
     /// A first buffer of `bytes`.
@@ -68,7 +78,7 @@ impl<'a> LongLines<'a> {
         let held = buffer.len() as u64;
         let most = self.budget.limit_bytes() & !(PAGE - 1);
         if held >= most {
-            return Err(self.too_long(input, offset, held));
+            return Err(self.too_long(input, offset, None));
         }
         self.when_there_is_room(input, offset, held, || buffer.grow((held * 2).min(most)))
     }
@@ -87,28 +97,35 @@ impl<'a> LongLines<'a> {
                     self.failure.check()?;
                     thread::sleep(WAIT);
                 }
-                Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, held)),
+                Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, None)),
                 other => return other,
             }
         }
     }
 
-    fn too_long(&self, input: &Input, offset: u64, seen_bytes: u64) -> Error {
+    /// The error for a line that does not fit alone. Where `line_bytes` are not known it is taken for one
+    /// that is twice as long as what fits.
+    pub(super) fn too_long(&self, input: &Input, offset: u64, line_bytes: Option<u64>) -> Error {
         let longest_bytes = self.budget.limit_bytes();
-        // A file is planned again with up to three eighths of the memory for long lines; otherwise an
-        // eighth is for them. And the line is at least twice as long as what was held of it.
-        let factor = if input.is_file() && !self.is_last_try {
-            6
+        let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
+        let enough = if longest_bytes > self.layout.long_line_bytes {
+            self.layout.memory_for_spare(needed, longest_bytes)
         } else {
-            16
+            self.layout.memory_for_long_lines(needed)
         };
-        let enough = self.memory_bytes / 4 + seen_bytes.max(longest_bytes).saturating_mul(factor);
-        let least_bytes = round_mebibytes(enough.max(self.memory_bytes * 5 / 4));
+        // What the process itself needs varies a little from run to run.
+        let enough = enough.max(self.layout.memory_bytes) + SLACK;
         Error::LineTooLong {
             path: input.name().to_owned(),
             offset,
+            line_bytes,
             longest_bytes,
-            least_bytes,
+            least_bytes: round_mebibytes(enough),
         }
     }
+}
+
+/// The buffer that holds a line of a file, in bytes: it begins and ends at a page.
+pub(crate) fn long_line_buffer(line_bytes: u64) -> u64 {
+    round_up(line_bytes, PAGE).saturating_add(2 * PAGE)
 }

@@ -198,7 +198,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.lock().turn = 0;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(room, layout.memory_bytes, layout.is_last_try, &failure);
+    let long_lines = LongLines::new(room, *layout, run.interrupt(), &failure);
     let rules = ChunkRules {
         format: run.options.format,
         chunk_bytes: chunk_bytes(run, input),

@@ -90,12 +90,7 @@ fn scan_in<W: Worker>(
     let layout = &run.layout;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(
-        long_budget,
-        layout.memory_bytes,
-        layout.is_last_try,
-        &failure,
-    );
+    let long_lines = LongLines::new(long_budget, *layout, run.interrupt(), &failure);
     let (format, chunk_bytes) = (run.options.format, layout.chunk_bytes);
     let rules = ChunkRules {
         format,

@@ -12,6 +12,23 @@ use crate::set::estimate_set_bytes;
 /// numbers still.
 pub(super) const MOST: u64 = 1 << 56;
 
+/// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.
+const PER_THREAD: u64 = 320 << 10;
+/// Threads beside workers: readers and writers.
+const OTHER_THREADS: u64 = 4;
+/// The memory for which there may be one thread.
+const MEMORY_OF_A_THREAD: u64 = 2 << 20;
+
+/// How many threads a run may have in all under a limit, where `workers` are asked for.
+pub(crate) fn all_threads(workers: usize, memory_bytes: u64) -> u64 {
+    (workers as u64 + OTHER_THREADS).min(memory_bytes / MEMORY_OF_A_THREAD)
+}
+
+/// What they take beside buffers, in bytes.
+pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
+    all_threads(workers, memory_bytes) * PER_THREAD
+}
+
 /// What the planner knows of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputShape {

@@ -5,6 +5,7 @@
 //! shrink and threads become fewer; the limit does not move. *Cost:* none.
 
 use crate::plan::Job;
+use crate::plan::job::threads_bytes;
 use crate::spill::pool::IN_FLIGHT;
 
 /// The least that must be left for buffers after what the process itself needs.
@@ -15,9 +16,15 @@ const LARGEST: u64 = 1 << 20;
 const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
+/// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
+/// for all else.
+const MOST_EIGHTHS: u64 = 3;
 const PAGE: u64 = crate::buffer::PAGE;
 /// What is remembered of one bucket of one input: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
+
+/// Rounds of a search for a limit, each of which comes at least six times closer.
+const ROUNDS: u32 = 16;
 
 /// Sizes and counts of all buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,6 +35,8 @@ pub(crate) struct Layout {
     pub(crate) base_bytes: u64,
     /// What the budget may grant.
     pub(crate) usable_bytes: u64,
+    /// The threads that were asked for; memory may allow fewer workers.
+    pub(crate) threads: usize,
     pub(crate) workers: usize,
     pub(crate) readers: usize,
     pub(crate) writers: usize,
@@ -35,8 +44,9 @@ pub(crate) struct Layout {
     pub(crate) chunk_buffers: usize,
     /// Room for lines that are longer than a chunk, all together.
     pub(crate) long_line_bytes: u64,
-    /// Whether no second plan will give long lines more.
-    pub(crate) is_last_try: bool,
+    /// The share of buffers that long lines can have at most, in eighths: where no second plan may give
+    /// them more, that of the first.
+    pub(crate) long_line_eighths: u64,
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
     pub(crate) block_bytes: u64,
@@ -69,23 +79,25 @@ impl Layout {
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
         // A pipe cannot be sampled, nor read again when a line turns out too long.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        let share = if has_stream || is_last_try { 8 } else { 128 };
+        let plans_once = has_stream || is_last_try;
+        let share = if plans_once { 8 } else { 128 };
         let long_line_bytes = (usable / share)
             .max(job.longest_line_bytes.saturating_mul(2))
-            .min(usable * 3 / 8)
+            .min(usable * MOST_EIGHTHS / 8)
             .max(least_long)
             & !(PAGE - 1);
         Self {
             memory_bytes: job.memory_bytes,
             base_bytes: job.base_bytes,
             usable_bytes: usable,
+            threads: job.threads,
             workers,
             readers,
             writers,
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,
-            is_last_try,
+            long_line_eighths: if plans_once { 1 } else { MOST_EIGHTHS },
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
@@ -113,6 +125,36 @@ impl Layout {
     /// What blocks take.
     pub(crate) fn pool_bytes(&self) -> u64 {
         self.pool_blocks * self.block_bytes
+    }
+
+    /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
+    pub(crate) fn memory_for_long_lines(&self, bytes: u64) -> u64 {
+        let usable = bytes.saturating_mul(8).div_ceil(self.long_line_eighths);
+        self.memory_for_usable(usable.max(self.usable_bytes))
+    }
+
+    /// The least process limit under which a scan has `bytes` for long lines that may take all that is left
+    /// beside what the rest of this plan takes, of which they have `held_bytes` now.
+    pub(crate) fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
+        // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
+        let chunks = self.usable_bytes / 16;
+        let missing = bytes.saturating_sub(held_bytes) + chunks;
+        self.memory_for_usable(self.usable_bytes + missing + missing / 8)
+    }
+
+    /// The least process limit that leaves `usable` bytes for buffers: with it more threads may run.
+    fn memory_for_usable(&self, usable: u64) -> u64 {
+        let beside = self.memory_bytes.saturating_sub(self.usable_bytes);
+        let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
+        let fixed = beside.saturating_sub(of_threads(self.memory_bytes));
+        // What threads take grows by less than a sixth of the limit: a few rounds come close to it.
+        let mut memory = fixed.saturating_add(usable);
+        for _ in 0..ROUNDS {
+            memory = fixed
+                .saturating_add(usable)
+                .saturating_add(of_threads(memory));
+        }
+        memory
     }
 
     /// What is left beside scanning and blocks.

@@ -36,6 +36,7 @@ use advice::{advised, least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
 use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
+pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
 pub use phases::PlannedPhase;
 use request::{check_floor, check_request};

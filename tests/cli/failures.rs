@@ -591,6 +591,46 @@ fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() 
     }
 }
 
+/// Runs with a line of `bytes` in both inputs, or in the first only, are refused once: what they advise does.
+fn the_limit_that_is_advised_does(bytes: usize, strategies: &[&str]) {
+    let mut long = vec![b'l'; bytes];
+    long.push(b'\n');
+    let a = [lines(0..1000), long.clone(), lines(1000..2000)].concat();
+    let sandbox = Sandbox::with(&a, &[lines(1500..4000), long].concat());
+    sandbox.write("short", lines(1500..4000));
+    for strategy in strategies {
+        for (inputs, count) in [("a b", 501), ("a short", 500)] {
+            for threads in [2, 64] {
+                let run = |memory: &str| {
+                    sandbox.run(&format!(
+                        "intersect {inputs} --count-only --strategy {strategy} --memory {memory} -j {threads}"
+                    ))
+                };
+                let refused = run("16M");
+                refused.fails(6, &["a: the line at byte ", "long and does not fit"]);
+                let outcome = run(&advised(&refused));
+                outcome.succeeds();
+                assert_eq!(
+                    outcome.stdout,
+                    format!("{count}\n").into_bytes(),
+                    "{refused}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a17_the_limit_that_is_advised_for_a_long_line_does_at_the_first_try() {
+    the_limit_that_is_advised_does(40 << 20, &["auto", "partition", "sieve"]);
+}
+
+#[test]
+#[ignore = "reads lines of 250 MB"]
+fn a17_the_limit_that_is_advised_for_a_line_of_250_mb_does_at_the_first_try() {
+    the_limit_that_is_advised_does(250 << 20, &["auto", "partition", "sieve", "bloom"]);
+}
+
 #[test]
 fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_with_its_place() {
     let front = lines(0..1000);
@@ -603,7 +643,14 @@ fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_
                 &format!("intersect a - --memory 16M --strategy {strategy} -o ../out/r"),
                 &text,
             )
-            .fails(6, &["-: the line at byte ", "give at least"]);
+            .fails(
+                6,
+                &[
+                    "-: the line at byte ",
+                    "give at least",
+                    "more if it is longer still",
+                ],
+            );
     }
 }
 

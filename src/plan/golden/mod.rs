@@ -87,13 +87,14 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         memory_bytes,
         base_bytes,
         usable_bytes,
+        threads: _,
         workers,
         readers,
         writers,
         chunk_bytes,
         chunk_buffers,
         long_line_bytes,
-        is_last_try,
+        long_line_eighths,
         buckets,
         block_bytes,
         pool_blocks,
@@ -104,7 +105,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
          {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}",
-        if *is_last_try { " at last" } else { "" },
+        if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
     )
     .unwrap();
