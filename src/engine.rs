@@ -235,7 +235,7 @@ impl Engine<'_> {
                 ..job.clone()
             };
             let probe = plan_of(&partition, self.options)?;
-            let run = Run::new(self.options, probe.layout, self.hasher, self.space)?;
+            let run = Run::new(self.options, probe.layout, self.hasher, self.space);
             spool_first(&run, &mut inputs)?;
             spool_phases = std::mem::take(&mut run.record().phases);
             job = try_set(self.survey(&inputs)?);
@@ -246,7 +246,7 @@ impl Engine<'_> {
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
-            let mut run = Run::new(self.options, plan.layout, self.hasher, self.space)?;
+            let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             run.record().phases.append(&mut spool_phases);
             inputs = in_order(inputs, &plan.order);
             job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();

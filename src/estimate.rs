@@ -44,7 +44,7 @@ pub struct Estimate {
     pub exact: bool,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Threads that worked on lines.
+    /// The most threads that might work on lines at a time; fewer start where there is less to do.
     pub threads: usize,
     /// Lines in the sample of an input, at most.
     pub sample_lines: u64,
@@ -128,7 +128,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &options.interrupt);
     let hasher = LineHasher::new(options.hash_key)?;
-    let run = Run::new(options, layout, hasher, &space)?;
+    let run = Run::new(options, layout, hasher, &space);
     run.expect_inputs(&["estimate"], inputs);
     let sketches = inputs.iter().map(|input| gather(&run, input, hashes));
     let sketches = sketches.collect::<Result<Vec<Sketch>>>()?;

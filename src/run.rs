@@ -1,10 +1,10 @@
 //! One run: what all its passes share.
 //!
-//! *Owns:* the layout of memory in force, the budget, the hash, the worker threads, the temporary space, and
+//! *Owns:* the layout of memory in force, the budget, the hash, the number of worker threads, the temporary space, and
 //! the counting of phases and inputs.
 //!
 //! *Invariants:* everything here is dropped at the end of a run, whatever its end; nothing is
-//! global, so several runs can go on in one process. *Cost:* the worker threads' stacks.
+//! global, so several runs can go on in one process. *Cost:* none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,8 +22,7 @@ use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
 use crate::spill::space::TempSpace;
 use crate::stats::{BucketStats, FilterStats, PhaseStats};
-use crate::sync::thread::{ThreadPool, ThreadPoolBuilder};
-use crate::threads::{STACK_BYTES, no_thread};
+use crate::threads::Workers;
 
 /// What the passes of one run share.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ pub(crate) struct Run<'o> {
     pub(crate) layout: Layout,
     pub(crate) budget: MemoryBudget,
     pub(crate) hasher: LineHasher,
-    pub(crate) workers: ThreadPool,
+    pub(crate) workers: Workers,
     /// Tells this run's spill blocks from any other's.
     id: u64,
     next_store: AtomicU64,
@@ -57,18 +56,12 @@ impl<'o> Run<'o> {
         layout: Layout,
         hasher: LineHasher,
         space: &'o TempSpace,
-    ) -> Result<Self> {
-        let workers = ThreadPoolBuilder::new()
-            .num_threads(layout.workers)
-            .stack_size(STACK_BYTES)
-            .thread_name(|number| format!("work-{number}"))
-            .build()
-            .map_err(no_thread)?;
-        Ok(Self {
+    ) -> Self {
+        Self {
             options,
             budget: MemoryBudget::new(layout.usable_bytes, layout.base_bytes),
             hasher,
-            workers,
+            workers: Workers::new(layout.workers),
             // Any value that another run is unlikely to have will do.
             id: hasher.hash(
                 format!("{:?} {}", std::time::SystemTime::now(), std::process::id()).as_bytes(),
@@ -78,7 +71,7 @@ impl<'o> Run<'o> {
             record: Mutex::default(),
             later_buckets: Vec::new(),
             layout,
-        })
+        }
     }
 
     /// Goes on with another division of the memory that filters, blocks and buckets have.

@@ -21,7 +21,7 @@ pub struct Stats {
     pub exact: bool,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Threads that worked on lines.
+    /// The most threads that might work on lines at a time; fewer start where there is less to do.
     pub threads: usize,
     /// The inputs, in the order given, each file once.
     pub inputs: Vec<InputStats>,

@@ -73,5 +73,5 @@ fn with_run<R>(
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
-    work(&Run::new(&options, layout, rules.hasher, &space)?)
+    work(&Run::new(&options, layout, rules.hasher, &space))
 }

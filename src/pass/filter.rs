@@ -8,7 +8,7 @@
 use crate::batch::{BATCH, Batch, Keep};
 use crate::buffer::PAGE;
 use crate::error::Result;
-use crate::failure::{FirstFailure, PanicAlarm};
+use crate::failure::FirstFailure;
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
 use crate::input::Input;
@@ -82,28 +82,29 @@ pub(crate) fn filter_store(
     let builder = filter.builder();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
     thread::scope(|scope| {
-        run.workers.broadcast(|context| {
-            if context.index() as u64 >= readers {
-                return;
-            }
-            let _alarm = PanicAlarm(&failure);
-            let reader = BucketReader::spawn(scope, &run.budget, rules);
-            let insert_all = |mut reader: BucketReader| {
-                let mut scatter = Scatter::default();
-                while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    failure.check()?;
-                    reader.read(bucket, |batch| {
-                        run.interrupt().check()?;
-                        let all = 0..batch.lines.len() as u32;
-                        builder.insert(batch.hashes, all, &mut scatter);
-                        Ok(())
-                    })?;
-                    phase.advance(bucket.record_bytes, bucket.lines);
-                }
-                Ok(())
-            };
-            failure.keep(reader.and_then(insert_all));
-        });
+        run.workers
+            .at_most(readers as usize)
+            .run(&failure, |found_work| {
+                let reader = BucketReader::spawn(scope, &run.budget, rules);
+                let insert_all = |mut reader: BucketReader| {
+                    let mut scatter = Scatter::default();
+                    while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        failure.check()?;
+                        if bucket.lines > 0 {
+                            found_work();
+                        }
+                        reader.read(bucket, |batch| {
+                            run.interrupt().check()?;
+                            let all = 0..batch.lines.len() as u32;
+                            builder.insert(batch.hashes, all, &mut scatter);
+                            Ok(())
+                        })?;
+                        phase.advance(bucket.record_bytes, bucket.lines);
+                    }
+                    Ok(())
+                };
+                reader.and_then(insert_all)
+            });
     });
     drop(builder);
     failure.into_result()?;

@@ -21,7 +21,7 @@
 use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
-use crate::failure::{FirstFailure, PanicAlarm};
+use crate::failure::FirstFailure;
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
 use crate::run::{Phase, Run};
@@ -71,20 +71,17 @@ pub(crate) fn join(
         .map(|bucket| bucket.longest_line)
         .max()
         .unwrap_or(0);
-    let workers = workers(run, longest);
+    let workers = workers(run, longest).min(groups.len()).max(1);
     let share = run.budget.available_bytes() / workers as u64;
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     thread::scope(|scope| {
         let (joined, sweep) = bounded(SWEEP_AHEAD);
         failure.keep(spawn_sweeper(run, scope, sweep));
-        run.workers.broadcast(|context| {
-            if context.index() < workers {
-                let _alarm = PanicAlarm(&failure);
-                let memory = (share, longest);
-                let worker = Joiner::new(run, &phase, scope, memory, wish, out, joined.clone());
-                failure.keep(worker.and_then(|joiner| joiner.join_all(&queue, &failure)));
-            }
+        run.workers.at_most(workers).run(&failure, |found_work| {
+            let memory = (share, longest);
+            let worker = Joiner::new(run, &phase, scope, memory, wish, out, joined.clone());
+            worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
         });
     });
     failure.into_result()
@@ -181,12 +178,22 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 
     /// Joins buckets from the queue until there are no more.
-    fn join_all(mut self, queue: &Mutex<Vec<Vec<Bucket>>>, failure: &FirstFailure) -> Result<()> {
+    fn join_all(
+        mut self,
+        queue: &Mutex<Vec<Vec<Bucket>>>,
+        found_work: &dyn Fn(),
+        failure: &FirstFailure,
+    ) -> Result<()> {
         loop {
             failure.check()?;
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match next {
-                Some(buckets) => self.join(buckets)?,
+                Some(buckets) => {
+                    if buckets.iter().any(|bucket| bucket.lines > 0) {
+                        found_work();
+                    }
+                    self.join(buckets)?;
+                }
                 None => return self.out.flush(),
             }
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::batch::Batch;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failure::{FirstFailure, PanicAlarm};
+use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::input::chunk::{ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::file::PositionedFile;
@@ -218,15 +218,9 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
             Source::Stream(Mutex::new((chunks, 0)))
         }
     };
-    run.workers.broadcast(|_| {
-        let _alarm = PanicAlarm(&failure);
-        failure.keep(work(
-            &tally,
-            &source,
-            rules.chunk_bytes,
-            output,
-            new_worker(),
-        ));
+    run.workers.run(&failure, |found_work| {
+        let reading = (&source, rules.chunk_bytes);
+        work(&tally, reading, output, found_work, new_worker())
     });
     drop(source);
     let counts = tally.finish();
@@ -255,9 +249,9 @@ pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
 /// A worker thread.
 fn work(
     tally: &Tally<'_>,
-    source: &Source<'_>,
-    chunk_bytes: u64,
+    (source, chunk_bytes): (&Source<'_>, u64),
     output: &OrderedOutput<'_>,
+    found_work: &dyn Fn(),
     mut worker: impl OrderedWorker,
 ) -> Result<()> {
     let budget = &tally.run.budget;
@@ -271,6 +265,7 @@ fn work(
         let Some((number, cut)) = source.next(buffer)? else {
             return Ok(());
         };
+        found_work();
         let slip = Slip {
             output,
             failure: tally.failure,

@@ -21,6 +21,8 @@ use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
 use crate::pass::scan::{Tally, Worker};
+use crate::run::Run;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use crate::sync::thread;
 use crate::threads;
@@ -56,11 +58,7 @@ pub(super) fn pipeline<W: Worker>(
     let layout = &run.layout;
     let (full_sender, full) = bounded(layout.chunk_buffers);
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
-    for _ in 0..layout.chunk_buffers {
-        let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes);
-        // The channel has room for all of them.
-        let _has_room = empty_sender.send(Buffer::new(&run.budget, "chunk buffers", bytes)?);
-    }
+    let unmade = AtomicUsize::new(layout.chunk_buffers);
     thread::scope(|scope| {
         for (number, source) in source.divide(layout.readers).into_iter().enumerate() {
             let (full, empty, empty_sender) = (full_sender.clone(), &empty, &empty_sender);
@@ -68,6 +66,8 @@ pub(super) fn pipeline<W: Worker>(
                 full,
                 empty,
                 empty_sender,
+                run,
+                unmade: &unmade,
                 failure,
             };
             let body = move || {
@@ -78,8 +78,9 @@ pub(super) fn pipeline<W: Worker>(
         }
         // The channel of full chunks is closed when the last reader is done.
         drop(full_sender);
-        run.workers
-            .broadcast(|_| work_all(tally, &full, &empty_sender, new_worker()));
+        run.workers.run(failure, |found_work| {
+            work_all(tally, &full, &empty_sender, found_work, new_worker())
+        });
     });
     Ok(())
 }
@@ -90,12 +91,13 @@ fn work_all(
     tally: &Tally<'_>,
     full: &Receiver<Chunk>,
     empty: &Sender<Buffer>,
+    found_work: &dyn Fn(),
     mut worker: impl Worker,
-) {
+) -> Result<()> {
     let failure = tally.failure;
-    let _alarm = PanicAlarm(failure);
     let mut hashes = Vec::new();
     for chunk in full {
+        found_work();
         if !failure.has_failed() {
             failure.keep(tally.work(&chunk, &mut hashes, &mut worker));
         }
@@ -103,9 +105,16 @@ fn work_all(
             let _has_room = empty.send(chunk.into_buffer());
         }
     }
-    if !failure.has_failed() {
-        failure.keep(worker.finish());
-    }
+    failure.check()?;
+    worker.finish()
+}
+
+/// Takes one of what is counted; false where there are none left.
+fn take_one(count: &AtomicUsize) -> bool {
+    let taken = count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+        left.checked_sub(1)
+    });
+    taken.is_ok()
 }
 
 /// What a reader thread sees.
@@ -113,6 +122,9 @@ struct ReaderView<'a> {
     full: Sender<Chunk>,
     empty: &'a Receiver<Buffer>,
     empty_sender: &'a Sender<Buffer>,
+    run: &'a Run<'a>,
+    /// Buffers that may still be made: they are when none of those that were is empty.
+    unmade: &'a AtomicUsize,
     failure: &'a FirstFailure,
 }
 
@@ -147,6 +159,14 @@ impl ReaderView<'_> {
     }
 
     fn take_buffer(&self) -> Result<Buffer> {
+        self.failure.check()?;
+        if let Ok(buffer) = self.empty.try_recv() {
+            return Ok(buffer);
+        }
+        if take_one(self.unmade) {
+            let bytes = ChunkRules::buffer_bytes(self.run.layout.chunk_bytes);
+            return Buffer::new(&self.run.budget, "chunk buffers", bytes);
+        }
         loop {
             self.failure.check()?;
             match self.empty.recv_timeout(LOOK_UP) {

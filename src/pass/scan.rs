@@ -3,7 +3,7 @@
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
 //! workers themselves, in chunks that are still in a core's cache when their lines are gone
 //! through. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
-//! Workers are the run's rayon threads, so `--threads` bounds the computing.
+//! Workers are the run's ([`Workers`](crate::threads::Workers)), so `--threads` bounds the computing.
 //!
 //! *Invariants.*
 //! - Every line of the input reaches a worker exactly once, in some batch, unless the scan fails.
@@ -20,7 +20,7 @@ use crate::budget::MemoryBudget;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::failpoint::fail_point;
-use crate::failure::{FirstFailure, PanicAlarm};
+use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, FileChunks, Pooled};
 use crate::input::file::PositionedFile;
@@ -106,9 +106,8 @@ fn scan_in<W: Worker>(
                     ..rules
                 };
                 let chunks = FileChunks::new(input, file, rules);
-                run.workers.broadcast(|_| {
-                    let _alarm = PanicAlarm(&failure);
-                    failure.keep(tally.read_and_work(&chunks, new_worker()));
+                run.workers.run(&failure, |found_work| {
+                    tally.read_and_work(&chunks, found_work, new_worker())
                 });
             } else {
                 let chunks = FileChunks::new(input, file, rules);
@@ -185,13 +184,19 @@ impl<'a> Tally<'a> {
     }
 
     /// A worker thread that reads its chunks itself.
-    fn read_and_work(&self, chunks: &FileChunks<'_>, mut worker: impl Worker) -> Result<()> {
+    fn read_and_work(
+        &self,
+        chunks: &FileChunks<'_>,
+        found_work: &dyn Fn(),
+        mut worker: impl Worker,
+    ) -> Result<()> {
         let layout = &self.run.layout;
         let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes.min(WARM_CHUNK));
         let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", bytes)?;
         let mut hashes = Vec::new();
         while let Some((_, start)) = chunks.claim() {
             self.failure.check()?;
+            found_work();
             let cut = chunks.read_range(start, buffer)?;
             buffer = match cut.pooled {
                 Pooled::Lines(chunk) => {

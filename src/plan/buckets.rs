@@ -28,6 +28,10 @@ pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 /// A block that is written at a good part of the disk's speed.
 pub(super) const GOOD_BLOCK: u64 = 64 << 10;
 
+/// The least set that is worth a join worker: less is joined in the time that a thread and its loader take
+/// to start.
+const LEAST_WORKERS_SET: u64 = 64 << 10;
+
 /// The memory for blocks that a filter must leave, however much it wants: two dozen good blocks, or
 /// a sixteenth of a small memory.
 pub(super) fn least_pool(usable_bytes: u64) -> u64 {
@@ -95,8 +99,9 @@ pub(super) fn set_buckets(
     }
     let most = layout.most_buckets(job.inputs.len()).max(1);
     // As many join workers as threads if their shares can be filled with blocks of a good size;
-    // else fewer.
-    for workers in (1..=layout.workers).rev() {
+    // else, and where there is little to join, fewer.
+    let busy = (set_bytes / LEAST_WORKERS_SET).max(1) as usize;
+    for workers in (1..=layout.workers.min(busy)).rev() {
         let share = layout.join_share(workers).max(1);
         let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;
         let full_blocks = (pool_bytes >> 20).saturating_sub(8);

@@ -45,13 +45,14 @@ impl Place {
             memory_bytes: 64 << 20,
             base_bytes: 0,
             usable_bytes: 16 << 20,
+            threads: 2,
             workers: 2,
             readers: 2,
             writers: 2,
             chunk_bytes: 2 * BLOCK,
             chunk_buffers: 3,
             long_line_bytes: 256 << 10,
-            is_last_try: true,
+            long_line_eighths: 1,
             buckets: BUCKETS,
             block_bytes: BLOCK,
             pool_blocks: u64::from(BUCKETS) + 1,
@@ -70,7 +71,7 @@ impl Place {
         let quota = Quota::new(cap);
         let space = TempSpace::new(&[self.path("temp")], quota.clone(), &options.interrupt);
         let hasher = LineHasher::with_key([3; 4]);
-        let run = Run::new(&options, self.layout, hasher, &space)?;
+        let run = Run::new(&options, self.layout, hasher, &space);
         let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
         let mut inputs = Input::open_all(&sources)?;
         // As if it were not in the page cache: it is read by readers of their own, the other by the workers.

@@ -3,7 +3,7 @@
 //! *Owns:* the choice between the two, by the feature `schedules` in the crate's own tests, and nothing else. Modules whose threads wait for each other
 //! take these names from here; a counter that nobody waits for may stay what it is.
 //!
-//! *Invariants:* outside of these tests every name here is that of the standard library, of `crossbeam-channel` or of `rayon`, and the
+//! *Invariants:* outside of these tests every name here is that of the standard library or of `crossbeam-channel`, and the
 //! code is the same as without this module. In them these types work inside a model run only. There, no lock of the
 //! system may be held where a thread takes one of these: all threads of a model run are one to the system.
 //!
@@ -29,6 +29,5 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 /// Threads of the system.
 #[cfg(not(all(test, feature = "schedules")))]
 pub(crate) mod thread {
-    pub(crate) use rayon::{ThreadPool, ThreadPoolBuilder};
     pub(crate) use std::thread::{Builder, Scope, scope, sleep};
 }

@@ -9,7 +9,9 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-pub(crate) use crossbeam_channel::{RecvError, RecvTimeoutError, SendError, SendTimeoutError};
+pub(crate) use crossbeam_channel::{
+    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
+};
 
 use super::lock::{Condvar, Mutex, MutexGuard};
 
@@ -139,6 +141,22 @@ impl<T> Receiver<T> {
             }
             state = self.0.wait(state);
         }
+    }
+
+    /// A message that is there already.
+    pub(crate) fn try_recv(&self) -> Result<T, TryRecvError> {
+        let mut state = self.0.state.acquire();
+        let Some(message) = state.queue.pop_front() else {
+            let is_closed = state.senders == 0;
+            return Err(if is_closed {
+                TryRecvError::Disconnected
+            } else {
+                TryRecvError::Empty
+            });
+        };
+        drop(state);
+        self.0.changed.notify_all();
+        Ok(message)
     }
 
     pub(crate) fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {

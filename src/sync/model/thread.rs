@@ -1,13 +1,12 @@
 //! Threads of a model run.
 //!
-//! *Owns:* scopes that outlive their threads whatever ends them, and a pool of workers in the place of rayon's. *Invariants:*
+//! *Owns:* scopes that outlive their threads whatever ends them. *Invariants:*
 //! as with the system's: a scope ends after the last of its threads, and a panic of one goes on from there. *Cost:* one more
 //! thread a scope.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
@@ -80,67 +79,5 @@ impl Builder {
                 });
             }
         }))
-    }
-}
-
-/// As rayon's, as far as the engine uses it.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadPoolBuilder {
-    threads: usize,
-}
-
-impl ThreadPoolBuilder {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    pub(crate) fn num_threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    pub(crate) fn stack_size(self, _bytes: usize) -> Self {
-        self
-    }
-
-    pub(crate) fn thread_name(self, _name: impl FnMut(usize) -> String) -> Self {
-        self
-    }
-
-    pub(crate) fn build(self) -> Result<ThreadPool, Infallible> {
-        Ok(ThreadPool {
-            threads: self.threads,
-        })
-    }
-}
-
-/// Workers that do the same, each once.
-#[derive(Debug)]
-pub(crate) struct ThreadPool {
-    threads: usize,
-}
-
-impl ThreadPool {
-    /// Lets all workers do `work` and waits for them.
-    pub(crate) fn broadcast(&self, work: impl Fn(Worker) + Sync) {
-        scope(|scope| {
-            for index in 0..self.threads {
-                let work = &work;
-                let started = Builder::new().spawn_scoped(scope, move || work(Worker { index }));
-                drop(started);
-            }
-        });
-    }
-}
-
-/// Which worker it is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Worker {
-    index: usize,
-}
-
-impl Worker {
-    pub(crate) fn index(self) -> usize {
-        self.index
     }
 }
