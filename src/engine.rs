@@ -27,6 +27,7 @@ use crate::pass::join::Wish;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
 use crate::planning::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::{Run, temp_parents};
+use crate::spill::places::Places;
 use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
@@ -200,12 +201,14 @@ fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
 
 /// Temporary space where the options want it, and as much of it.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
-    let quota = match &options.shared {
-        Some(shared) => shared.quota.clone(),
-        None => Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+    let (places, quota) = match &options.shared {
+        Some(shared) => (shared.places.clone(), shared.quota.clone()),
+        None => (
+            Places::new(&temp_parents(options), &options.interrupt),
+            Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+        ),
     };
-    TempSpace::new(&temp_parents(options), quota, &options.interrupt)
-        .watched_by(options.observer.clone())
+    TempSpace::in_places(places, quota, &options.interrupt).watched_by(options.observer.clone())
 }
 
 struct Engine<'a> {
@@ -219,6 +222,8 @@ struct Engine<'a> {
 
 impl Engine<'_> {
     fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
+        // Before anybody asks how much is free, and also where this run needs nothing of it.
+        self.space.places().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
             ..with_stored(job, self.lasting.stored)
@@ -316,10 +321,10 @@ impl Engine<'_> {
                     longest_line_bytes: longest.max(job.longest_line_bytes),
                     ..job
                 };
+                let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
                 match plan::plan(&longer) {
                     Ok(next) if next.layout.long_line_bytes >= needed => Ok(longer),
                     _ => Err(error),
-                let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
                 }
             }
             _ => Err(error),

@@ -10,6 +10,7 @@ use crate::hash::HashKey;
 use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
+use crate::spill::places::Places;
 use crate::spill::quota::Quota;
 
 /// How the common lines are found. The table in the [crate page](crate) says what each reads and
@@ -101,7 +102,8 @@ pub struct Options {
     /// Where the filter of the smallest input is to be saved, once it is built; `auto` then chooses
     /// a strategy that builds one.
     pub save_filter: Option<PathBuf>,
-    /// Where spill goes, spread over all of them. Empty: `$TMPDIR`, else the current directory.
+    /// Where spill goes, spread over all of them by the room that they have; what finds a place full goes
+    /// on in another. Empty: `$TMPDIR`, else the current directory.
     pub temp_dirs: Vec<PathBuf>,
     /// Cap on temporary disk in bytes. `None`: what is free.
     pub max_temp_bytes: Option<u64>,
@@ -139,6 +141,8 @@ pub struct Shared {
     pub(crate) resident_bytes: u64,
     /// The temporary disk.
     pub(crate) quota: Arc<Quota>,
+    /// Where their temporary files go.
+    pub(crate) places: Arc<Places>,
 }
 
 impl Default for Options {

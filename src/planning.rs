@@ -4,12 +4,15 @@
 //! room the temporary places have, and that a set which was tried did not fit. *Invariants:* nothing
 //! is written, and no input is read. *Cost:* that of the planner, and a system call for each place.
 
+use rustix::io::Errno;
+
 use crate::error::{Error, Result};
 use crate::options::{Options, Strategy};
 use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
 use crate::size::{display_at_least, display_bytes};
-use crate::spill::disk::free_bytes;
+use crate::spill::disk::{free_bytes, is_read_only};
+use crate::spill::places::no_directory;
 
 /// The plan of a job; a refusal says so where it is the address space that is short.
 pub(crate) fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
@@ -68,8 +71,13 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     if options.ignore_free_space {
         return Ok(());
     }
-    let free = free_bytes(&temp_parents(options));
+    let places = temp_parents(options);
+    let free = free_bytes(&places);
     if free < needed_bytes - others_bytes {
+        // What is free there is of no use.
+        if let Some(place) = places.iter().find(|place| is_read_only(place)) {
+            return Err(no_directory(place, Errno::ROFS.into()));
+        }
         return too_little(
             free,
             "free",

@@ -227,7 +227,8 @@ pub(crate) struct RunArguments {
 
     /// Directory for temporary files; repeat it to spread them over several
     ///
-    /// Default: $TMPDIR, else the output's directory (the current one for standard output).
+    /// Each gets files by the room that it has, and what finds one full goes on in another. Default:
+    /// $TMPDIR, else the output's directory (the current one for standard output).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 

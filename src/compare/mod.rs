@@ -36,6 +36,8 @@ use crate::machine;
 use crate::options::{LineKey, Options, Shared, Strategy};
 use crate::output::Sink;
 use crate::plan::{self, InputShape, Plan};
+use crate::run::temp_parents;
+use crate::spill::places::Places;
 use crate::spill::quota::Quota;
 use crate::spill::space::TempSpace;
 use crate::stats::Stats;
@@ -126,6 +128,7 @@ impl<'o> Comparer<'o> {
         let shared = Shared {
             resident_bytes: machine::resident_bytes(),
             quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+            places: Places::new(&temp_parents(options), &options.interrupt),
         };
         let sharing = Options {
             shared: Some(shared.clone()),

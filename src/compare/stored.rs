@@ -40,7 +40,10 @@ impl StoredResult {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let writer = options.open(&file.path).and_then(OutputWriter::direct);
-        let writer = writer.map_err(|error| unwritable(&file.path, error))?;
+        let writer = writer.map_err(|error| {
+            space.remove(&file, 0);
+            unwritable(&file.path, error)
+        })?;
         Ok(Self {
             space: Arc::clone(space),
             file,

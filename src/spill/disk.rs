@@ -7,6 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::StatVfsMountFlags;
+
 use crate::file_id::FileId;
 
 /// Whether the files of `directory` are in memory and nowhere else.
@@ -35,19 +37,41 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     let mut devices = Vec::new();
     let mut free = 0u64;
     for place in places {
-        let device = FileId::at(place).map_or(0, FileId::device);
+        let device = device_of(place);
         if !devices.contains(&device) {
             devices.push(device);
-            let stat = rustix::fs::statvfs(place.as_path());
-            let bytes = match stat {
-                // Some, such as ramfs, say that they have no blocks at all.
-                Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
-                _ => u64::MAX,
-            };
-            free = free.saturating_add(bytes);
+            free = free.saturating_add(free_on(place));
         }
     }
     free
+}
+
+/// As [`free_bytes`], for each place alone; those on one file system have equal shares of it.
+pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
+    let devices: Vec<u64> = places.clone().map(device_of).collect();
+    let sharing = |device: u64| devices.iter().filter(|&&other| other == device).count() as u64;
+    places
+        .zip(&devices)
+        .map(|(place, &device)| free_on(place) / sharing(device))
+        .collect()
+}
+
+/// Whether nothing can be written to the file system of a place.
+pub(crate) fn is_read_only(place: &Path) -> bool {
+    rustix::fs::statvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+fn device_of(place: impl AsRef<Path>) -> u64 {
+    FileId::at(place).map_or(0, FileId::device)
+}
+
+fn free_on(place: &Path) -> u64 {
+    match rustix::fs::statvfs(place) {
+        Ok(stat) if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => 0,
+        // Some, such as ramfs, say that they have no blocks at all.
+        Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
+        _ => u64::MAX,
+    }
 }
 
 #[cfg(test)]

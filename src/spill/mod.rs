@@ -6,7 +6,7 @@
 //!  Buckets (being filled) ──finish──▶ Vec<Bucket> (sealed) ──read──▶ batches of lines
 //! ```
 //!
-//! *Owns:* the temporary directory and its accounting ([`space`]), what file systems say of themselves
+//! *Owns:* the temporary directories ([`places`]), the files in them and their accounting ([`space`]), what file systems say of themselves
 //! ([`disk`]), what killed runs left ([`orphans`]), the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
 //! back ([`reader`], [`loader`]).
 //!
@@ -29,8 +29,10 @@ pub(crate) mod block;
 pub(crate) mod bucket;
 pub(crate) mod buckets;
 pub(crate) mod disk;
+mod extents;
 pub(crate) mod loader;
 mod orphans;
+pub(crate) mod places;
 pub(crate) mod pool;
 pub(crate) mod quota;
 pub(crate) mod reader;

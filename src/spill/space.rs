@@ -1,42 +1,34 @@
-//! Temporary space: private directories, what is written to them, and how much.
+//! Temporary space: what a run writes to the temporary places, and how much.
 //!
-//! *Owns:* one private directory in each place the user named, every temporary file in it, and the
-//! count of bytes on disk against the cap.
+//! *Owns:* every temporary file of the run, and the count of bytes on disk against the cap. The private
+//! directories that they are in belong to [`Places`].
 //!
 //! *Invariants.*
-//! - Directories are 0700 and files 0600 from the moment they exist, with names nobody can predict;
-//!   only what was made here is ever removed.
+//! - Files are 0600 from the moment they exist; only what was made here is ever removed.
 //! - Bytes are charged before they are written and given back when the write fails or the file
 //!   goes: the cap is never exceeded, and an error does not shrink it.
-//! - Nothing remains: the directories go when this value is dropped, and are known to the
-//!   [`Interrupt`] for signals. What a killed run has left goes when the next one makes its own
-//!   (`orphans`).
+//! - A bucket's file whose place is full goes on in another: under the same name, at the same offsets
+//!   (`extents`). Only when all places are full a write fails of that.
 //!
-//! *Cost:* no open descriptor between two operations but that of the mark of a live run, one a place.
+//! *Cost:* no open descriptor between two operations.
 //! Blocks are written around the page cache (`O_DIRECT`) where the file system allows it: written so
 //! they took a quarter of the time, and a container's memory limit stays free of page cache.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use rustix::fs::OFlags;
-use tempfile::TempDir;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::buffer::PAGE;
 use crate::direct::is_refusal;
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
-use crate::interrupt::{Interrupt, PathGuard};
+use crate::interrupt::Interrupt;
 use crate::notice::Notice;
 use crate::observer::Observer;
 use crate::spill::disk::{has_no_inodes, is_in_memory};
-use crate::spill::orphans::{
-    Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own,
-};
+use crate::spill::extents::Extents;
+use crate::spill::places::{Places, is_full};
 use crate::spill::quota::Quota;
 
 const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
@@ -45,9 +37,9 @@ const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buc
 /// What the names of bucket files have in them.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
-/// The temporary directories of one run.
+/// The temporary files of one run.
 pub(crate) struct TempSpace {
-    places: Vec<Place>,
+    places: Arc<Places>,
     interrupt: Interrupt,
     /// Is told of a place that is in memory, when it is used.
     observer: Option<Arc<dyn Observer>>,
@@ -57,41 +49,8 @@ pub(crate) struct TempSpace {
     written: AtomicU64,
     read: AtomicU64,
     files: AtomicU64,
-    next_file: AtomicU64,
     /// Bytes of files that outlast an attempt.
     kept: AtomicU64,
-}
-
-/// One of the places that the user named.
-#[derive(Debug)]
-struct Place {
-    parent: PathBuf,
-    is_direct: AtomicBool,
-    /// Made when the first file is.
-    directory: Mutex<Option<PrivateDirectory>>,
-    /// Files named less files removed.
-    present: AtomicU64,
-}
-
-/// Declared in this order: the path stays on the interrupt's list, and the mark of a live run in its
-/// place, until the directory is gone.
-#[derive(Debug)]
-struct PrivateDirectory {
-    directory: TempDir,
-    _guard: PathGuard,
-    _mark: Option<File>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let made = self
-            .directory
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = made {
-            remove_own(made.directory.path(), *self.present.get_mut() > 0);
-        }
-    }
 }
 
 /// What was done in temporary space so far, in bytes and files.
@@ -106,8 +65,13 @@ pub(crate) struct SpaceUse {
 impl TempSpace {
     /// Temporary space in each of `parents` (at least one), as much as `quota` allows.
     pub(crate) fn new(parents: &[PathBuf], quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
+        Self::in_places(Places::new(parents, interrupt), quota, interrupt)
+    }
+
+    /// Temporary space in `places`, which other runs may use, too.
+    pub(crate) fn in_places(places: Arc<Places>, quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
         Self {
-            places: parents.iter().map(|parent| Place::new(parent)).collect(),
+            places,
             interrupt: interrupt.clone(),
             observer: None,
             quota,
@@ -116,9 +80,13 @@ impl TempSpace {
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
             files: AtomicU64::new(0),
-            next_file: AtomicU64::new(0),
             kept: AtomicU64::new(0),
         }
+    }
+
+    /// The places that the files go to.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The same, with somebody who is told what the user should know of the places.
@@ -127,21 +95,32 @@ impl TempSpace {
         self
     }
 
-    /// A path for a new file, in the places by turns. The file is made by its first write.
+    /// A path for a new file that stays in one place. The file is made by its first write.
     ///
     /// # Errors
     /// [`Error::Temp`] when its directory cannot be made.
     pub(crate) fn new_path(&self, label: &str) -> Result<SpillPath> {
-        let number = self.next_file.fetch_add(1, Ordering::Relaxed);
-        let place = (number % self.places.len() as u64) as usize;
-        let (directory, is_new) = self.places[place].directory(&self.interrupt)?;
-        if is_new {
-            self.note_if_in_memory(&self.places[place].parent);
+        let new = self.places.new_file(label)?;
+        if new.is_first {
+            self.note_if_in_memory(&self.places.place(new.place).parent);
         }
-        self.places[place].present.fetch_add(1, Ordering::Relaxed);
         Ok(SpillPath {
-            place,
-            path: directory.join(format!("{number:06}-{label}")),
+            place: new.place,
+            path: new.path,
+            extents: None,
+        })
+    }
+
+    /// As [`TempSpace::new_path`], for a file that goes on in another place where its own is full: it is
+    /// written and read by this space alone.
+    ///
+    /// # Errors
+    /// As [`TempSpace::new_path`].
+    pub(crate) fn new_bucket_path(&self, label: &str) -> Result<SpillPath> {
+        let path = self.new_path(label)?;
+        Ok(SpillPath {
+            extents: Some(Arc::new(Extents::new(path.place))),
+            ..path
         })
     }
 
@@ -157,48 +136,87 @@ impl TempSpace {
     }
 
     /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size).
+    ///
+    /// # Errors
+    /// [`Error::TempLimit`] where the cap does not allow it, [`Error::Temp`] where the disk does not.
     pub(crate) fn write(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.write_block(file, offset, bytes, bytes.len() as u64)
+    }
+
+    /// As [`TempSpace::write`], where the next write to the file may be `block_bytes` behind this one.
+    ///
+    /// # Errors
+    /// As [`TempSpace::write`].
+    pub(crate) fn write_block(
+        &self,
+        file: &SpillPath,
+        offset: u64,
+        bytes: &[u8],
+        block_bytes: u64,
+    ) -> Result<()> {
         self.interrupt.check()?;
         self.charge(file, bytes.len() as u64)?;
-        self.write_pages(file, offset, bytes).map_err(|source| {
-            self.release(bytes.len() as u64);
-            let advice = match source.kind() {
-                io::ErrorKind::StorageFull if has_no_inodes(&file.path) => NO_INODES,
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
-                io::ErrorKind::NotFound => "the temporary directory is gone; run again",
-                _ => "name another place with --temp-dir",
-            };
-            Error::Temp {
-                path: file.path.clone(),
-                what: "cannot write a spill file",
-                source,
-                advice,
-            }
-        })?;
+        let written = self.write_where_there_is_room(file, offset, bytes, block_bytes);
+        written.inspect_err(|_| self.release(bytes.len() as u64))?;
         self.written
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn write_pages(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        fail_point!("spill-write", Err(crate::failpoint::injected()));
-        // A disk that says that it has written, and has not.
-        fail_point!("spill-write-lost", Ok(()));
-        let is_new = offset == 0;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(is_new).mode(0o600);
-        let was_direct = self.is_direct(file);
-        let handle = self.open(file, &options)?;
-        if is_new {
-            self.files.fetch_add(1, Ordering::Relaxed);
-        }
-        match handle.write_all_at(bytes, offset) {
-            Err(error) if is_refusal(&error) && was_direct => {
-                self.stop_direct(file);
-                self.open(file, OpenOptions::new().write(true))?
-                    .write_all_at(bytes, offset)
+    /// Writes to the place where the file is by now; where that is full, to another, where it stays.
+    fn write_where_there_is_room(
+        &self,
+        file: &SpillPath,
+        offset: u64,
+        bytes: &[u8],
+        block_bytes: u64,
+    ) -> Result<()> {
+        let mut place = file.extents.as_ref().map_or(file.place, |e| e.latest());
+        let mut full = Vec::new();
+        loop {
+            let error = match self.write_pages(file, place, offset, bytes) {
+                Ok(()) => {
+                    let is_first = file
+                        .extents
+                        .as_ref()
+                        .is_some_and(|extents| extents.note(place, offset, block_bytes));
+                    if is_first {
+                        self.files.fetch_add(1, Ordering::Relaxed);
+                        self.places
+                            .place(place)
+                            .present
+                            .fetch_add(1, Ordering::Relaxed);
+                    }
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            full.push(place);
+            let next = file
+                .extents
+                .as_ref()
+                .filter(|_| is_full(&error))
+                .and_then(|_| self.places.roomiest(&full, bytes.len() as u64));
+            match next {
+                Some(roomier) => place = roomier,
+                None => return Err(self.unwritable(file, place, error)),
             }
-            other => other,
+        }
+    }
+
+    fn unwritable(&self, file: &SpillPath, place: usize, source: io::Error) -> Error {
+        let path = self.path_in(file, place).unwrap_or(file.path.clone());
+        let advice = match source.kind() {
+            io::ErrorKind::StorageFull if has_no_inodes(&path) => NO_INODES,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
+            io::ErrorKind::NotFound => "the temporary directory is gone; run again",
+            _ => "name another place with --temp-dir",
+        };
+        Error::Temp {
+            path,
+            what: "cannot write a spill file",
+            source,
+            advice,
         }
     }
 
@@ -215,40 +233,52 @@ impl TempSpace {
         block_bytes: u64,
     ) -> Result<()> {
         self.interrupt.check()?;
-        let was_direct = self.is_direct(file);
-        match self.read_pages(file, offset, buffer) {
-            Ok(()) => {}
-            Err(error) if is_refusal(&error) && was_direct => {
-                self.stop_direct(file);
-                return self.read(file, offset, buffer, block_bytes);
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let end = std::fs::metadata(&file.path).map_or(offset, |found| found.len());
-                return Err(Error::Damaged {
-                    path: file.path.clone(),
-                    block: end / block_bytes,
-                    what: "the file is shorter than what was written to it".into(),
-                });
-            }
-            Err(source) => {
-                let advice = "the temporary disk is faulty, or its files were removed; run again";
-                return Err(Error::Temp {
-                    path: file.path.clone(),
-                    what: "cannot read a spill file",
-                    source,
-                    advice,
-                });
-            }
+        let end = offset + buffer.len() as u64;
+        let mut at = offset;
+        while at < end {
+            let (place, part_end) = match &file.extents {
+                Some(extents) => extents.part_at(at, end),
+                None => (file.place, end),
+            };
+            let part = &mut buffer[(at - offset) as usize..(part_end - offset) as usize];
+            self.read_part(file, place, at, part, block_bytes)?;
+            at = part_end;
         }
         self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn read_pages(&self, file: &SpillPath, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        fail_point!("spill-read", Err(crate::failpoint::injected()));
-        let mut options = OpenOptions::new();
-        options.read(true);
-        self.open(file, &options)?.read_exact_at(buffer, offset)
+    fn read_part(
+        &self,
+        file: &SpillPath,
+        place: usize,
+        offset: u64,
+        part: &mut [u8],
+        block_bytes: u64,
+    ) -> Result<()> {
+        let was_direct = self.is_direct(place);
+        match self.read_pages(file, place, offset, part) {
+            Ok(()) => Ok(()),
+            Err(error) if is_refusal(&error) && was_direct => {
+                self.stop_direct(place);
+                self.read_part(file, place, offset, part, block_bytes)
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let path = self.path_in(file, place).unwrap_or(file.path.clone());
+                let end = std::fs::metadata(&path).map_or(offset, |found| found.len());
+                Err(Error::Damaged {
+                    path,
+                    block: end / block_bytes,
+                    what: "the file is shorter than what was written to it".into(),
+                })
+            }
+            Err(source) => Err(Error::Temp {
+                path: self.path_in(file, place).unwrap_or(file.path.clone()),
+                what: "cannot read a spill file",
+                source,
+                advice: "the temporary disk is faulty, or its files were removed; run again",
+            }),
+        }
     }
 
     /// Cuts the padding off a file whose content is to be read as it is.
@@ -267,11 +297,18 @@ impl TempSpace {
     /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
     /// error here: whoever needed its content has noticed.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
-        // One that may still be there counts as present.
-        if std::fs::remove_file(&file.path).is_ok() {
-            self.places[file.place]
-                .present
-                .fetch_sub(1, Ordering::Relaxed);
+        let places = match &file.extents {
+            Some(extents) => extents.places(),
+            None => vec![file.place],
+        };
+        for place in places {
+            let removed = self.path_in(file, place).and_then(std::fs::remove_file);
+            let is_gone = removed.map_or_else(|e| e.kind() == io::ErrorKind::NotFound, |()| true);
+            // One that may still be there counts as present.
+            if is_gone {
+                let present = &self.places.place(place).present;
+                present.fetch_sub(1, Ordering::Relaxed);
+            }
         }
         self.release(bytes);
     }
@@ -284,18 +321,9 @@ impl TempSpace {
     /// Removes the bucket files of an attempt that failed, and gives their space back. Nobody may
     /// use them any more.
     pub(crate) fn remove_buckets(&self) {
-        for place in &self.places {
-            let made = place
-                .directory
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let Some(made) = &*made else {
-                continue;
-            };
-            let is_bucket =
-                |name: &[u8]| memchr::memmem::find(name, BUCKET_LABEL.as_bytes()).is_some();
-            let _some_may_stay = remove_files(made.directory.path(), is_bucket);
-        }
+        let label = BUCKET_LABEL.as_bytes();
+        self.places
+            .remove_files(|name| memchr::memmem::find(name, label).is_some());
         let kept = self.kept.load(Ordering::Relaxed);
         let before = self.used.swap(kept, Ordering::Relaxed);
         self.quota.give_back(before.saturating_sub(kept));
@@ -311,39 +339,6 @@ impl TempSpace {
         }
     }
 
-    fn open(&self, file: &SpillPath, options: &OpenOptions) -> io::Result<File> {
-        let place = &self.places[file.place];
-        let plain = OFlags::NOFOLLOW.bits() as i32;
-        if place.is_direct.load(Ordering::Relaxed) {
-            let direct = plain | OFlags::DIRECT.bits() as i32;
-            match options.clone().custom_flags(direct).open(&file.path) {
-                Err(error) if is_refusal(&error) => {
-                    place.is_direct.store(false, Ordering::Relaxed);
-                    // The refused open may have made the file already.
-                    let mut again = options.clone();
-                    if file.path.exists() {
-                        again.create_new(false);
-                    }
-                    return again.custom_flags(plain).open(&file.path);
-                }
-                other => return other,
-            }
-        }
-        options.clone().custom_flags(plain).open(&file.path)
-    }
-
-    /// Whether the place of `file` is used directly.
-    fn is_direct(&self, file: &SpillPath) -> bool {
-        self.places[file.place].is_direct.load(Ordering::Relaxed)
-    }
-
-    /// Turns direct I/O off for the place of `file`.
-    fn stop_direct(&self, file: &SpillPath) {
-        self.places[file.place]
-            .is_direct
-            .store(false, Ordering::Relaxed);
-    }
-
     /// Counts `bytes` that are about to be written to `file` by other means.
     ///
     /// # Errors
@@ -352,7 +347,7 @@ impl TempSpace {
         self.quota
             .take(bytes)
             .map_err(|needed_bytes| Error::TempLimit {
-                path: self.places[file.place].parent.clone(),
+                path: self.places.place(file.place).parent.clone(),
                 needed_bytes,
                 limit_bytes: self.quota.cap_bytes(),
                 reason: "allowed by --max-temp",
@@ -379,80 +374,26 @@ impl std::fmt::Debug for TempSpace {
 }
 
 impl Drop for TempSpace {
-    /// The directories go with everything that is still in them.
+    /// What is still in the directories goes with them.
     fn drop(&mut self) {
         self.quota.give_back(self.used.load(Ordering::Relaxed));
-    }
-}
-
-impl Place {
-    fn new(parent: &Path) -> Self {
-        Self {
-            parent: parent.to_owned(),
-            is_direct: AtomicBool::new(true),
-            directory: Mutex::default(),
-            present: AtomicU64::new(0),
-        }
-    }
-
-    /// The private directory, and whether it was made now because it was not there yet.
-    fn directory(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
-        let mut made = self
-            .directory
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = &*made {
-            return Ok((made.directory.path().to_owned(), false));
-        }
-        interrupt.check()?;
-        remove_orphans(&self.parent);
-        // Whoever takes directory after directory for orphans is no run of this program.
-        for _ in 0..100 {
-            let (directory, guard) = self.new_directory(interrupt)?;
-            let path = directory.path().to_owned();
-            let mark = match mark_as_alive(&path) {
-                Mark::Alive(file) => Some(file),
-                Mark::None => None,
-                Mark::Gone => continue,
-            };
-            *made = Some(PrivateDirectory {
-                directory,
-                _guard: guard,
-                _mark: mark,
-            });
-            return Ok((path, true));
-        }
-        Err(self.no_directory(io::ErrorKind::NotFound.into()))
-    }
-
-    fn new_directory(&self, interrupt: &Interrupt) -> Result<(TempDir, PathGuard)> {
-        let make = || {
-            tempfile::Builder::new()
-                .prefix(PREFIX)
-                .permissions(std::fs::Permissions::from_mode(0o700))
-                .disable_cleanup(true)
-                .tempdir_in(&self.parent)
-        };
-        interrupt
-            .guarded(make, TempDir::path)
-            .map_err(|source| self.no_directory(source))
-    }
-
-    fn no_directory(&self, source: io::Error) -> Error {
-        Error::Temp {
-            path: self.parent.clone(),
-            what: "cannot make a temporary directory",
-            source,
-            advice: "name another place with --temp-dir",
-        }
     }
 }
 
 /// A file in temporary space.
 #[derive(Debug, Clone)]
 pub(crate) struct SpillPath {
+    /// Where it begins.
     place: usize,
     pub(crate) path: PathBuf,
+    /// Which parts of it are in other places, if some may be.
+    extents: Option<Arc<Extents>>,
+}
+
+impl SpillPath {
+    fn has_parts(&self) -> bool {
+        self.extents.as_ref().is_some_and(|e| e.has_parts())
+    }
 }
 
 /// Rounds a block's length to what direct I/O writes.
@@ -460,6 +401,7 @@ pub(crate) fn padded(bytes: u64) -> u64 {
     crate::buffer::round_up(bytes, PAGE)
 }
 
+mod pages;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests;

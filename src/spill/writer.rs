@@ -36,10 +36,11 @@ impl FullBlock {
     }
 
     pub(super) fn write(&self, space: &TempSpace) -> Result<()> {
-        space.write(
+        space.write_block(
             &self.file,
             self.offset,
             &self.buffer[..padded(self.length as u64) as usize],
+            self.buffer.len() as u64,
         )
     }
 }
@@ -215,7 +216,9 @@ impl<'a> BucketWriter<'a> {
             Some(path) => path.clone(),
             None => {
                 let label = format!("store{}-{BUCKET_LABEL}{bucket}", self.rules.address.store);
-                file.path.insert(self.rules.space.new_path(&label)?).clone()
+                file.path
+                    .insert(self.rules.space.new_bucket_path(&label)?)
+                    .clone()
             }
         };
         let offset = file.blocks * self.rules.pool.block_bytes();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::data::{common, lines};
+use crate::data::{common, lines, megabytes};
 use crate::sandbox::{PATIENCE, Sandbox, assert_same_lines};
 
 /// Numbers that look random (xorshift64*).
@@ -235,4 +235,31 @@ fn g1_signals_of_all_kinds_at_random_moments_leave_nothing() {
             Signal::USR1,
         ],
     );
+}
+
+#[test]
+fn g6_a_comparison_that_is_killed_leaves_one_directory_and_any_next_run_removes_it() {
+    let sandbox = Sandbox::with(&megabytes(24, 0), &megabytes(24, 50_000));
+    sandbox.write("few", "x\n");
+    let arguments = "compare a b --memory 16M --strategy partition";
+    let mut held = 0;
+    for _ in 0..3 {
+        let mut running = sandbox.start(sandbox.command(arguments));
+        running.wait_for_spill();
+        // The exact result has its file by then, and its run is at its own.
+        thread::sleep(Duration::from_millis(30));
+        running.signal(Signal::KILL);
+        running.end_within(PATIENCE);
+        held += usize::from(check_temp(&sandbox));
+        // It needs no temporary space itself.
+        sandbox
+            .run("intersect few few --strategy memory -q")
+            .succeeds();
+        assert!(
+            sandbox.temp_names().is_empty(),
+            "{:?}",
+            sandbox.temp_names()
+        );
+    }
+    assert!(held > 0, "no run was killed while it had a directory");
 }

@@ -125,7 +125,7 @@ fn e5_a_run_that_cannot_fit_is_refused_before_anything_is_read() {
 pub(crate) fn on_other_temp(sandbox: &Sandbox, mount: &str, arguments: &str) -> Command {
     let script = format!(
         "{mount} || exit 98\n(cd in && exec \"$0\" \"$@\"); status=$?\n\
-         test -z \"$(ls -A temp | grep -v lost+found)\" || {{ ls -lR temp >&2; exit 99; }}\nexit $status"
+         test -z \"$(ls -A temp small big 2> /dev/null | grep -v 'lost+found\\|:$')\" || {{ ls -lR temp small big >&2; exit 99; }}\nexit $status"
     );
     let mut command = sandbox.command_under(&["unshare", "-m", "sh", "-c", &script], arguments);
     command.current_dir(sandbox.root());
@@ -147,6 +147,71 @@ fn e2_a_temporary_directory_that_cannot_be_written_is_named() {
         .start(command)
         .finish()
         .fails(4, &["Read-only file system", "--temp-dir"]);
+}
+
+#[test]
+fn e2_a_place_that_may_only_be_read_is_named_also_where_its_room_is_asked_first() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(8, 1000));
+    // A file system that is full and read-only has no room, and that is not what is wrong with it.
+    let mount = "mount -t tmpfs -o size=64k none temp && head -c 1M /dev/zero > temp/full 2> ignored; \
+                 rm temp/full && mount -o remount,ro temp";
+    let command = on_other_temp(
+        &sandbox,
+        mount,
+        "intersect a b --memory 16M --strategy partition -o ../out/r",
+    );
+    let outcome = sandbox.start(command).finish();
+    outcome.fails(4, &["Read-only file system", "--temp-dir"]);
+    assert!(!outcome.stderr.contains("free"), "{outcome}");
+}
+
+/// Mounts `small` and `big` with so much room.
+fn two_places(small: &str, big: &str) -> String {
+    format!(
+        "mkdir -p small big && mount -t tmpfs -o size={small} none small \
+         && mount -t tmpfs -o size={big} none big"
+    )
+}
+
+#[test]
+fn e14_a_place_that_is_full_leaves_the_rest_to_another() {
+    if !can_mount() {
+        return;
+    }
+    let (a, b) = (megabytes(8, 0), megabytes(9, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    // Two buckets an input, so that none fits the smaller place beside what it has; or many.
+    for (small, big) in [("1m", "64m"), ("7m", "16m"), ("10m", "13m")] {
+        for buckets in ["2", "40"] {
+            for places in ["-T ../small -T ../big", "-T ../big -T ../small"] {
+                let arguments = format!(
+                    "intersect a b --memory 16M --strategy partition --buckets {buckets} {places}"
+                );
+                let mount = two_places(small, big);
+                let command = on_other_temp(&sandbox, &mount, &arguments);
+                let outcome = sandbox.start(command).finish();
+                outcome.succeeds().has_lines(&common(&[&a, &b]));
+            }
+        }
+    }
+}
+
+#[test]
+fn e14_what_is_full_in_all_places_fails_the_run_and_leaves_nothing_in_any() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 100_000));
+    let mount = two_places("3m", "6m");
+    let run = "intersect a b --memory 16M --strategy partition -T ../small -T ../big";
+    let refused = on_other_temp(&sandbox, &mount, run);
+    sandbox.start(refused).finish().fails(4, &["free"]);
+    let forced = on_other_temp(&sandbox, &mount, &format!("{run} --force"));
+    let outcome = sandbox.start(forced).finish();
+    outcome.fails(4, &["No space left on device", "--temp-dir"]);
 }
 
 #[test]

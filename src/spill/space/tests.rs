@@ -1,5 +1,10 @@
 //! Temporary space against its promises: the cap, what goes and what stays, what an error says.
 
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+
+use tempfile::TempDir;
+
 use super::*;
 
 fn space(cap: u64) -> (TempDir, TempSpace) {
