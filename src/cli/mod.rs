@@ -30,6 +30,7 @@ mod summary;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::thread::JoinHandle;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use clap::{CommandFactory, Parser};
@@ -39,10 +40,30 @@ use exit::ExitStatus;
 use outset::{Error, Interrupt};
 use progress::screen;
 
-/// Runs the command that the arguments name.
+/// The stack of the thread that runs the command, whatever `ulimit -s` gives the first thread. The parser
+/// of arguments takes the most of it. Less than a huge page, so that it is resident only as far as it
+/// is used.
+const STACK_BYTES: usize = (2 << 20) - (64 << 10);
+
+/// Runs the command that the arguments name, on a thread with a stack of its own.
 pub(crate) fn main() -> ExitCode {
     streams::keep_closed();
     use_one_arena();
+    let command = std::thread::Builder::new()
+        // As the first thread, for what a panic says.
+        .name("main".into())
+        .stack_size(STACK_BYTES)
+        .spawn(run);
+    match command.map(JoinHandle::join) {
+        Ok(Ok(status)) => status,
+        // It has said so.
+        Ok(Err(_panicked)) => ExitStatus::Bug.into(),
+        // Help, for one, needs no more threads than there may be.
+        Err(_no_thread) => run(),
+    }
+}
+
+fn run() -> ExitCode {
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error, std::env::args_os()).into(),
@@ -52,7 +73,7 @@ pub(crate) fn main() -> ExitCode {
     let _scenario = fail::FailScenario::setup();
     let interrupt = Interrupt::new();
     if let Err(error) = signals::install(&interrupt) {
-        say(&format!("signals: cannot be handled: {error}"));
+        say(&error.to_string());
     }
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),

@@ -30,10 +30,11 @@ const STACK_BYTES: usize = 256 << 10;
 const SCREEN_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Starts to wait for signals; the first one removes what the run has made and ends the process.
-pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
+pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
     let ignored = ignored_signals();
     let is_ignored = |signal: i32| ignored & (1 << (signal - 1)) != 0;
-    let mut signals = Signals::new(ENDING.iter().filter(|&&signal| !is_ignored(signal)))?;
+    let ending = ENDING.iter().filter(|&&signal| !is_ignored(signal));
+    let mut signals = Signals::new(ending).map_err(not_handled)?;
     let interrupt = interrupt.clone();
     std::thread::Builder::new()
         .name("signals".into())
@@ -44,8 +45,21 @@ pub(crate) fn install(interrupt: &Interrupt) -> io::Result<()> {
                 screen::end(SCREEN_PATIENCE);
                 end_by(signal);
             }
-        })?;
-    Ok(())
+        })
+        .map(drop)
+        .map_err(not_handled)
+}
+
+fn not_handled(error: io::Error) -> Error {
+    let text = error.to_string();
+    let reason = text.split(" (os error").next().unwrap_or(&text);
+    Error::Machine {
+        what: format!("signals: cannot be handled: {reason}"),
+        advice: match error.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)",
+            _ => "raise the limit on processes (ulimit -u)",
+        },
+    }
 }
 
 /// Makes an error of what a mapped filter does whose file becomes shorter, or cannot be read any
@@ -55,11 +69,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
         return Ok(());
     }
     forget_handler_of_std();
-    let machine = |error: io::Error| Error::Machine {
-        what: format!("signals: cannot be handled: {error}"),
-        advice: "raise the limit on processes (ulimit -u)",
-    };
-    let mut signals = Signals::new([SIGBUS]).map_err(machine)?;
+    let mut signals = Signals::new([SIGBUS]).map_err(not_handled)?;
     let (path, interrupt) = (path.display().to_string(), interrupt.clone());
     std::thread::Builder::new()
         .name("mapping".into())
@@ -75,7 +85,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
             }
         })
         .map(drop)
-        .map_err(machine)
+        .map_err(not_handled)
 }
 
 /// Takes SIGBUS from the runtime of std, which looks for overflows of the stack (those come as

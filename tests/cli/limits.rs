@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::{OUTSET, Outcome, Sandbox};
@@ -302,6 +302,68 @@ fn c4_c5_more_memory_than_the_address_space_has_fails_the_run_without_a_panic() 
         let outcome = sandbox.start(command).finish();
         if !outcome.status.success() {
             outcome.fails(6, &["ulimit -v"]);
+        }
+    }
+}
+
+#[test]
+fn c10_threads_without_work_cost_nothing() {
+    let (few, many) = (lines(0..5), lines(0..40_000));
+    let sandbox = Sandbox::with(&few, &lines(2..7));
+    sandbox.write("c", &many);
+    sandbox.write("d", lines(10_000..60_000));
+    for arguments in [
+        "intersect a b",
+        "intersect a b --strategy partition",
+        "intersect a b --strategy sieve",
+        "intersect a -",
+        "intersect c d --strategy partition --memory 4G",
+        "intersect c d --strategy sieve --memory 4G",
+        "intersect c d --memory 16M",
+        "estimate a b",
+    ] {
+        let start = Instant::now();
+        let outcome = sandbox.run_fed(&format!("{arguments} -j 4096"), &few);
+        let took = start.elapsed();
+        outcome.succeeds();
+        // With a thread for each of the 4096 it was half a minute and more.
+        assert!(took < Duration::from_secs(5), "{arguments}: {took:?}");
+    }
+}
+
+#[test]
+fn c11_a_stack_of_64_kib_is_enough_for_every_command() {
+    let sandbox = Sandbox::with(&lines(0..3000), &lines(1000..5000));
+    for arguments in [
+        "--help",
+        "intersect a b",
+        "intersect a b --report ../out/r",
+        "compare a b",
+        "plan a b",
+        "estimate a b",
+        "size --lines 10M --max-fpr 1%",
+        "man",
+        "completions bash",
+    ] {
+        let command = sandbox.command_after("ulimit -s 64", arguments);
+        sandbox.start(command).finish().succeeds();
+    }
+    let command = sandbox.command_after("ulimit -s 64", "nonsense");
+    sandbox.start(command).finish().fails(2, &["usage"]);
+}
+
+#[test]
+fn d5_too_few_descriptors_get_the_advice_to_raise_their_limit() {
+    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 0));
+    for descriptors in 5..9 {
+        for command in ["intersect", "compare"] {
+            let command = sandbox.command_after(
+                &format!("ulimit -n {descriptors}"),
+                &format!("{command} a b --strategy partition --memory 16M"),
+            );
+            let outcome = sandbox.start(command).finish();
+            let is_told = outcome.stderr.contains("(ulimit -n)");
+            assert!(outcome.status.success() || is_told, "{outcome}");
         }
     }
 }
