@@ -289,6 +289,11 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Input);
     }
 
+    /// As libraries wrap errors of the system.
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0} at a path")]
+    struct AtPath(#[source] io::Error);
+
     #[test]
     fn d5_a_limit_of_the_process_gets_its_own_advice_whatever_met_it() {
         let temp = |source: io::Error| {
@@ -305,9 +310,6 @@ mod tests {
             temp(few_files()),
             "t: cannot write a spill file: Too many open files: raise the limit on open files (ulimit -n)"
         );
-        #[derive(Debug, thiserror::Error)]
-        #[error("{0} at a path")]
-        struct AtPath(#[source] io::Error);
         let wrapped = io::Error::new(few_files().kind(), AtPath(few_files()));
         assert!(temp(wrapped).ends_with("(ulimit -n)"));
         assert!(temp(Errno::NFILE.into()).contains("fs.file-max"));

@@ -29,13 +29,13 @@ pub(crate) fn spawn<'scope>(
     name: impl Into<String>,
     body: impl FnOnce() + Send + 'scope,
 ) -> Result<()> {
-    fail_point!("thread", Err(no_thread(crate::failpoint::injected())));
+    fail_point!("thread", Err(no_thread(&crate::failpoint::injected())));
     Builder::new()
         .name(name.into())
         .stack_size(STACK_BYTES)
         .spawn_scoped(scope, body)
         .map(drop)
-        .map_err(no_thread)
+        .map_err(|error| no_thread(&error))
 }
 
 /// The worker threads that a run may have at a time. They exist during a pass only.
@@ -99,9 +99,9 @@ impl<'t> Team<'t> {
     }
 }
 
-fn no_thread(error: std::io::Error) -> Error {
+fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
-        what: format!("cannot start a thread: {}", Plain(&error)),
+        what: format!("cannot start a thread: {}", Plain(error)),
         advice: "ask for fewer --threads, or raise the limit on processes (ulimit -u)",
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
     let ignored = ignored_signals();
     let is_ignored = |signal: i32| ignored & (1 << (signal - 1)) != 0;
     let ending = ENDING.iter().filter(|&&signal| !is_ignored(signal));
-    let mut signals = Signals::new(ending).map_err(not_handled)?;
+    let mut signals = Signals::new(ending).map_err(|error| not_handled(&error))?;
     let interrupt = interrupt.clone();
     std::thread::Builder::new()
         .name("signals".into())
@@ -47,10 +47,10 @@ pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
             }
         })
         .map(drop)
-        .map_err(not_handled)
+        .map_err(|error| not_handled(&error))
 }
 
-fn not_handled(error: io::Error) -> Error {
+fn not_handled(error: &io::Error) -> Error {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);
     Error::Machine {
@@ -69,7 +69,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
         return Ok(());
     }
     forget_handler_of_std();
-    let mut signals = Signals::new([SIGBUS]).map_err(not_handled)?;
+    let mut signals = Signals::new([SIGBUS]).map_err(|error| not_handled(&error))?;
     let (path, interrupt) = (path.display().to_string(), interrupt.clone());
     std::thread::Builder::new()
         .name("mapping".into())
@@ -85,7 +85,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
             }
         })
         .map(drop)
-        .map_err(not_handled)
+        .map_err(|error| not_handled(&error))
 }
 
 /// Takes SIGBUS from the runtime of std, which looks for overflows of the stack (those come as

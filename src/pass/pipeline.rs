@@ -53,7 +53,7 @@ pub(super) fn pipeline<W: Worker>(
     tally: &Tally<'_>,
     source: ChunkSource<'_>,
     new_worker: impl Fn() -> W + Sync,
-) -> Result<()> {
+) {
     let (run, failure) = (tally.run, tally.failure);
     let layout = &run.layout;
     let (full_sender, full) = bounded(layout.chunk_buffers);
@@ -82,7 +82,6 @@ pub(super) fn pipeline<W: Worker>(
             work_all(tally, &full, &empty_sender, found_work, new_worker())
         });
     });
-    Ok(())
 }
 
 /// A worker thread: works until there are no more chunks. After a failure it only gives buffers

@@ -111,14 +111,14 @@ fn scan_in<W: Worker>(
                 });
             } else {
                 let chunks = FileChunks::new(input, file, rules);
-                pipeline(&tally, ChunkSource::File(&chunks), new_worker)?;
+                pipeline(&tally, ChunkSource::File(&chunks), new_worker);
             }
         }
         None => {
             let stop = || failure.check().and_then(|()| run.interrupt().check());
             let file = StoppableStream::new(input.take_stream()?, &stop);
             let stream = StreamChunks::new(input, file, rules, &run.budget)?;
-            pipeline(&tally, ChunkSource::Stream(stream), new_worker)?;
+            pipeline(&tally, ChunkSource::Stream(stream), new_worker);
         }
     }
     let counts = tally.finish();

@@ -35,7 +35,7 @@ const TRIES: usize = 100;
 /// The places of one command.
 #[derive(Debug)]
 pub(crate) struct Places {
-    places: Vec<Place>,
+    list: Vec<Place>,
     interrupt: Interrupt,
     next_file: AtomicU64,
     has_looked_for_orphans: AtomicBool,
@@ -87,22 +87,27 @@ impl Places {
     /// A place in each of `parents`, for a command that `interrupt` stops.
     pub(crate) fn new(parents: &[PathBuf], interrupt: &Interrupt) -> Arc<Self> {
         Arc::new(Self {
-            places: parents.iter().map(|parent| Place::new(parent)).collect(),
+            list: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
             next_file: AtomicU64::new(0),
             has_looked_for_orphans: AtomicBool::new(false),
         })
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// One of the places.
     pub(super) fn place(&self, number: usize) -> &Place {
-        &self.places[number]
+        &self.list[number]
     }
 
     /// Removes what killed runs have left in the places; a second time it does nothing.
     pub(crate) fn remove_orphans(&self) {
         if !self.has_looked_for_orphans.swap(true, Ordering::Relaxed) {
-            for place in &self.places {
+            for place in &self.list {
                 remove_orphans(&place.parent);
             }
         }
@@ -118,11 +123,11 @@ impl Places {
         let mut full = Vec::new();
         loop {
             let Some(place) = self.roomiest(&full, 0) else {
-                return Err(self.places[0].no_directory(io::ErrorKind::StorageFull.into()));
+                return Err(self.list[0].no_directory(io::ErrorKind::StorageFull.into()));
             };
             match self.directory(place) {
                 Ok((directory, is_first)) => {
-                    self.places[place].present.fetch_add(1, Ordering::Relaxed);
+                    self.list[place].present.fetch_add(1, Ordering::Relaxed);
                     return Ok(NewFile {
                         place,
                         path: directory.join(name),
@@ -130,7 +135,7 @@ impl Places {
                     });
                 }
                 Err(Error::Temp { source, .. })
-                    if is_full(&source) && full.len() + 1 < self.places.len() =>
+                    if is_full(&source) && full.len() + 1 < self.list.len() =>
                 {
                     full.push(place);
                 }
@@ -142,12 +147,12 @@ impl Places {
     /// The place with the most room for one more file beside those that it has, of those that have
     /// `bytes` free and are not `excluded`.
     pub(super) fn roomiest(&self, excluded: &[usize], bytes: u64) -> Option<usize> {
-        let rooms = if self.places.len() == 1 {
+        let rooms = if self.list.len() == 1 {
             vec![u64::MAX]
         } else {
-            room_of_each(self.places.iter().map(|place| place.parent.as_path()))
+            room_of_each(self.list.iter().map(|place| place.parent.as_path()))
         };
-        let present = self.places.iter();
+        let present = self.list.iter();
         let present: Vec<u64> = present
             .map(|place| place.present.load(Ordering::Relaxed))
             .collect();
@@ -159,12 +164,12 @@ impl Places {
     /// The private directory of a place, and whether it was made now because it was not there yet.
     pub(super) fn directory(&self, place: usize) -> Result<(PathBuf, bool)> {
         self.remove_orphans();
-        self.places[place].directory(&self.interrupt)
+        self.list[place].directory(&self.interrupt)
     }
 
     /// Removes the files whose names `is_meant`. What cannot be removed stays.
     pub(super) fn remove_files(&self, is_meant: impl Fn(&[u8]) -> bool) {
-        for place in &self.places {
+        for place in &self.list {
             let made = place
                 .directory
                 .lock()

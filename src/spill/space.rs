@@ -118,10 +118,9 @@ impl TempSpace {
     /// As [`TempSpace::new_path`].
     pub(crate) fn new_bucket_path(&self, label: &str) -> Result<SpillPath> {
         let path = self.new_path(label)?;
-        Ok(SpillPath {
-            extents: Some(Arc::new(Extents::new(path.place))),
-            ..path
-        })
+        // Nothing is remembered of a file that has nowhere to go on.
+        let extents = (self.places.count() > 1).then(|| Arc::new(Extents::new(path.place)));
+        Ok(SpillPath { extents, ..path })
     }
 
     /// Tells the observer that what is spilled to `parent` takes memory, if it does.

@@ -93,7 +93,7 @@ impl TempSpace {
         // block. What is missing of the block itself does not agree with its checksum. Only at the end of
         // a file a read stops within a page.
         let mut filled = 0;
-        while filled < part.len() && filled as u64 % PAGE == 0 {
+        while filled < part.len() && (filled as u64).is_multiple_of(PAGE) {
             match handle.read_at(&mut part[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(read) => filled += read,
