@@ -348,7 +348,9 @@ fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     let rest = layout
         .rest_bytes()
         .saturating_sub(filters + JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
-    let most = (layout.usable_bytes / 2).saturating_sub(layout.pool_bytes());
+    let most = (layout.usable_bytes / 2)
+        .min(layout.most_pool_bytes(job))
+        .saturating_sub(layout.pool_bytes());
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 

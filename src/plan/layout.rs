@@ -157,6 +157,18 @@ impl Layout {
         memory
     }
 
+    /// The most that blocks may take, so that a join has room for the longest line twice, in the set and
+    /// while it is put together, with blocks still in memory: but an eighth in any case.
+    pub(crate) fn most_pool_bytes(&self, job: &Job) -> u64 {
+        if job.longest_line_bytes <= self.chunk_bytes {
+            return self.usable_bytes;
+        }
+        let twice = job.longest_line_bytes.saturating_mul(2);
+        self.usable_bytes
+            .saturating_sub(twice.saturating_add(4 * LARGEST))
+            .max(self.usable_bytes / 8)
+    }
+
     /// What is left beside scanning and blocks.
     pub(crate) fn rest_bytes(&self) -> u64 {
         self.usable_bytes
@@ -197,6 +209,7 @@ impl Layout {
         pool_bytes: u64,
         least: u64,
     ) -> bool {
+        let pool_bytes = pool_bytes.min(self.most_pool_bytes(job));
         let open = u64::from(buckets) + IN_FLIGHT + 1;
         let block = (pool_bytes / open).min(LARGEST) & !(PAGE - 1);
         if block < least || u64::from(buckets) > self.most_buckets(job.inputs.len()) {
