@@ -62,7 +62,7 @@ pub(crate) fn is_read_only(place: &Path) -> bool {
 }
 
 fn device_of(place: impl AsRef<Path>) -> u64 {
-    FileId::at(place).map_or(0, FileId::device)
+    FileId::at(place.as_ref()).map_or(0, FileId::device)
 }
 
 fn free_on(place: &Path) -> u64 {
