@@ -19,10 +19,23 @@ pub struct Case {
     pub strip_cr: bool,
     /// Whether every line is an IPv4 address and the engine is told so.
     pub is_ipv4: bool,
-    /// Whether the first input is named again behind the others.
-    pub first_twice: bool,
+    /// Whether, and how, the first input is named again behind the others.
+    pub again: Option<Alias>,
     /// How it is run.
     pub settings: Vec<Setting>,
+}
+
+/// A second name of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alias {
+    /// The same path.
+    Path,
+    /// Another spelling of it.
+    Detour,
+    /// A symbolic link.
+    SymbolicLink,
+    /// A hard link.
+    HardLink,
 }
 
 /// One input.
@@ -96,6 +109,12 @@ pub enum Way {
     },
     /// `compare`, of two inputs.
     Compare,
+    /// The lines of the first input into a filter by `insert_new`, the first half of them out again: the
+    /// filter must still have the others.
+    Changed {
+        /// The filter's kind, which must be able to forget.
+        kind: Kind,
+    },
 }
 
 impl Input {

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* which lines are in which inputs. *Invariants:* the first choices are the simplest. *Cost:* the inputs.
 
-use crate::case::{Case, Input, Setting};
+use crate::case::{Alias, Case, Input, Setting};
 use crate::choices::Choices;
 use crate::lines::{self, Bulk, Scale};
 use crate::settings;
@@ -25,6 +25,8 @@ enum Relation {
     Equal,
     /// No two inputs share a numbered line, and nothing comes from the pool.
     Disjoint,
+    /// Of the numbered lines each further input has so many hundredths of the first one's.
+    Share(u64),
 }
 
 /// A case; equal choices give equal cases.
@@ -49,13 +51,25 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
         terminator,
         strip_cr,
         is_ipv4: recipe.is_ipv4,
-        first_twice: choices.one_in(12),
+        again: again(choices),
         settings: Vec::new(),
     };
     // The first input is a file where it is named twice: a pipe can be read by one reader.
-    case.inputs[0].is_fifo &= !case.first_twice;
+    case.inputs[0].is_fifo &= case.again.is_none();
     case.settings = settings(choices, &case);
     case
+}
+
+/// Seldom, another name of the first input.
+fn again(choices: &mut Choices) -> Option<Alias> {
+    choices.one_in(12).then(|| {
+        choices.pick(&[
+            Alias::Path,
+            Alias::Detour,
+            Alias::SymbolicLink,
+            Alias::HardLink,
+        ])
+    })
 }
 
 fn recipe(choices: &mut Choices, scale: Scale, terminator: u8) -> Recipe {
@@ -80,6 +94,10 @@ fn recipe(choices: &mut Choices, scale: Scale, terminator: u8) -> Recipe {
             Relation::Overlapping,
             Relation::Equal,
             Relation::Disjoint,
+            Relation::Share(10),
+            Relation::Share(50),
+            Relation::Share(80),
+            Relation::Share(100),
         ]),
         scale,
     }
@@ -124,6 +142,8 @@ impl Recipe {
         let count = choices.pick(self.scale.bulk_lines) / self.bulk.weight();
         let start = match self.relation {
             Relation::Disjoint => number << 32,
+            Relation::Share(_) if number == 0 => 0,
+            Relation::Share(hundredths) => count * (100 - hundredths) / 100,
             _ => choices.below(count.max(1)),
         };
         for number in start..start + count {

@@ -9,7 +9,7 @@ use std::io;
 use crate::case::{Case, Setting, Way};
 use crate::oracle::{self, Lines};
 use crate::place::Contents;
-use crate::run::{Answer, Collected, Outcome, Runner, contents, paths};
+use crate::run::{Answer, Collected, Outcome, Runner, contents, numbers};
 
 /// A setting that does not give the right answer.
 #[derive(Debug, Clone)]
@@ -173,6 +173,12 @@ impl<'a> Truth<'a> {
                 format!("{peak} bytes were resident, {limit} are the limit"),
             );
         }
+        if let Way::Changed { kind } = setting.way {
+            return answer.lines.iter().next().map_or(Ok(()), |line| {
+                let what = format!("a {kind} filter has forgotten {}", shown(line));
+                Wrong::err(WrongKind::Missing, what)
+            });
+        }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
             let counts = (compared.exact, compared.missing, compared.approximate);
@@ -238,7 +244,7 @@ impl<'a> Truth<'a> {
         if answer.is_exact {
             return Ok(());
         }
-        let named = paths(case, setting);
+        let named = numbers(case, setting);
         let asked = &named[usize::from(matches!(setting.way, Way::Kept { .. }))..];
         self.must_be_from_one_input(found, asked.iter().copied())?;
         self.judge_number(case, setting, answer, found, tally)

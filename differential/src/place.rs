@@ -5,13 +5,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use tempfile::TempDir;
+
+use crate::case::Alias;
 
 /// The bytes of all inputs, shared with the threads that write them to FIFOs.
 pub type Contents = Arc<Vec<Vec<u8>>>;
@@ -59,6 +61,19 @@ impl Place {
         let path = self.input(number);
         remove(&path)?;
         fs::write(path, content)
+    }
+
+    /// Another name of the first input, which is a file.
+    pub fn alias(&self, alias: Alias) -> io::Result<PathBuf> {
+        let (first, link) = (self.input(0), self.path("again"));
+        remove(&link)?;
+        match alias {
+            Alias::Path => return Ok(first),
+            Alias::Detour => return Ok(self.temp().join("..").join(input_name(0))),
+            Alias::SymbolicLink => symlink(input_name(0), &link)?,
+            Alias::HardLink => fs::hard_link(first, &link)?,
+        }
+        Ok(link)
     }
 
     /// What is left in the directory that spill goes to.

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use outset::{Error, ErrorKind, LineKey, Options, Source, compare, intersect};
@@ -149,7 +150,9 @@ impl Runner<'_> {
             let resident = resident::now();
             let options = options(case, setting, self.place, memory_bytes + resident);
             let fifos = self.write_inputs(case, contents)?;
-            let attempt = self.attempt(case, setting, &options, &mut collected);
+            let sources = names(case, setting, self.place)?;
+            let sources: Vec<Source> = sources.into_iter().map(Source::from).collect();
+            let attempt = self.attempt(&sources, setting, &options, &mut collected);
             drop(fifos);
             let mut answer = match attempt {
                 Ok(answer) => answer,
@@ -188,15 +191,14 @@ impl Runner<'_> {
 
     fn attempt(
         &self,
-        case: &Case,
+        sources: &[Source],
         setting: &Setting,
         options: &Options,
         collected: &mut Collected,
     ) -> Result<Answer, Failure> {
-        let sources = sources(case, setting, self.place);
-        let is_measured =
-            self.measures_memory && setting.way != Way::Compare && resident::restart_peak();
-        let run = || answer(setting, &sources, options, self.place, collected);
+        let is_one_run = !matches!(setting.way, Way::Compare | Way::Changed { .. });
+        let is_measured = self.measures_memory && is_one_run && resident::restart_peak();
+        let run = || answer(setting, sources, options, self.place, collected);
         let mut answer = catch_unwind(AssertUnwindSafe(run))
             .map_err(|_| Failure::Panic)?
             .map_err(|error| match error.kind() {
@@ -230,20 +232,23 @@ impl Failure {
     }
 }
 
-/// The inputs in the setting's order.
-fn sources(case: &Case, setting: &Setting, place: &Place) -> Vec<Source> {
-    paths(case, setting)
-        .into_iter()
-        .map(|number| Source::from(place.input(number)))
-        .collect()
+/// The names of the inputs in the setting's order; the first input's second name is made here.
+pub fn names(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<PathBuf>> {
+    let inputs = 0..case.inputs.len();
+    let mut names: Vec<PathBuf> = inputs.map(|number| place.input(number)).collect();
+    if let Some(alias) = case.again {
+        names.push(place.alias(alias)?);
+    }
+    if setting.is_reversed {
+        names.reverse();
+    }
+    Ok(names)
 }
 
 /// The numbers of the inputs in the order in which they are named.
-pub fn paths(case: &Case, setting: &Setting) -> Vec<usize> {
+pub fn numbers(case: &Case, setting: &Setting) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..case.inputs.len()).collect();
-    if case.first_twice {
-        numbers.push(0);
-    }
+    numbers.extend(case.again.map(|_| 0));
     if setting.is_reversed {
         numbers.reverse();
     }
@@ -296,6 +301,10 @@ fn answer(
                 missing: found.missing_lines,
             });
             found.approximate.stats
+        }
+        Way::Changed { kind } => {
+            kept::forgotten(place, kind, options, &mut sink)?;
+            return Ok(Answer::bare(Collected::default(), true, (0, 0)));
         }
     };
     let claimed = (stats.output.lines, stats.output.bytes);

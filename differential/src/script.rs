@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::case::{Case, HashChoice, Setting, Way};
+use crate::case::{Alias, Case, HashChoice, Setting, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
 use crate::place::{Place, input_name};
-use crate::run::{Answer, Collected, paths};
+use crate::run::{Answer, Collected, names, numbers};
 
 /// So many equal bytes are written as such.
 const LONG_RUN: usize = 200;
@@ -58,10 +58,28 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
             setting.hash.key()
         );
     }
-    let names: Vec<String> = paths(case, setting).into_iter().map(input_name).collect();
+    let mut names: Vec<String> = numbers(case, setting).into_iter().map(input_name).collect();
+    if let Some(alias) = case.again.filter(|&alias| alias != Alias::Path) {
+        let link = if alias == Alias::HardLink {
+            "ln"
+        } else {
+            "ln -s"
+        };
+        let _infallible = writeln!(script, "{link} {} again", input_name(0));
+        let second = if setting.is_reversed {
+            0
+        } else {
+            names.len() - 1
+        };
+        "again".clone_into(&mut names[second]);
+    }
     let (first, files) = match setting.way {
         Way::Intersect => ("outset intersect".to_owned(), &names[..]),
         Way::Compare => ("outset compare".to_owned(), &names[..]),
+        Way::Changed { kind } => {
+            script.push_str(&changes(&names[0], kind));
+            return;
+        }
         Way::Kept { kind, fpr } => {
             let build = arguments(case, setting, &["--memory", "--threads"]).join(" ");
             let _infallible = writeln!(
@@ -78,6 +96,17 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
     };
     let options = arguments(case, setting, &[]).join(" ");
     let _infallible = writeln!(script, "{first} {} {options}", files.join(" "));
+}
+
+/// A filter of which half of the lines are removed again, and the question what of the rest it has lost.
+fn changes(first: &str, kind: outset::filter::Kind) -> String {
+    format!(
+        "outset filter build --kind {kind} --lines 200 --max-fpr 0.3 -o filter.osf\n\
+         outset filter insert filter.osf --print-new {first} > new\n\
+         half=$(($(wc -l < {first}) / 2))\n\
+         head -n $half {first} | outset filter remove filter.osf\n\
+         tail -n +$((half + 1)) {first} | outset filter query filter.osf --invert\n"
+    )
 }
 
 /// The options of a setting; `only` those, and what a line is, if any are named.
@@ -166,11 +195,21 @@ pub struct Program<'p> {
     pub runs: u64,
 }
 
+/// What the command must refuse, as options behind the inputs: one pipe under two names, and each of the
+/// inputs as an output.
+const REFUSED: [&[&str]; 4] = [
+    &["-", "/dev/stdin"],
+    &["/dev/fd/0", "-"],
+    &["-o", "a"],
+    &["--stats", "again"],
+];
+
 impl<'p> Program<'p> {
     /// The program at `path`.
     pub fn new(path: &Path, place: &'p Place) -> Self {
         Self {
-            path: path.to_owned(),
+            // It is run in other directories, too.
+            path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
             place,
             runs: 0,
         }
@@ -189,7 +228,11 @@ impl<'p> Program<'p> {
             if setting.way != Way::Intersect {
                 continue;
             }
-            if let Err(wrong) = self.run(case, setting)? {
+            let mut found = self.run(case, setting)?;
+            for refused in REFUSED {
+                found = found.and(self.must_refuse(case, setting, &contents, refused)?);
+            }
+            if let Err(wrong) = found {
                 let setting = *setting;
                 return Ok(Some(Difference { setting, wrong }));
             }
@@ -197,12 +240,44 @@ impl<'p> Program<'p> {
         Ok(None)
     }
 
+    /// Runs the setting with arguments that the command must refuse before it does anything.
+    fn must_refuse(
+        &mut self,
+        case: &Case,
+        setting: &Setting,
+        contents: &[Vec<u8>],
+        refused: &[&str],
+    ) -> io::Result<Result<(), Wrong>> {
+        let mut command = Command::new(&self.path);
+        self.place.alias(Alias::SymbolicLink)?;
+        command.current_dir(self.place.path(""));
+        command.arg("intersect").arg("-q");
+        command
+            .args((0..case.inputs.len()).map(input_name))
+            .args(refused);
+        command.arg("--temp-dir").arg(self.place.temp());
+        // Standard input is a pipe, which nobody writes.
+        let command = command
+            .args(arguments(case, setting, &[]))
+            .stdin(Stdio::piped());
+        let output = command.output()?;
+        self.runs += 1;
+        let is_untouched = std::fs::read(self.place.input(0))? == contents[0];
+        if output.status.code() == Some(2) && is_untouched {
+            return Ok(Ok(()));
+        }
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let what = format!(
+            "with {refused:?} the command ended with {} (input untouched: {is_untouched}): {told}",
+            output.status
+        );
+        Ok(Err(Wrong::new(WrongKind::Error, what)))
+    }
+
     fn run(&mut self, case: &Case, setting: &Setting) -> io::Result<Result<(), Wrong>> {
         let mut command = Command::new(&self.path);
-        let files = paths(case, setting)
-            .into_iter()
-            .map(|number| self.place.input(number));
-        command.arg("intersect").arg("-q").args(files);
+        command.arg("intersect").arg("-q");
+        command.args(names(case, setting, self.place)?);
         command.arg("--temp-dir").arg(self.place.temp());
         let output = command.args(arguments(case, setting, &[])).output()?;
         self.runs += 1;

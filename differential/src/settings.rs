@@ -40,7 +40,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
-        Way::Kept { .. } => None,
+        Way::Kept { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };
     Setting {
@@ -51,7 +51,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
             _ => None,
         },
         memory_bytes,
-        threads: choices.pick(&[1, 2, 2, 3, 4, 4, 7, 16]),
+        threads: choices.pick(&[1, 2, 2, 3, 4, 4, 7, 16, 64, 1000]),
         buckets,
         // Filters so small that much passes by mistake; given, `memory` has filters, too.
         bits_per_key: choices.pick(&[None, None, Some(1.0), Some(2.5), Some(8.0), Some(20.0)]),
@@ -63,8 +63,9 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
 
 fn way(choices: &mut Choices, case: &Case) -> Way {
     let are_files = case.inputs.iter().all(|input| !input.is_fifo);
-    match choices.below(12) {
-        10 if !case.first_twice => Way::Kept {
+    let is_twice = case.again.is_some();
+    match choices.below(13) {
+        10 if !is_twice => Way::Kept {
             kind: choices.pick(&[
                 Kind::Blocked,
                 Kind::Classic,
@@ -74,7 +75,10 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
             ]),
             fpr: choices.pick(&[0.3, 0.05, 0.01]),
         },
-        11 if are_files && !case.first_twice && case.inputs.len() == 2 => Way::Compare,
+        11 if are_files && !is_twice && case.inputs.len() == 2 => Way::Compare,
+        12 if are_files && !is_twice => Way::Changed {
+            kind: choices.pick(&[Kind::Counting, Kind::Fingerprint]),
+        },
         _ => Way::Intersect,
     }
 }

@@ -106,7 +106,7 @@ impl Shrinker<'_> {
             number -= 1;
             let mut case = self.best.clone();
             case.inputs.remove(number);
-            case.first_twice &= number > 0;
+            case.again = case.again.filter(|_| number > 0);
             self.takes(case)?;
         }
         Ok(())
@@ -239,7 +239,7 @@ const SIMPLER_SETTINGS: [fn(&mut Setting); 13] = [
 ];
 
 const SIMPLER_CASES: [fn(&mut Case); 5] = [
-    |case| case.first_twice = false,
+    |case| case.again = None,
     |case| {
         case.inputs
             .iter_mut()

@@ -23,8 +23,8 @@ pub(crate) mod sample;
 pub(crate) mod spool;
 pub(crate) mod stream;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
@@ -133,7 +133,8 @@ impl Input {
             });
         }
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
-        let mut seen: HashMap<FileId, usize> = HashMap::new();
+        // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
+        let mut seen: BTreeMap<FileId, usize> = BTreeMap::new();
         for source in sources {
             // Before it is opened: a FIFO whose writer is done would be waited for.
             if let Source::Path(path) = source

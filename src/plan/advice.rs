@@ -26,9 +26,8 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     });
     let fits = |mebibytes: u64| {
         let larger = Job {
-            memory_bytes: mebibytes << 20,
             set_estimate: SetEstimate::Trust,
-            ..job.clone()
+            ..job.with_memory(mebibytes << 20)
         };
         design_of(&larger, strategy).is_ok()
     };
@@ -118,11 +117,7 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
 /// The memory with which the filter of a run would have the accepted rate, if some would do.
 fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {
-        let larger = Job {
-            memory_bytes,
-            ..job.clone()
-        };
-        let filter = design_of(&larger, Strategy::Bloom)
+        let filter = design_of(&job.with_memory(memory_bytes), Strategy::Bloom)
             .ok()
             .and_then(|design| design.costs.filter);
         filter.is_some_and(|filter| filter.predicted_fpr <= accepted)

@@ -89,6 +89,21 @@ pub struct Job {
     pub set_estimate: SetEstimate,
 }
 
+impl Job {
+    /// The same job under another limit, with which more or fewer threads may run.
+    pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
+        let of_threads = |bytes| threads_bytes(self.threads, bytes);
+        let fixed = self
+            .base_bytes
+            .saturating_sub(of_threads(self.memory_bytes));
+        Self {
+            memory_bytes,
+            base_bytes: fixed + of_threads(memory_bytes),
+            ..self.clone()
+        }
+    }
+}
+
 /// The inputs in working order: fewest bytes first, those of unknown size last.
 pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..inputs.len()).collect();

@@ -164,12 +164,7 @@ pub fn plan(job: &Job) -> Result<Plan> {
 /// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than that.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
     check_floor(job)?;
-    let layout_in = |memory_bytes: u64| {
-        Layout::for_single_try(&Job {
-            memory_bytes,
-            ..job.clone()
-        })
-    };
+    let layout_in = |memory_bytes: u64| Layout::for_single_try(&job.with_memory(memory_bytes));
     let layout = layout_in(job.memory_bytes);
     if layout.rest_bytes() >= beside_bytes {
         return Ok(layout);

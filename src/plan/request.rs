@@ -11,15 +11,26 @@ use crate::size::{display_apart, display_at_least, round_mebibytes};
 
 /// Refuses a memory limit that nothing can run in.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least = LEAST_MEMORY_BYTES.max(job.base_bytes + layout::LEAST_USABLE_BYTES);
-    if job.memory_bytes >= least {
+    let least_beside =
+        |job: &Job| LEAST_MEMORY_BYTES.max(job.base_bytes + layout::LEAST_USABLE_BYTES);
+    if job.memory_bytes >= least_beside(job) {
         return Ok(());
+    }
+    // Under a larger limit more threads may run, which need memory, too: less than a sixth of what is
+    // added, so this ends.
+    let mut least = round_mebibytes(least_beside(job));
+    loop {
+        let next = round_mebibytes(least_beside(&job.with_memory(least)));
+        if next <= least {
+            break;
+        }
+        least = next;
     }
     let (given, _) = display_apart(job.memory_bytes, least);
     Err(Error::MemoryPlan {
         what: format!("{given} is too little to run in"),
         advice: format!("give at least {}", display_at_least(least)),
-        least_bytes: round_mebibytes(least),
+        least_bytes: least,
     })
 }
 

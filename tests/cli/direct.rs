@@ -40,7 +40,7 @@ fn e1_a_full_temporary_disk_says_that_it_is_space_that_is_missing() {
         return;
     }
     // A pipe has no size that could be looked at beforehand.
-    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(1, 0));
+    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(8, 0));
     let script = "mount -t tmpfs -o size=2m none temp || exit 98\n\
                   cd in && cat a | \"$0\" \"$@\"";
     let mut command = sandbox.command_under(

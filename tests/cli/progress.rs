@@ -225,7 +225,7 @@ fn a_signal_leaves_the_terminal_clean() {
 
 #[test]
 fn an_error_stands_on_a_line_of_its_own_and_the_terminal_is_clean() {
-    let sandbox = Sandbox::with(&lines(0..10), b"");
+    let sandbox = Sandbox::with(&megabytes(1, 0), b"");
     let pipe = sandbox.fifo("pipe");
     let (mut running, drawn) = start_on_terminal(
         &sandbox,
