@@ -27,9 +27,9 @@ use std::time::{Duration, Instant};
 
 use criterion::{Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use outset::LineFormat;
-use outset::budget::MemoryBudget;
 use outset::hash::LineHasher;
 use outset::internals::{BenchBuckets, BenchSet, BucketShape};
+use outset::memory::budget::MemoryBudget;
 
 /// The bytes of a line with its newline.
 const LINE_BYTES: u64 = 64;

@@ -30,9 +30,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fastbloom::{AtomicBloomFilter, BloomFilter};
-use outset::budget::MemoryBudget;
 use outset::filter::BlockedFilter;
 use outset::filter::sizing::{best_blocked, flat_fpr};
+use outset::memory::budget::MemoryBudget;
 use outset::size::{display_bytes, parse_bytes};
 
 type Failure = Box<dyn std::error::Error>;

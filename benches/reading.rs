@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use memmap2::MmapOptions;
-use outset::budget::MemoryBudget;
-use outset::buffer::Buffer;
+use outset::memory::budget::MemoryBudget;
+use outset::memory::buffer::Buffer;
 use outset::size::{display_bytes, parse_bytes};
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::Errno;

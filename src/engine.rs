@@ -10,29 +10,31 @@
 //!
 //! *Cost:* that of looking at the inputs (`survey`).
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
 use crate::hash::{HashKey, LineHasher};
 use crate::input::long_lines::long_line_buffer;
-use crate::input::spool::spool;
 use crate::input::{Input, Source};
-use crate::machine;
-use crate::options::{Options, Strategy};
+use crate::memory::budget::MemoryBudget;
+use crate::options::Options;
 use crate::output::{Collector, Sink};
 use crate::pass::join::Wish;
+use crate::pass::spool::spool;
+use crate::plan::Strategy;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
-use crate::planning::{check_space, plan_of, refused_set, with_address_space};
+use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
+use crate::run::survey::{survey, survey_to_compare};
 use crate::run::{Run, temp_parents};
-use crate::spill::places::Places;
-use crate::spill::quota::Quota;
-use crate::spill::space::TempSpace;
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, Lasting};
-use crate::survey::{survey, survey_to_compare};
+use crate::sys::machine;
+use crate::temp::places::Places;
+use crate::temp::quota::Quota;
+use crate::temp::space::{Notify, TempSpace};
 
 /// Memory for checking a stored filter, before anything else has any.
 const CHECK_BYTES: u64 = 4 << 20;
@@ -208,7 +210,11 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
             Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
         ),
     };
-    TempSpace::in_places(places, quota, &options.interrupt).watched_by(options.observer.clone())
+    let notify = options
+        .observer
+        .clone()
+        .map(|observer| -> Notify { Arc::new(move |notice| observer.noticed(notice)) });
+    TempSpace::in_places(places, quota, &options.interrupt).notifying(notify)
 }
 
 struct Engine<'a> {

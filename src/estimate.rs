@@ -15,16 +15,16 @@ use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::{Input, Source};
-use crate::machine;
 use crate::options::Options;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::{Job, Layout, scan_layout};
 use crate::run::Run;
+use crate::run::survey::survey_to_compare;
 use crate::sketch::{Gatherer, Overlap, Sketch};
-use crate::spill::quota::Quota;
-use crate::spill::space::TempSpace;
 use crate::stats::MemoryStats;
-use crate::survey::survey_to_compare;
+use crate::sys::machine;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
 
 pub use crate::sketch::Bounds;
 

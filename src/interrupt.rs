@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
+use crate::sys::failpoint::fail_point;
 
 /// A handle that stops a run; clones are one handle.
 ///

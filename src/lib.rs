@@ -58,10 +58,10 @@
 //!
 //! `engine` opens and samples the inputs, asks [`plan`](mod@plan) for a decision, and runs a
 //! strategy of `strategy`, which is a few calls of `pass`. `pass` reads through `input`, hashes
-//! with [`hash`], asks [`filter`], appends to `spill`, joins with `set`. [`budget`] grants all
+//! with [`hash`], asks [`filter`], appends to `spill`, joins with `set`. [`memory`] grants all
 //! memory that grows with the input.
 //!
-//! A filter can also outlive a run: [`kept`] builds, asks and changes filters that are in files, by
+//! A filter can also outlive a run: [`stored`] builds, asks and changes filters that are in files, by
 //! the same reading, hashing and dividing of memory, and a stored filter can take the place of an
 //! input of `bloom`.
 //!
@@ -94,62 +94,51 @@
 //! An input that changes during the run, and a spill block that does not come back as it was
 //! written, fail the run. Nothing is left in temporary space.
 
-mod address;
 mod batch;
-pub mod budget;
-pub mod buffer;
-mod checksum;
 pub mod compare;
-mod cpu;
-mod direct;
 mod engine;
 mod error;
 pub mod estimate;
-mod failpoint;
-mod failure;
-mod file_id;
 pub mod filter;
 pub mod hash;
 mod input;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
-pub mod internals;
 pub mod interrupt;
-pub mod kept;
-pub mod machine;
+pub mod memory;
 mod notice;
 mod observer;
 mod options;
 mod output;
 mod pass;
 pub mod plan;
-mod planning;
 mod run;
-mod scatter;
-#[cfg(all(test, feature = "schedules"))]
-mod schedules;
 mod set;
-mod shards;
 pub mod size;
 mod sketch;
 mod spill;
 pub mod stats;
+pub mod stored;
 mod strategy;
-mod survey;
-mod sync;
-mod threads;
+mod sys;
+mod temp;
+#[cfg(any(feature = "internals", all(test, feature = "schedules")))]
+mod testing;
 
 pub use compare::compare;
 pub use engine::{intersect, plan_for, plan_with_estimate};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
-pub use file_id::{Destination, FileId};
 pub use input::Source;
 pub use input::lines::{LineFormat, Lines};
 pub use interrupt::Interrupt;
 pub use notice::Notice;
 pub use observer::Observer;
-pub use options::{LineKey, Options, Strategy};
+pub use options::{LineKey, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
+pub use plan::Strategy;
+pub use run::survey::job_for;
 pub use stats::Stats;
-pub use survey::job_for;
+pub use sys::file_id::{Destination, FileId};
+pub use sys::machine;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use testing::internals;

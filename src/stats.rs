@@ -6,8 +6,6 @@
 
 use serde::Serialize;
 
-use crate::filter::{Occupancy, Shape};
-
 /// The report of a run (`--stats`).
 #[derive(Debug, Clone, Serialize)]
 pub struct Stats {
@@ -156,29 +154,6 @@ pub struct FilterStats {
     /// Lines of the last input that passed by mistake, as expected from the fill and from how many
     /// were refused; repeats are counted. 0 for exact strategies: they remove them.
     pub expected_false_lines: f64,
-}
-
-impl FilterStats {
-    /// The report of a filter with `keys` insertions. Where its cells tell that many of them were
-    /// repeats, the rate is predicted for the others.
-    pub fn of(shape: Shape, keys: u64, occupancy: &Occupancy) -> Self {
-        let different = if occupancy.distinct < 0.9 * keys as f64 {
-            occupancy.distinct as u64
-        } else {
-            keys
-        };
-        Self {
-            kind: shape.kind.name(),
-            bits: shape.bits(),
-            hashes: shape.hashes,
-            keys,
-            bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
-            predicted_fpr: shape.predicted_fpr(different),
-            fill: occupancy.fill,
-            fill_fpr: occupancy.fpr,
-            expected_false_lines: 0.0,
-        }
-    }
 }
 
 /// A phase of a run.

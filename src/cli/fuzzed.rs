@@ -89,7 +89,10 @@ mod tests {
 
     #[test]
     fn every_file_of_the_corpus_is_understood_or_refused() {
-        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/parse_options");
+        let corpus = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fuzz/corpus/parse_options"
+        );
         let mut replayed = 0;
         for entry in std::fs::read_dir(corpus).unwrap() {
             parse_options(&std::fs::read(entry.unwrap().path()).unwrap());

@@ -32,15 +32,16 @@ use crate::estimate::{Bounds, estimate};
 use crate::filter::sizing::blocked_bits_per_key;
 use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
-use crate::machine;
-use crate::options::{LineKey, Options, Shared, Strategy};
+use crate::options::{LineKey, Options, Shared};
 use crate::output::Sink;
+use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Plan};
 use crate::run::temp_parents;
-use crate::spill::places::Places;
-use crate::spill::quota::Quota;
-use crate::spill::space::TempSpace;
 use crate::stats::Stats;
+use crate::sys::machine;
+use crate::temp::places::Places;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
 
 /// Where a comparison is made: what differs from the options of the [`Comparer`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

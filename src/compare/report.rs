@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::estimate::Bounds;
 use crate::filter::sizing::blocked_fpr;
-use crate::machine;
 use crate::sketch::proportion;
 use crate::stats::{InputStats, MemoryStats, PhaseStats, Stats};
+use crate::sys::machine;
 
 /// The exact and the approximate way beside each other.
 #[derive(Debug, Clone, Serialize)]

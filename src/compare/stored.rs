@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::output::{OutputWriter, Sink};
-use crate::spill::space::{SpillPath, TempSpace};
+use crate::temp::space::{SpillPath, TempSpace};
 
 /// Bytes that are charged to the space at a time.
 const CHARGE: u64 = 1 << 20;

@@ -6,13 +6,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::filter::block::{BLOCK_WORDS, Blocks};
 use crate::filter::builder::FilterBuilder;
 use crate::filter::cells::Ask;
 use crate::filter::sizing::{BLOCK_BITS, MAX_BLOCKED_HASHES, blocked_fpr};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 
 /// Blocks that are looked at to measure the fill of a filter.
 const MEASURED_BLOCKS: u64 = 1 << 16;
@@ -125,8 +125,8 @@ impl BlockedFilter {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::batch::scatter::Scatter;
     use crate::hash::LineHasher;
-    use crate::scatter::Scatter;
 
     fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
         let hasher = LineHasher::with_key([5; 4]);

@@ -9,10 +9,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::cpu;
+use crate::batch::scatter::Scatter;
 use crate::filter::block::{BLOCK_WORDS, set_bits};
 use crate::hash::{Purpose, derive, reduce};
-use crate::scatter::Scatter;
+use crate::sys::cpu;
 
 /// Regions a filter is divided into while it is built, at most.
 const REGIONS: u64 = 64;

@@ -4,10 +4,10 @@
 //! leaves the table as it was. *Cost:* a table that is four fifths full moves into one of twice the
 //! size, for which the budget must have room beside it.
 
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::filter::cells::{Change, Put, change_each_ahead};
 use crate::filter::digests::{Digest, Digests, EMPTY};
+use crate::memory::buffer::Buffer;
 
 /// A table of digests that moves into a larger one when it is nearly full.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Growing<'_> {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::budget::MemoryBudget;
+    use crate::memory::budget::MemoryBudget;
 
     fn digests(range: std::ops::Range<u64>) -> Vec<Digest> {
         let mix = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

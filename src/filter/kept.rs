@@ -9,7 +9,6 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::Batch;
-use crate::buffer::Buffer;
 use crate::filter::block::Blocks;
 use crate::filter::cells::{Ask, for_each_ahead};
 use crate::filter::counters::{Counting, Spectral};
@@ -21,6 +20,7 @@ use crate::filter::sizing::BLOCK_BITS;
 use crate::filter::words::{InFile, ReadWords, Words};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
+use crate::memory::buffer::Buffer;
 
 /// What a filter knows beside its cells: how lines become keys.
 #[derive(Debug, Clone, Copy)]

@@ -11,8 +11,8 @@ use std::io;
 
 use memmap2::{Mmap, MmapOptions};
 
-use crate::budget::Reservation;
 use crate::filter::words::{Words, private::Sealed};
+use crate::memory::budget::Reservation;
 
 /// A filter's words in a mapped file.
 #[derive(Debug)]

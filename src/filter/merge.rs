@@ -5,13 +5,13 @@
 //! filter of both inputs would be. Filters that do not belong together are refused before anything
 //! is changed. *Cost:* one pass over the words.
 
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::filter::counters;
 use crate::filter::digests::{Digest, EMPTY};
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::words::Words;
+use crate::memory::buffer::Buffer;
 
 impl Filter<Buffer> {
     /// Adds everything that `other` has: bits are united, counters added up to their top, digests

@@ -9,6 +9,7 @@
 use crate::filter::counters::{Counting, Spectral};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::sizing::BLOCK_BITS;
+use crate::stats::FilterStats;
 
 /// Words of a block.
 const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
@@ -73,6 +74,29 @@ impl Occupancy {
         shape.kind != Kind::Fingerprint
             && self.distinct > more
             && self.fpr > (1.1 * shape.predicted_fpr(planned)).min(USELESS_FPR)
+    }
+}
+
+impl FilterStats {
+    /// The report of a filter with `keys` insertions. Where its cells tell that many of them were
+    /// repeats, the rate is predicted for the others.
+    pub fn of(shape: Shape, keys: u64, occupancy: &Occupancy) -> Self {
+        let different = if occupancy.distinct < 0.9 * keys as f64 {
+            occupancy.distinct as u64
+        } else {
+            keys
+        };
+        Self {
+            kind: shape.kind.name(),
+            bits: shape.bits(),
+            hashes: shape.hashes,
+            keys,
+            bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
+            predicted_fpr: shape.predicted_fpr(different),
+            fill: occupancy.fill,
+            fill_fpr: occupancy.fpr,
+            expected_false_lines: 0.0,
+        }
     }
 }
 

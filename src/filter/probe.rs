@@ -9,9 +9,9 @@
 //! *Source of the idea:* Polychroniou, Ross, "Vectorized Bloom filters for advanced SIMD
 //! processors", DaMoN 2014; with a permutation of the one block instead of a gather.
 
-use crate::cpu;
 use crate::filter::block::{BLOCK_WORDS, Blocks};
 use crate::filter::cells::Ask;
+use crate::sys::cpu;
 
 /// Keys whose blocks are fetched ahead of their use.
 const AHEAD: usize = 32;

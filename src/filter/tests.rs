@@ -6,9 +6,9 @@ use super::cells::{Change, Put};
 use super::counters::{Counting, Spectral};
 use super::flat::Bits;
 use super::*;
-use crate::budget::MemoryBudget;
+use crate::batch::scatter::Scatter;
 use crate::hash::LineHasher;
-use crate::scatter::Scatter;
+use crate::memory::budget::MemoryBudget;
 
 fn rules(planned_keys: u64) -> Rules {
     Rules {

@@ -20,8 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::batch::Batch;
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
+use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::filter::builder::FilterBuilder;
 use crate::filter::cells::{Change, Forget, Put, change_each_ahead};
@@ -32,7 +31,8 @@ use crate::filter::growing::Growing;
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
-use crate::scatter::Scatter;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 
 impl Filter<Buffer> {
     /// An empty filter.
@@ -275,7 +275,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::buffer::PAGE;
+    use crate::memory::buffer::PAGE;
 
     #[test]
     fn a_refused_growth_leaves_a_filter_that_counts_what_it_has() {

@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::buffer::Buffer;
-use crate::cpu;
+use crate::memory::buffer::Buffer;
+use crate::sys::cpu;
 
 /// Words that are in memory.
 pub trait Words: private::Sealed {

@@ -19,9 +19,9 @@ use std::arch::x86_64::{
     _mm512_set4_epi64, _mm512_setr_epi32, _mm512_shuffle_epi8, _mm512_srli_epi64,
 };
 
-use crate::cpu;
 use crate::hash::avx2;
 use crate::hash::state::{PACKET, Start, ZIPPER};
+use crate::sys::cpu;
 
 /// Pairs of lines that go in step.
 const PAIRS: usize = 4;

@@ -13,13 +13,13 @@
 //!
 //! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
 
-use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::input::file::PositionedFile;
 use crate::input::lines::LineFormat;
 use crate::input::long_lines::LongLines;
 use crate::input::{Input, unreadable};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::memory::buffer::{Buffer, PAGE};
+use crate::sys::sync::atomic::{AtomicU64, Ordering};
 
 /// Whole lines of an input.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::direct::{is_refusal, set_direct};
-use crate::failpoint::fail_point;
+use crate::sys::direct_io::{is_refusal, set_direct};
+use crate::sys::failpoint::fail_point;
 
 /// How many places of a file are asked whether they are cached.
 const CACHE_PROBES: u64 = 16;
@@ -56,7 +56,7 @@ impl PositionedFile {
     /// Fills the front of `buffer` with the file's bytes from `offset` (a multiple of the page
     /// size) to `end`. The buffer must have room for whole pages.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<()> {
-        fail_point!("input-read", Err(crate::failpoint::injected()));
+        fail_point!("input-read", Err(crate::sys::failpoint::injected()));
         let wanted = (end - offset) as usize;
         let mut filled = 0;
         while filled < wanted {

@@ -7,16 +7,15 @@
 
 use std::time::Duration;
 
-use crate::budget::MemoryBudget;
-use crate::buffer::{Buffer, PAGE, round_up};
 use crate::error::{Error, Result};
-use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
-use crate::plan::Layout;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE, round_up};
 use crate::size::round_mebibytes;
-use crate::sync::thread;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::thread;
+use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
@@ -34,8 +33,14 @@ pub(crate) struct LongLines<'a> {
     turn: Mutex<()>,
     failure: &'a FirstFailure,
     interrupt: &'a Interrupt,
-    /// How the memory of the process is divided, for the advice.
-    layout: Layout,
+    advice: &'a dyn LimitAdvice,
+}
+
+/// Knows how the memory of the process is divided.
+pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
+    /// The least memory limit of the process, in bytes, under which long lines would have `needed_bytes`,
+    /// where they had `room_bytes` now. No less than the limit in force.
+    fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64;
 }
 
 impl<'a> LongLines<'a> {
@@ -43,7 +48,7 @@ impl<'a> LongLines<'a> {
     /// waiting. A budget that is larger than the layout's share has what is left beside all else.
     pub(crate) fn new(
         budget: MemoryBudget,
-        layout: Layout,
+        advice: &'a dyn LimitAdvice,
         interrupt: &'a Interrupt,
         failure: &'a FirstFailure,
     ) -> Self {
@@ -52,7 +57,7 @@ impl<'a> LongLines<'a> {
             turn: Mutex::new(()),
             failure,
             interrupt,
-            layout,
+            advice,
         }
     }
 
@@ -108,13 +113,8 @@ impl<'a> LongLines<'a> {
     pub(super) fn too_long(&self, input: &Input, offset: u64, line_bytes: Option<u64>) -> Error {
         let longest_bytes = self.budget.limit_bytes();
         let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
-        let enough = if longest_bytes > self.layout.long_line_bytes {
-            self.layout.memory_for_spare(needed, longest_bytes)
-        } else {
-            self.layout.memory_for_long_lines(needed)
-        };
         // What the process itself needs varies a little from run to run.
-        let enough = enough.max(self.layout.memory_bytes) + SLACK;
+        let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
         Error::LineTooLong {
             path: input.name().to_owned(),
             offset,

@@ -20,7 +20,6 @@ pub(crate) mod file;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 pub(crate) mod sample;
-pub(crate) mod spool;
 pub(crate) mod stream;
 
 use std::collections::BTreeMap;
@@ -33,7 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::file_id::FileId;
+use crate::sys::file_id::FileId;
 
 /// What a user names as an input.
 #[derive(Debug, Clone, PartialEq, Eq)]

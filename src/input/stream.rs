@@ -9,11 +9,11 @@ use std::io::{ErrorKind, Read};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::{Input, unreadable};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 
 /// The consumer, as the budget's messages name it.
 const CARRY: &str = "an unfinished line";

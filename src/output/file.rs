@@ -14,11 +14,11 @@ use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
 use crate::error::Result;
-use crate::failpoint::fail_point;
-use crate::file_id::{FileId, directory_of, follow_links};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed::UnnamedFile;
 use crate::output::{OutputWriter, output_error};
+use crate::sys::failpoint::fail_point;
+use crate::sys::file_id::{FileId, directory_of, follow_links};
 
 /// A file that appears complete or not at all.
 ///
@@ -216,7 +216,7 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
 }
 
 fn sync(file: &File) -> io::Result<()> {
-    fail_point!("output-sync", Err(crate::failpoint::injected()));
+    fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
     file.sync_all()
 }
 

@@ -18,7 +18,7 @@ pub use self::file::OutputFile;
 pub use self::writer::OutputWriter;
 use crate::error::{Error, Result};
 use crate::stats::OutputStats;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
 pub trait Sink: Send {

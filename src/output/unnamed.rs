@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
-use crate::failpoint::fail_point;
-use crate::file_id::directory_of;
 use crate::interrupt::Interrupt;
 use crate::output::file::part_names;
+use crate::sys::failpoint::fail_point;
+use crate::sys::file_id::directory_of;
 
 /// A file that nobody can find yet.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl UnnamedFile {
 
     /// Gives it the name `path`, in the place of what is there.
     pub(super) fn name(&self, path: &Path) -> io::Result<()> {
-        fail_point!("output-name", Err(crate::failpoint::injected()));
+        fail_point!("output-name", Err(crate::sys::failpoint::injected()));
         match self.link(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other,

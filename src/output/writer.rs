@@ -22,10 +22,10 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use memmap2::MmapMut;
 
-use crate::buffer::PAGE;
-use crate::direct::{is_refusal, set_direct};
-use crate::failpoint::fail_point;
-use crate::threads::STACK_BYTES;
+use crate::memory::buffer::PAGE;
+use crate::sys::direct_io::{is_refusal, set_direct};
+use crate::sys::failpoint::fail_point;
+use crate::sys::threads::STACK_BYTES;
 
 /// The size of a buffer.
 const BYTES: usize = 512 << 10;
@@ -215,7 +215,7 @@ impl FileEnd {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        fail_point!("output-write", Err(crate::failpoint::injected()));
+        fail_point!("output-write", Err(crate::sys::failpoint::injected()));
         let Some(offset) = &mut self.offset else {
             return self.file.write_all(bytes);
         };

@@ -5,21 +5,29 @@
 //! store; it did not exist for anybody before. *Cost:* one reading of the input or the store, no
 //! disk.
 
+use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Keep};
-use crate::buffer::PAGE;
 use crate::error::Result;
-use crate::failure::FirstFailure;
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
 use crate::input::Input;
+use crate::memory::buffer::PAGE;
 use crate::pass::scan::{Worker, scan};
 use crate::plan::FilterPlan;
 use crate::run::Run;
-use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::{BucketReader, ReadRules};
-use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::thread;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::atomic::{AtomicUsize, Ordering};
+use crate::sys::sync::thread;
+
+/// An empty filter of a planned shape, in the memory of the run.
+///
+/// # Errors
+/// [`crate::Error::Memory`] where there is no room for it.
+pub(crate) fn empty(run: &Run<'_>, shape: &FilterPlan) -> Result<BlockedFilter> {
+    BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)
+}
 
 /// Builds a filter of the lines of `input`; with `keep`, of those that pass that filter.
 pub(crate) fn filter(
@@ -29,7 +37,7 @@ pub(crate) fn filter(
     shape: &FilterPlan,
 ) -> Result<BlockedFilter> {
     let phase = run.input_phase("filter", input);
-    let mut filter = shape.filter(&run.budget)?;
+    let mut filter = empty(run, shape)?;
     let builder = filter.builder();
     scan(run, &phase, input, || FilterWorker {
         keep,
@@ -78,7 +86,7 @@ pub(crate) fn filter_store(
     let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
     let (rules, readers) = reading(run, store);
     let phase = run.phase("filter survivors", Some(bytes));
-    let mut filter = shape.filter(&run.budget)?;
+    let mut filter = empty(run, shape)?;
     let builder = filter.builder();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
     thread::scope(|scope| {

@@ -18,21 +18,21 @@
 //! data. *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the
 //! build side before the piece, per piece.
 
-use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
-use crate::failure::FirstFailure;
+use crate::memory::budget::MemoryBudget;
 use crate::output::{Collector, Outbox};
 use crate::pass::split;
 use crate::run::{Phase, Run};
-use crate::set::LineSet;
+use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
 use crate::stats::{BucketClass, BucketStats};
-use crate::sync::channel::{Receiver, Sender, bounded};
-use crate::sync::thread::{self, Scope};
-use crate::sync::{Mutex, PoisonError};
-use crate::threads;
+use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::channel::{Receiver, Sender, bounded};
+use crate::sys::sync::thread::{self, Scope};
+use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::threads;
 
 /// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
 /// is not free yet.

@@ -18,3 +18,4 @@ mod recent;
 pub(crate) mod scan;
 pub(crate) mod spill;
 pub(crate) mod split;
+pub(crate) mod spool;

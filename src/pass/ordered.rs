@@ -16,19 +16,19 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::batch::Batch;
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::input::chunk::{ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::file::PositionedFile;
 use crate::input::long_lines::LongLines;
 use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::memory::buffer::Buffer;
 use crate::output::output_error;
 use crate::pass::scan::{Tally, WARM_CHUNK, Worker};
 use crate::plan::Layout;
 use crate::run::{Phase, Run};
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How often a waiting thread looks whether another has failed.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -198,7 +198,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     output.lock().turn = 0;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(room, *layout, run.interrupt(), &failure);
+    let long_lines = LongLines::new(room, layout, run.interrupt(), &failure);
     let rules = ChunkRules {
         format: run.options.format,
         chunk_bytes: chunk_bytes(run, input),

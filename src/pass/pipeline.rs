@@ -14,18 +14,18 @@
 
 use std::time::Duration;
 
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
-use crate::failure::{FirstFailure, PanicAlarm};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
 use crate::input::stream::StreamChunks;
+use crate::memory::buffer::Buffer;
 use crate::pass::scan::{Tally, Worker};
 use crate::run::Run;
-use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-use crate::sync::thread;
-use crate::threads;
+use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::sync::atomic::{AtomicUsize, Ordering};
+use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+use crate::sys::sync::thread;
+use crate::sys::threads;
 
 /// How often a waiting thread looks whether another has failed.
 const LOOK_UP: Duration = Duration::from_millis(50);

@@ -3,7 +3,7 @@
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
 //! workers themselves, in chunks that are still in a core's cache when their lines are gone
 //! through. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
-//! Workers are the run's ([`Workers`](crate::threads::Workers)), so `--threads` bounds the computing.
+//! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
 //! *Invariants.*
 //! - Every line of the input reaches a worker exactly once, in some batch, unless the scan fails.
@@ -14,20 +14,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::address;
 use crate::batch::{Batch, for_each_batch};
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
-use crate::failure::FirstFailure;
 use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, FileChunks, Pooled};
 use crate::input::file::PositionedFile;
 use crate::input::long_lines::LongLines;
 use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 use crate::pass::pipeline::{ChunkSource, pipeline};
 use crate::run::{Phase, Run};
+use crate::set::addresses;
+use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::FirstFailure;
 
 /// Chunks of a file in the page cache: they and the tables of a batch fit the second-level cache.
 pub(super) const WARM_CHUNK: u64 = 256 << 10;
@@ -90,7 +90,7 @@ fn scan_in<W: Worker>(
     let layout = &run.layout;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(long_budget, *layout, run.interrupt(), &failure);
+    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &failure);
     let (format, chunk_bytes) = (run.options.format, layout.chunk_bytes);
     let rules = ChunkRules {
         format,
@@ -125,6 +125,24 @@ fn scan_in<W: Worker>(
     drop(long_lines);
     failure.into_result()?;
     counts.check_and_note(input)
+}
+
+/// Fails on the first line of the batch that is no IPv4 address.
+fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()> {
+    /// As much of the line as a message shows, in bytes.
+    const SHOWN: usize = 40;
+    match batch
+        .lines
+        .iter()
+        .find(|line| addresses::parse(line).is_none())
+    {
+        None => Ok(()),
+        Some(line) => Err(Error::NotAnAddress {
+            path: input.name().to_owned(),
+            offset: chunk.offset_of(line),
+            line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
+        }),
+    }
 }
 
 /// What a scan has read.
@@ -226,7 +244,7 @@ impl<'a> Tally<'a> {
         let lines = self.run.options.format.lines(bytes);
         let count = for_each_batch(lines, &self.run.hasher, hashes, |batch| {
             if self.run.is_ipv4() {
-                address::check_all(batch, chunk, self.input)?;
+                check_addresses(batch, chunk, self.input)?;
             }
             worker.work(batch).map(|()| true)
         })?;

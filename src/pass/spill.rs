@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Keep};
 use crate::error::{Error, Result};
 use crate::filter::BlockedFilter;
@@ -17,9 +18,8 @@ use crate::input::Input;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::scatter::Scatter;
 use crate::spill::bucket::Bucket;
-use crate::spill::buckets::{FillRules, fill};
+use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::BucketWriter;
 

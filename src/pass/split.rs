@@ -6,14 +6,14 @@
 //! split is in vain; the level grows with each split, so the recursion ends after [`MAX_LEVELS`] at
 //! most. *Cost:* the bucket is read and written once more; memory is the worker's share.
 
-use crate::buffer::PAGE;
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
+use crate::memory::buffer::PAGE;
 use crate::pass::join::Joiner;
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
 use crate::spill::bucket::Bucket;
-use crate::spill::buckets::{FillRules, fill};
+use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
 
 /// Lines that are looked at to see whether a level divides a bucket.

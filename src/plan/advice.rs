@@ -4,7 +4,7 @@
 //! request, and where none would be none is advised. *Cost:* some dozens of designs.
 
 use crate::error::Error;
-use crate::options::Strategy;
+use crate::plan::Strategy;
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::plan::{FilterPlan, design_of};

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::options::Strategy;
+use crate::plan::Strategy;
 
 /// The shape of a filter before it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -7,10 +7,9 @@
 //! *Formulas.* Bytes: with survivors s_A, s_B (shares of A and B that pass a filter), `partition`
 //! moves 3A + 3B (3A + B + 2 s_B B where A is small), `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
 
-use crate::address::BITMAP_BYTES;
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
-use crate::options::Strategy;
+use crate::plan::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
@@ -19,8 +18,9 @@ use crate::plan::job::{Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::phases::{Survivors, phases};
 use crate::plan::{Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
-use crate::set::estimate_set_bytes;
-use crate::shards::SHARDS;
+use crate::set::addresses::BITMAP_BYTES;
+use crate::set::line_set::estimate_set_bytes;
+use crate::set::sharded::SHARDS;
 use crate::size::display_bytes;
 
 /// Bits per key beyond which an approximate result hardly gets better, unless a rate is asked for that

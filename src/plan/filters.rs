@@ -10,10 +10,7 @@
 //! survivors once more. Written, read and read again, building afterwards moves fewer bytes below 7
 //! bits a key (a test compares them).
 
-use crate::budget::MemoryBudget;
-use crate::error::Result;
 use crate::filter::Shape;
-use crate::filter::blocked::BlockedFilter;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::plan::FilterPlan;
 use crate::plan::job::Sizes;
@@ -58,11 +55,6 @@ impl FilterPlan {
             predicted_fpr: fpr,
             overfull_for: None,
         }
-    }
-
-    /// An empty filter of this shape.
-    pub(crate) fn filter(&self, budget: &MemoryBudget) -> Result<BlockedFilter> {
-        BlockedFilter::new(budget, self.bits / 8, self.hashes)
     }
 }
 

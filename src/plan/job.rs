@@ -4,9 +4,9 @@
 //! known counts as that of the largest known input; with none known it counts as much more than
 //! memory. *Cost:* none.
 
-use crate::options::Strategy;
+use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
-use crate::set::estimate_set_bytes;
+use crate::set::line_set::estimate_set_bytes;
 
 /// An input of more bytes or lines (64 PiB) is refused: no machine has one, and sums of a few of them are
 /// numbers still.

@@ -4,6 +4,7 @@
 //! blocks and filters add up to no more than [`Layout::usable_bytes`]. Under a small limit buffers
 //! shrink and threads become fewer; the limit does not move. *Cost:* none.
 
+use crate::input::long_lines::LimitAdvice;
 use crate::plan::Job;
 use crate::plan::job::threads_bytes;
 use crate::spill::pool::IN_FLIGHT;
@@ -19,7 +20,7 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
 /// for all else.
 const MOST_EIGHTHS: u64 = 3;
-const PAGE: u64 = crate::buffer::PAGE;
+const PAGE: u64 = crate::memory::buffer::PAGE;
 /// What is remembered of one bucket of one input: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
 
@@ -128,14 +129,14 @@ impl Layout {
     }
 
     /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
-    pub(crate) fn memory_for_long_lines(&self, bytes: u64) -> u64 {
+    fn memory_for_long_lines(&self, bytes: u64) -> u64 {
         let usable = bytes.saturating_mul(8).div_ceil(self.long_line_eighths);
         self.memory_for_usable(usable.max(self.usable_bytes))
     }
 
     /// The least process limit under which a scan has `bytes` for long lines that may take all that is left
     /// beside what the rest of this plan takes, of which they have `held_bytes` now.
-    pub(crate) fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
+    fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
         // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
         let chunks = self.usable_bytes / 16;
         let missing = bytes.saturating_sub(held_bytes) + chunks;
@@ -224,6 +225,17 @@ impl Layout {
             pool_bytes / block
         };
         true
+    }
+}
+
+impl LimitAdvice for Layout {
+    fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64 {
+        let enough = if room_bytes > self.long_line_bytes {
+            self.memory_for_spare(needed_bytes, room_bytes)
+        } else {
+            self.memory_for_long_lines(needed_bytes)
+        };
+        enough.max(self.memory_bytes)
     }
 }
 

@@ -25,11 +25,11 @@ pub(crate) mod layout;
 mod phases;
 mod request;
 pub(crate) mod revision;
+mod strategy;
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::options::Strategy;
 use crate::size::{display_apart, display_rate};
 
 use advice::{advised, least_memory, too_high, with_advice};
@@ -40,6 +40,7 @@ pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
 pub use phases::PlannedPhase;
 use request::{check_floor, check_request};
+pub use strategy::Strategy;
 
 /// The least memory limit that is accepted.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;

@@ -8,8 +8,8 @@
 
 use serde::Serialize;
 
-use crate::options::Strategy;
 use crate::plan::Costs;
+use crate::plan::Strategy;
 use crate::plan::job::{Job, sizes_in_order};
 
 /// A phase that is expected.

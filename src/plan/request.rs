@@ -4,7 +4,7 @@
 //! the memory that any plan needs. *Cost:* none.
 
 use crate::error::{Error, Result};
-use crate::options::Strategy;
+use crate::plan::Strategy;
 use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
 use crate::size::{display_apart, display_at_least, round_mebibytes};
@@ -85,7 +85,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "leave one of them out",
         );
     }
-    if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::MAX_MARKS) {
+    if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::line_set::MAX_MARKS) {
         return usage(
             "inputs: from 2 to 65534 can be intersected",
             "intersect them in groups",

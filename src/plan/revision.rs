@@ -19,7 +19,7 @@ use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY};
-use crate::set::estimate_set_bytes;
+use crate::set::line_set::estimate_set_bytes;
 
 /// Bits per key below which a filter of survivors is better built afterwards, of their known number.
 const LEAST_FED_BITS: f64 = 4.0;
@@ -121,7 +121,7 @@ impl Plan {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::options::Strategy;
+    use crate::plan::Strategy;
     use crate::plan::tests::{job, lines};
     use crate::plan::{Job, plan};
 

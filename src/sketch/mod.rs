@@ -25,10 +25,10 @@
 
 mod bounds;
 
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::hash::{Purpose, derive};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 
 pub use self::bounds::Bounds;
 use self::bounds::population;

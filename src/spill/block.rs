@@ -24,7 +24,7 @@
 //! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
 //! XXH3-64 collides. *Cost:* that of the checksum (`checksum`).
 
-use crate::checksum;
+use crate::sys::checksum;
 
 /// The bytes of a header.
 pub(crate) const HEADER: usize = 64;

@@ -7,10 +7,10 @@
 //! nothing has to be remembered of each: however long a file gets, it costs no memory. Held blocks
 //! have numbers of their own, from [`FIRST_HELD`]. *Cost:* the held blocks.
 
-use crate::buffer::Buffer;
 use crate::error::Error;
+use crate::memory::buffer::Buffer;
 use crate::spill::block::Address;
-use crate::spill::space::{SpillPath, TempSpace};
+use crate::temp::space::{SpillPath, TempSpace};
 
 /// The number of the first block that is held in memory.
 pub(crate) const FIRST_HELD: u64 = 1 << 63;

@@ -9,13 +9,13 @@
 //! of memory. They hold as many blocks as fit: blocks are small where memory was short while many
 //! were open, but lie one behind the other, and a disk is fast only in large requests.
 
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failpoint::fail_point;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
 use crate::spill::bucket::Bucket;
-use crate::spill::space::{SpillPath, TempSpace};
-use crate::sync::channel::{Receiver, Sender, unbounded};
+use crate::sys::failpoint::fail_point;
+use crate::sys::sync::channel::{Receiver, Sender, unbounded};
+use crate::temp::space::{SpillPath, TempSpace};
 
 /// Blocks that are to be loaded.
 #[derive(Debug)]

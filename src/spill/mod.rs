@@ -6,9 +6,9 @@
 //!  Buckets (being filled) ──finish──▶ Vec<Bucket> (sealed) ──read──▶ batches of lines
 //! ```
 //!
-//! *Owns:* the temporary directories ([`places`]), the files in them and their accounting ([`space`]), what file systems say of themselves
-//! ([`disk`]), what killed runs left ([`orphans`]), the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets ([`buckets`]) and reading them
-//! back ([`reader`], [`loader`]).
+//! *Owns:* the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets
+//! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`]). The
+//! files are those of [`temp`](crate::temp).
 //!
 //! *Invariants.*
 //! - Every line appended to bucket b of a store has bucket number b on the store's split level.
@@ -27,16 +27,10 @@
 
 pub(crate) mod block;
 pub(crate) mod bucket;
-pub(crate) mod buckets;
-pub(crate) mod disk;
-mod extents;
+pub(crate) mod fill;
 pub(crate) mod loader;
-mod orphans;
-pub(crate) mod places;
 pub(crate) mod pool;
-pub(crate) mod quota;
 pub(crate) mod reader;
-pub(crate) mod space;
 pub(crate) mod writer;
 
 #[cfg(test)]

@@ -14,11 +14,11 @@
 
 use std::time::Duration;
 
-use crate::budget::MemoryBudget;
-use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::failure::FirstFailure;
-use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::Buffer;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Blocks kept for writes under way, so that filling goes on meanwhile.
 pub(crate) const IN_FLIGHT: u64 = 4;
@@ -152,8 +152,8 @@ impl BlockPool {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
-    use crate::buffer::PAGE;
     use crate::error::Error;
+    use crate::memory::buffer::PAGE;
 
     fn pool(capacity: u64) -> (MemoryBudget, BlockPool) {
         let budget = MemoryBudget::new(100 * PAGE, 7);

@@ -7,16 +7,16 @@
 //! together in memory that the budget grants.
 
 use crate::batch::{Batch, for_each_batch};
-use crate::budget::MemoryBudget;
-use crate::buffer::{Buffer, PAGE};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE};
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
-use crate::spill::space::TempSpace;
-use crate::sync::thread::Scope;
-use crate::threads;
+use crate::sys::sync::thread::Scope;
+use crate::sys::threads;
+use crate::temp::space::TempSpace;
 
 /// What reading buckets needs: one per thread.
 #[derive(Debug)]
@@ -268,7 +268,7 @@ impl LongRecord {
 mod tests {
     use super::*;
     use crate::interrupt::Interrupt;
-    use crate::spill::quota::Quota;
+    use crate::temp::quota::Quota;
 
     #[test]
     fn what_a_reader_takes_is_its_buffers_and_the_longest_line() {

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use super::block::{Address, HEADER};
 use super::bucket::{Bucket, FIRST_HELD};
-use super::buckets::{FillRules, fill};
+use super::fill::{FillRules, fill};
 use super::loader::Loader;
 use super::pool::BlockPool;
-use super::quota::Quota;
 use super::reader::{BucketReader, ReadRules};
-use super::space::TempSpace;
 use crate::batch::Batch;
-use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::interrupt::Interrupt;
-use crate::sync::thread;
+use crate::memory::budget::MemoryBudget;
+use crate::sys::sync::thread;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
 
 const LINES: usize = 30_000;
 const BLOCK: u64 = 4096;

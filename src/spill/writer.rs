@@ -11,15 +11,15 @@
 //! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room.
 
 use crate::batch::Batch;
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::failure::FirstFailure;
+use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
 use crate::spill::bucket::{Bucket, BucketFile, FIRST_HELD, HeldBlock};
-use crate::spill::buckets::FillRules;
-use crate::spill::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
-use crate::sync::channel::Sender;
-use crate::sync::{Mutex, PoisonError};
+use crate::spill::fill::FillRules;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::channel::Sender;
+use crate::sys::sync::{Mutex, PoisonError};
+use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A sealed block on its way to its file.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 //!
 //! Exact. Reads each input once and writes nothing; one bitmap of 512 MiB, two from three inputs on.
 
-use crate::address::{self, AddressSet};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::input::Input;
 use crate::output::{Collector, Outbox};
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
+use crate::set::addresses::{self, AddressSet};
 
 /// The addresses that `first` and all `others` have.
 pub(super) fn addresses(
@@ -54,7 +54,7 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
         batch
             .lines
             .iter()
-            .filter_map(|line| address::parse(line))
+            .filter_map(|line| addresses::parse(line))
             .for_each(&mut self.0);
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Worker for TakeAddresses<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         let common = self.common;
         let is_common =
-            |line: &&&[u8]| address::parse(line).is_some_and(|address| common.take(address));
+            |line: &&&[u8]| addresses::parse(line).is_some_and(|address| common.take(address));
         batch
             .lines
             .iter()

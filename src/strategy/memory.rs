@@ -10,19 +10,19 @@
 //! mark. Filters are small and so near the processor; the set is mostly a small part of what it
 //! would be, and never larger but for the lines that pass by mistake.
 
+use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Keep};
-use crate::budget::MemoryBudget;
 use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
 use crate::input::Input;
+use crate::memory::budget::MemoryBudget;
 use crate::output::{Collector, Outbox};
-use crate::pass::filter::filter;
+use crate::pass::filter::{empty, filter};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::plan::Plan;
 use crate::run::Run;
-use crate::scatter::Scatter;
-use crate::shards::ShardedSet;
+use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
 use crate::strategy::{Lasting, describe, if_useful, save_if_wanted};
 
@@ -48,7 +48,7 @@ pub(crate) fn memory(
                 return plainly(run, plan, first, others, out);
             }
             run.record().filter = Some(describe(&keep));
-            let mut common = second_shape.filter(&run.budget)?;
+            let mut common = empty(run, &second_shape)?;
             let sieve = Some((&keep, &mut common));
             let held = Held::build(run, plan, second, sieve)?;
             held.mark(run, rest.iter().chain([first]), if_useful(&common), out)

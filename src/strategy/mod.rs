@@ -20,10 +20,10 @@ use crate::batch::Keep;
 use crate::error::Result;
 use crate::filter::{BlockedFilter, CheckedFilter, FilterTarget, Rules};
 use crate::input::Input;
-use crate::options::Strategy;
 use crate::output::Collector;
 use crate::pass::join::Wish;
 use crate::plan::Plan;
+use crate::plan::Strategy;
 use crate::run::Run;
 use crate::stats::FilterStats;
 

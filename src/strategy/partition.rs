@@ -9,6 +9,7 @@
 use crate::error::Result;
 use crate::input::Input;
 use crate::output::Collector;
+use crate::pass::filter::empty;
 use crate::pass::join::{Wish, join};
 use crate::pass::spill::spill;
 use crate::plan::FilterPlan;
@@ -24,7 +25,7 @@ pub(crate) fn partition(
 ) -> Result<()> {
     let pool = run.block_pool();
     let mut fed = match filter {
-        Some(shape) => Some(shape.filter(&run.budget)?),
+        Some(shape) => Some(empty(run, &shape)?),
         None => None,
     };
     let mut stores = Vec::with_capacity(inputs.len());

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::filter::{filter, filter_store, shape_for_store};
+use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
 use crate::pass::join::{Wish, join};
 use crate::pass::look::passing_share;
 use crate::pass::spill::{Spilled, spill};
@@ -59,7 +59,7 @@ pub(crate) fn sieve(
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
         let mut fed = match second_filter {
-            Some(shape) => Some(shape.filter(&run.budget)?),
+            Some(shape) => Some(empty(run, &shape)?),
             None => None,
         };
         let useful = keep.as_ref().and_then(if_useful);

@@ -1,6 +1,6 @@
 //! The corpora of the fuzz targets, replayed: what a fuzzer once found interesting is tried with every change.
 //!
-//! What belongs here calls the same functions as `fuzz/fuzz_targets`. The corpus of `parse_options` is replayed by the tests of the
+//! What belongs here calls the same functions as `tests/fuzz/fuzz_targets`. The corpus of `parse_options` is replayed by the tests of the
 //! command line, which has its code.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::util::alone;
 fn replay(target: &str, body: fn(&[u8])) {
     let _alone = alone();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
+        .join("tests/fuzz/corpus")
         .join(target);
     let entries = fs::read_dir(&corpus).unwrap();
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

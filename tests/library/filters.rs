@@ -6,10 +6,10 @@ use std::fs;
 use std::io::sink;
 use std::path::{Path, PathBuf};
 
-use outset::budget::MemoryBudget;
 use outset::filter::{Filter, Kind, Rules, Shape, StoredFilter};
 use outset::hash::{HashKey, LineHasher};
-use outset::kept::{
+use outset::memory::budget::MemoryBudget;
+use outset::stored::{
     BuildRequest, Change, FilterSize, KeyCount, Question, build, change, insert_new, merge, query,
 };
 use outset::{Interrupt, LineFormat, Options, Source};

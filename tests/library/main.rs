@@ -16,6 +16,7 @@ mod filter_models; // filters that forget or count, against multisets and sets
 mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones that are mostly untouched
 mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
+mod layers; // imports between the rooms of src
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use outset::Source;
-use outset::kept::{FilterSize, KeyCount};
 use outset::size::{parse_bytes, parse_count, parse_rate};
+use outset::stored::{FilterSize, KeyCount};
 
 use super::super::options::{KindName, LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::or_stdin;

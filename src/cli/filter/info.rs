@@ -4,8 +4,8 @@
 //! some more). *Invariants:* the whole file is checked before anything is said of it. *Cost:* one
 //! reading of the file.
 
-use outset::budget::MemoryBudget;
 use outset::filter::{Kind, Occupancy, StoredFilter};
+use outset::memory::budget::MemoryBudget;
 use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};

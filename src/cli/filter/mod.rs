@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the sub-commands ([`arguments`]) and what they print. *Invariants:* standard output
 //! carries answers and nothing else; what a person should know of a filter goes to standard error.
-//! *Cost:* that of [`outset::kept`].
+//! *Cost:* that of [`outset::stored`].
 
 mod arguments;
 mod info;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use outset::filter::{Filter, FilterTarget, Occupancy, Rules, Shape, StoredFilter};
-use outset::kept::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::size::display_rate;
+use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
 use super::files::CommandFiles;

@@ -7,13 +7,13 @@
 use std::path::PathBuf;
 
 use crate::batch::{Batch, Keep};
-use crate::budget::MemoryBudget;
 use crate::error::{Error, Result};
 use crate::filter::file::CheckedFilter;
 use crate::filter::kept::Filter;
 use crate::filter::mapped::Mapped;
 use crate::filter::words::InFile;
 use crate::input::unreadable;
+use crate::memory::budget::MemoryBudget;
 
 /// A filter in its file.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 
 use bytemuck::bytes_of;
 
-use crate::buffer::{PAGE, round_up};
-use crate::checksum;
 use crate::filter::file::SECTION_BYTES;
 use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
+use crate::memory::buffer::{PAGE, round_up};
+use crate::sys::checksum;
 
 /// The first bytes of every filter file.
 const MAGIC: [u8; 8] = *b"\x93OSF\r\n\x1a\n";

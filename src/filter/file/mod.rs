@@ -70,7 +70,7 @@ mod save;
 mod stored;
 mod target;
 
-use crate::checksum;
+use crate::sys::checksum;
 
 pub(crate) use asked::AskedFilter;
 pub use stored::{CheckedFilter, StoredFilter};

@@ -7,15 +7,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::buffer::Buffer;
-use crate::checksum;
 use crate::error::Result;
 use crate::filter::file::header::{HEADER_BYTES, Header};
 use crate::filter::file::{FilterTarget, SECTION_BYTES, section_checksum};
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::Shape;
 use crate::interrupt::Interrupt;
+use crate::memory::buffer::Buffer;
 use crate::output::{OutputFile, output_error};
+use crate::sys::checksum;
 
 impl Filter<Buffer> {
     /// Writes the filter to `path`, complete or not at all, readable by its owner alone (a file that

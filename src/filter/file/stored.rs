@@ -13,9 +13,6 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::fs::OFlags;
 
-use crate::budget::MemoryBudget;
-use crate::buffer::{Buffer, PAGE};
-use crate::checksum;
 use crate::error::{Error, Result};
 use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
@@ -27,6 +24,9 @@ use crate::filter::shape::{Kind, Shape};
 use crate::filter::words::InFile;
 use crate::input::lines::LineFormat;
 use crate::input::unreadable;
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE};
+use crate::sys::checksum;
 
 /// A filter file whose header was checked.
 #[derive(Debug)]

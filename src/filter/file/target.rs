@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::file_id::FileId;
 use crate::filter::blocked::BlockedFilter;
 use crate::filter::file::save::{header, write};
 use crate::filter::kept::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::interrupt::Interrupt;
+use crate::memory::buffer::Buffer;
 use crate::output::OutputFile;
+use crate::sys::file_id::FileId;
 
 /// How often a file is opened again that was replaced meanwhile.
 const TRIES: u32 = 10;

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use outset::budget::MemoryBudget;
 use outset::filter::{Filter, StoredFilter};
+use outset::memory::budget::MemoryBudget;
 use outset::{Error, ErrorKind};
 
 /// Opens, counts, loads and maps the file, which all succeed or all fail; then asks and changes the filter.

@@ -2,7 +2,7 @@
 
 use outset::filter::{Filter, Kind, Rules, Shape};
 use outset::hash::LineHasher;
-use outset::kept::merge;
+use outset::stored::merge;
 use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
 use super::{budget, filled, line, open, rules, saved, small_shapes};

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use outset::budget::MemoryBudget;
 use outset::filter::{Filter, Kind, Mapped, Rules, Shape, StoredFilter};
 use outset::hash::LineHasher;
+use outset::memory::budget::MemoryBudget;
 use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
 use crate::util::{MIB, Place};

@@ -1,0 +1,43 @@
+//! Copying a pipe to temporary space, for a strategy that must read it more than once.
+//!
+//! *Owns:* nothing beyond the copy. *Invariants:* the copy has every byte of the stream and is
+//! counted against the cap on temporary disk as it grows. *Cost:* one buffer of memory; the
+//! stream's size on disk.
+
+use crate::error::Result;
+use crate::input::Input;
+use crate::input::stream::StoppableStream;
+use crate::memory::buffer::Buffer;
+use crate::run::Run;
+use crate::temp::space::{TempSpace, padded};
+
+/// Replaces a stream by a file with its content; a regular file is returned as it is.
+pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
+    if input.is_file() {
+        return Ok(input);
+    }
+    let stop = || run.interrupt().check();
+    let mut stream = StoppableStream::new(input.take_stream()?, &stop);
+    let space = run.space;
+    let copy = space.new_path("spool")?;
+    let mut buffer = Buffer::new(&run.budget, "spool", run.layout.chunk_bytes)?;
+    let phase = run.phase("spool", None);
+    let mut offset = 0;
+    loop {
+        let filled = stream.fill(&mut buffer, &input)?.bytes;
+        let length = padded(filled as u64) as usize;
+        // An empty copy is a file, too.
+        if filled > 0 || offset == 0 {
+            buffer[filled..length].fill(0);
+            space.write(&copy, offset, &buffer[..length])?;
+            space.keep(length as u64);
+            offset += filled as u64;
+            phase.advance(filled as u64, 0);
+        }
+        if filled < buffer.len() {
+            break;
+        }
+    }
+    TempSpace::set_len(&copy, offset)?;
+    input.spooled(copy.path)
+}

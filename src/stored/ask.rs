@@ -1,0 +1,164 @@
+//! Asking a filter about every line of some inputs.
+//!
+//! *Owns:* the questions, and the answers in the order of the lines. *Invariants:* a line is
+//! answered as the filter would answer it alone; from a pipe lines are answered as they come.
+//! *Cost:* one reading of the filter file to check it, one of the inputs. The filter is mapped; one
+//! that is larger than the memory limit is read as it is asked.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::batch::{BATCH, Batch, Keep};
+use crate::error::{Error, Result};
+use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
+use crate::input::{Input, Source};
+use crate::options::Options;
+use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, beyond_scan_bytes, scan_in_order};
+use crate::run::Run;
+use crate::stored::with_run;
+
+/// What is asked about lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Write the lines that the filter may have.
+    Present,
+    /// Write the lines that it certainly does not have.
+    Absent,
+    /// Write each line, a tab, and how often it may have been inserted, at most.
+    Counts,
+}
+
+/// How many lines were asked about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answers {
+    /// Lines that were read.
+    pub asked: u64,
+    /// Lines that were written.
+    pub written: u64,
+    /// What is in the filter's cells: they were counted when its file was checked.
+    pub occupancy: Occupancy,
+}
+
+/// Asks `filter` about all lines of `inputs` and writes the answers to `out` (which messages call
+/// `target`), in the order of the lines, repeats included.
+///
+/// # Errors
+/// Any [`Error`]; what was written by then is right, but not all.
+pub fn query(
+    filter: StoredFilter,
+    inputs: &[Source],
+    question: Question,
+    options: &Options,
+    out: &mut (dyn Write + Send),
+    target: &str,
+) -> Result<Answers> {
+    let kind = filter.shape().kind;
+    if question == Question::Counts && !matches!(kind, Kind::Counting | Kind::Spectral) {
+        return Err(Error::Usage {
+            what: format!("filter: a {kind} one does not count"),
+            advice: "build a spectral or a counting filter".into(),
+        });
+    }
+    let inputs = Input::open_all(inputs)?;
+    with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
+        let layout = &run.layout;
+        let room = layout
+            .rest_bytes()
+            .saturating_sub(beyond_scan_bytes(layout));
+        let checked = filter.check(&run.budget)?;
+        let filter = AskedFilter::new(&checked, &run.budget, room)?;
+        let output = OrderedOutput::new(out, target);
+        let written = AtomicU64::new(0);
+        run.expect_inputs(&["query"], &inputs);
+        for input in &inputs {
+            ask(run, &filter, input, question, &output, &written)?;
+        }
+        Ok(Answers {
+            asked: inputs.iter().map(Input::lines).sum(),
+            written: written.into_inner(),
+            occupancy: checked.occupancy(),
+        })
+    })
+}
+
+fn ask(
+    run: &Run<'_>,
+    filter: &AskedFilter,
+    input: &Input,
+    question: Question,
+    output: &OrderedOutput<'_>,
+    written: &AtomicU64,
+) -> Result<()> {
+    let phase = run.input_phase("query", input);
+    scan_in_order(run, &phase, input, output, || Asker {
+        filter,
+        question,
+        terminator: run.options.format.terminator,
+        written,
+        kept: Vec::with_capacity(BATCH),
+        counts: Vec::new(),
+    })
+}
+
+struct Asker<'a> {
+    filter: &'a AskedFilter,
+    question: Question,
+    terminator: u8,
+    written: &'a AtomicU64,
+    kept: Vec<u32>,
+    counts: Vec<u64>,
+}
+
+impl Asker<'_> {
+    fn say(&self, line: &[u8], slip: &mut Slip<'_, '_>) -> Result<()> {
+        slip.push(line)?;
+        slip.push(&[self.terminator])
+    }
+
+    /// Writes the lines that are not among those kept.
+    fn say_absent(&self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+        let mut kept = self.kept.iter().copied().peekable();
+        for (index, line) in (0..).zip(batch.lines) {
+            if kept.next_if_eq(&index).is_none() {
+                self.say(line, slip)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn say_counts(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+        self.filter.counts(batch, &mut self.counts)?;
+        for (line, count) in batch.lines.iter().zip(&self.counts) {
+            slip.push(line)?;
+            slip.push(format!("\t{count}").as_bytes())?;
+            slip.push(&[self.terminator])?;
+        }
+        Ok(())
+    }
+}
+
+impl OrderedWorker for Asker<'_> {
+    fn work(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+        let asked = batch.lines.len() as u64;
+        let written = match self.question {
+            Question::Counts => {
+                self.say_counts(batch, slip)?;
+                asked
+            }
+            Question::Present => {
+                self.filter.keep(batch, &mut self.kept)?;
+                for &index in &self.kept {
+                    self.say(batch.lines[index as usize], slip)?;
+                }
+                self.kept.len() as u64
+            }
+            Question::Absent => {
+                self.filter.keep(batch, &mut self.kept)?;
+                self.say_absent(batch, slip)?;
+                asked - self.kept.len() as u64
+            }
+        };
+        self.written.fetch_add(written, Ordering::Relaxed);
+        Ok(())
+    }
+}

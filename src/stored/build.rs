@@ -1,0 +1,240 @@
+//! Building a filter from any number of inputs.
+//!
+//! *Owns:* how many lines a filter is laid out for, and filling it. *Invariants:* the filter that is
+//! returned has every line of every input. *Cost:* one reading of each input; two where lines are
+//! counted first. Memory: the filter and the buffers of a scan.
+
+use crate::batch::Batch;
+use crate::batch::scatter::Scatter;
+use crate::error::{Error, Result};
+use crate::filter::shape::MOST_BITS;
+use crate::filter::{Filter, Kind, Rules, Shape, StoredFilter, Updater};
+use crate::hash::LineHasher;
+use crate::input::{Input, Source};
+use crate::options::Options;
+use crate::pass::scan::{Worker, scan};
+use crate::plan::Job;
+use crate::run::Run;
+use crate::run::survey::survey;
+use crate::size::{display_bytes, display_rate};
+use crate::stored::with_run;
+
+/// How many lines a filter is laid out for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyCount {
+    /// So many.
+    Lines(u64),
+    /// As many as the inputs have, estimated from a sample of each; they must be files.
+    Sampled,
+    /// As many as the inputs have, counted in a reading of its own; they must be files.
+    Counted,
+}
+
+/// How large a filter is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FilterSize {
+    /// As large as this false-positive rate (0..1) takes.
+    Fpr(f64),
+    /// So many bytes.
+    Bytes(u64),
+    /// So many bits for each line.
+    BitsPerKey(f64),
+}
+
+/// What filter is to be built.
+#[derive(Debug)]
+pub struct BuildRequest<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// For how many lines.
+    pub keys: KeyCount,
+    /// How large.
+    pub size: FilterSize,
+    /// Cells that a key sets; `None` for the best number.
+    pub hashes: Option<u32>,
+    /// Build it like this one, so that the two can be merged: kind, size, hashes, key and line rules
+    /// are taken from it, and the other fields are of no account.
+    pub like: Option<&'a StoredFilter>,
+}
+
+impl BuildRequest<'_> {
+    /// Whether the numbers make sense for the kind.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when it cannot.
+    pub fn check(&self) -> Result<()> {
+        let most = self.kind.most_hashes();
+        let usage = |what: String, advice: &str| {
+            Err(Error::Usage {
+                what,
+                advice: advice.into(),
+            })
+        };
+        if self
+            .hashes
+            .is_some_and(|hashes| !(1..=most).contains(&hashes))
+        {
+            let what = format!(
+                "hashes: a {} filter sets at most {most} of a line",
+                self.kind
+            );
+            return usage(what, "ask for fewer, or build a classic filter");
+        }
+        match self.size {
+            FilterSize::Fpr(fpr) if !(fpr > 0.0 && fpr < 1.0) => usage(
+                "max-fpr: it is no rate that a filter can have".into(),
+                "give a rate between 0 and 1, such as 0.1%",
+            ),
+            FilterSize::Bytes(0) => usage("size: nothing fits in it".into(), "give at least 64"),
+            FilterSize::BitsPerKey(bits) if !(bits > 0.0 && bits.is_finite()) => usage(
+                "bits-per-key: it must be positive".into(),
+                "leave it out for the default",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a filter that is larger than any, and a rate that the kind, or so many hashes, do not
+    /// reach in any size.
+    fn check_shape(&self, shape: Shape, keys: u64) -> Result<()> {
+        if shape.is_too_large() {
+            return Err(Error::Usage {
+                what: format!(
+                    "filter: a {} one for {keys} lines would be larger than {}, the most that a filter can have",
+                    self.kind,
+                    display_bytes(MOST_BITS / 8)
+                ),
+                advice: "give fewer lines, or less for each".into(),
+            });
+        }
+        let reached = shape.predicted_fpr(keys);
+        match self.size {
+            FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
+                what: format!(
+                    "max-fpr: a {} filter with k = {} does not get below {}",
+                    self.kind,
+                    shape.hashes,
+                    display_rate(reached)
+                ),
+                advice: "accept a higher rate, or build a classic or a fingerprint filter".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What was built.
+#[derive(Debug)]
+pub struct Built {
+    /// The filter.
+    pub filter: Filter,
+    /// Lines that were read.
+    pub lines: u64,
+}
+
+/// Builds a filter of all lines of `inputs`; of none an empty one.
+///
+/// # Errors
+/// Any [`Error`]; [`Error::MemoryPlan`] tells what limit the filter would fit.
+pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
+    request.check()?;
+    let inputs = Input::open_all(inputs)?;
+    let (shape, rules) = match request.like {
+        Some(model) => (model.shape(), model.rules()),
+        None => {
+            let mut rules = Rules {
+                hasher: LineHasher::new(options.hash_key)?,
+                format: options.format,
+                planned_keys: 0,
+            };
+            rules.planned_keys = keys(&inputs, request.keys, rules, options)?;
+            let shape = shape_of(request, rules.planned_keys);
+            request.check_shape(shape, rules.planned_keys)?;
+            (shape, rules)
+        }
+    };
+    with_run(&inputs, options, rules, "a filter", shape.bytes(), |run| {
+        let mut filter = Filter::new(&run.budget, shape, rules)?;
+        run.expect_inputs(&["insert"], &inputs);
+        for input in &inputs {
+            insert_all(run, &mut filter, input)?;
+        }
+        Ok(Built {
+            filter,
+            lines: inputs.iter().map(Input::lines).sum(),
+        })
+    })
+}
+
+fn shape_of(request: &BuildRequest<'_>, keys: u64) -> Shape {
+    let (kind, hashes) = (request.kind, request.hashes);
+    match request.size {
+        FilterSize::Fpr(fpr) => Shape::for_fpr(kind, keys, fpr, hashes),
+        FilterSize::Bytes(bytes) => Shape::for_bytes(kind, keys, bytes, hashes),
+        FilterSize::BitsPerKey(bits) => Shape::for_bits_per_key(kind, keys, bits, hashes),
+    }
+}
+
+/// How many lines the filter is laid out for.
+fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> Result<u64> {
+    if let KeyCount::Lines(lines) = count {
+        return Ok(lines);
+    }
+    if let Some(stream) = inputs.iter().find(|input| !input.is_file()) {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: its lines cannot be estimated before it is read",
+                stream.name().display()
+            ),
+            advice: "say for how many lines the filter is (--lines)".into(),
+        });
+    }
+    if inputs.is_empty() {
+        return Err(Error::Usage {
+            what: "lines: nothing tells how many there will be".into(),
+            advice: "say for how many lines the filter is (--lines), or name files".into(),
+        });
+    }
+    if count == KeyCount::Sampled {
+        let Job { inputs, .. } = survey(inputs, options)?;
+        return Ok(inputs.iter().filter_map(|shape| shape.lines).sum());
+    }
+    with_run(inputs, options, rules, "nothing", 0, |run| {
+        run.expect_inputs(&["count", "insert"], inputs);
+        for input in inputs {
+            let phase = run.input_phase("count", input);
+            scan(run, &phase, input, || Counter)?;
+        }
+        Ok(inputs.iter().map(Input::lines).sum())
+    })
+}
+
+/// Lets lines be counted.
+struct Counter;
+
+impl Worker for Counter {
+    fn work(&mut self, _: Batch<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Inserts all lines of `input`.
+pub(super) fn insert_all(run: &Run<'_>, filter: &mut Filter, input: &Input) -> Result<()> {
+    let phase = run.input_phase("insert", input);
+    let updater = filter.updater();
+    scan(run, &phase, input, || Insert {
+        updater: &updater,
+        scatter: Scatter::default(),
+    })
+}
+
+struct Insert<'a, 'f> {
+    updater: &'a Updater<'f>,
+    scatter: Scatter,
+}
+
+impl Worker for Insert<'_, '_> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        self.updater.insert(batch, &mut self.scatter)
+    }
+}

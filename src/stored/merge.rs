@@ -1,0 +1,36 @@
+//! Making one filter of several.
+//!
+//! *Owns:* the order in which they are read. *Invariants:* filters that do not belong together are
+//! refused before anything is read. *Cost:* one filter in memory; each file is read once.
+
+use crate::error::{Error, Result};
+use crate::filter::{Filter, StoredFilter};
+use crate::options::Options;
+use crate::stored::with_run;
+
+/// A filter that has what any of `stored` has: bits are united, counters added up to their top,
+/// digests collected.
+///
+/// # Errors
+/// [`Error::Usage`] when there is none, or when shapes, keys or line rules differ, naming what;
+/// otherwise as [`StoredFilter::load`].
+pub fn merge(stored: &[StoredFilter], options: &Options) -> Result<Filter> {
+    let Some((first, others)) = stored.split_first() else {
+        return Err(Error::Usage {
+            what: "filters: none given".into(),
+            advice: "name two or more".into(),
+        });
+    };
+    for other in others {
+        first.check_alike(other)?;
+    }
+    let needed = first.shape().bytes();
+    with_run(&[], options, first.rules(), "a filter", needed, |run| {
+        let mut filter = first.load(&run.budget)?;
+        for other in others {
+            run.interrupt().check()?;
+            other.add_to(&mut filter, &run.budget)?;
+        }
+        Ok(filter)
+    })
+}

@@ -1,0 +1,77 @@
+//! Filters that people keep: what is done with them, over any number of huge inputs.
+//!
+//! *Owns:* the jobs of the `filter` commands: [`build()`], [`query`], [`change()`], [`insert_new`],
+//! [`merge()`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
+//!
+//! *Invariants.*
+//! - The memory limit is that of the whole process here, too. A filter that is changed must fit it;
+//!   one that is only asked may be larger.
+//! - A filter file is replaced as a whole, or stays what it was. Of two that would change it at the
+//!   same time one is refused.
+//! - Lines are taken by the rules that the filter was built with.
+//!
+//! *Cost:* one reading of the inputs, and one of the filter file.
+//!
+//! ```no_run
+//! use outset::filter::{Kind, StoredFilter};
+//! use outset::kept::{BuildRequest, FilterSize, KeyCount, Question, build, query};
+//! use outset::{Interrupt, Options, Source};
+//!
+//! let options = Options { memory_bytes: Some(1 << 30), ..Options::default() };
+//! let request = BuildRequest {
+//!     kind: Kind::Blocked,
+//!     keys: KeyCount::Sampled,
+//!     size: FilterSize::Fpr(0.001),
+//!     hashes: None,
+//!     like: None,
+//! };
+//! let built = build(&[Source::from("seen.txt")], &request, &options)?;
+//! built.filter.save("seen.osf".as_ref(), &Interrupt::new())?;
+//!
+//! let stored = StoredFilter::open("seen.osf".as_ref())?;
+//! let mut unseen = Vec::new();
+//! query(stored, &[Source::Stdin], Question::Absent, &options, &mut unseen, "memory")?;
+//! # Ok::<(), outset::Error>(())
+//! ```
+
+mod ask;
+mod build;
+mod change;
+mod merge;
+
+use crate::error::Result;
+use crate::filter::Rules;
+use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::options::Options;
+use crate::plan::scan_layout;
+use crate::run::Run;
+use crate::run::survey::survey;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
+
+pub use ask::{Answers, Question, query};
+pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
+pub use change::{Change, Changed, change, insert_new};
+pub use merge::merge;
+
+/// Runs `work` with threads, a budget and the rules of a filter, for reading `inputs` with
+/// `beside_bytes` of memory for `consumer`.
+fn with_run<R>(
+    inputs: &[Input],
+    options: &Options,
+    rules: Rules,
+    consumer: &str,
+    beside_bytes: u64,
+    work: impl FnOnce(&Run<'_>) -> Result<R>,
+) -> Result<R> {
+    let options = Options {
+        format: rules.format,
+        ..options.clone()
+    };
+    let job = survey(inputs, &options)?;
+    let layout = scan_layout(&job, consumer, beside_bytes)?;
+    // Nothing is spilled: the space is never made.
+    let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
+    work(&Run::new(&options, layout, rules.hasher, &space))
+}

@@ -1,0 +1,19 @@
+//! The system below: what the machine has, and how this crate asks it.
+//!
+//! *Owns:* limits of the machine and the process ([`machine`]), what the processor can do ([`cpu`]),
+//! which file is which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), threads
+//! ([`threads`]) and the first error among them ([`first_error`]), checksums ([`checksum`]), the places
+//! where tests let something fail ([`failpoint`]), and the locks and queues that a model checker can stand
+//! behind ([`sync`]).
+//!
+//! *Invariants:* nothing here knows of lines, inputs or plans.
+
+pub(crate) mod checksum;
+pub(crate) mod cpu;
+pub(crate) mod direct_io;
+pub(crate) mod failpoint;
+pub(crate) mod file_id;
+pub(crate) mod first_error;
+pub mod machine;
+pub(crate) mod sync;
+pub(crate) mod threads;

@@ -1,0 +1,96 @@
+//! What a file system says of itself.
+//!
+//! *Owns:* the questions whose answers decide whether, and how, temporary files go to a place.
+//! *Invariants:* one that does not tell counts as one with room, on a disk. *Cost:* a system call each.
+//!
+//! *Sources:* statvfs(3), statfs(2).
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::StatVfsMountFlags;
+
+use crate::sys::file_id::FileId;
+
+/// Whether the files of `directory` are in memory and nowhere else.
+pub(super) fn is_in_memory(directory: &Path) -> bool {
+    /// The magic numbers of tmpfs and ramfs (statfs(2)).
+    const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+    rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
+}
+
+/// Whether the file system of a file has room for no more files.
+pub(super) fn has_no_inodes(path: &Path) -> bool {
+    path.parent()
+        .and_then(|directory| rustix::fs::statvfs(directory).ok())
+        .is_some_and(|stat| are_used_up(stat.f_files, stat.f_favail))
+}
+
+/// Whether none are available of `all` inodes. Some file systems count none at all, and then say that
+/// there are none in all.
+fn are_used_up(all: u64, available: u64) -> bool {
+    all > 0 && available == 0
+}
+
+/// Bytes that this process may still use in `places`, each file system counted once; one that does
+/// not tell counts as endless.
+pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
+    let mut devices = Vec::new();
+    let mut free = 0u64;
+    for place in places {
+        let device = device_of(place);
+        if !devices.contains(&device) {
+            devices.push(device);
+            free = free.saturating_add(free_on(place));
+        }
+    }
+    free
+}
+
+/// As [`free_bytes`], for each place alone; those on one file system have equal shares of it.
+pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
+    let devices: Vec<u64> = places.clone().map(device_of).collect();
+    let sharing = |device: u64| devices.iter().filter(|&&other| other == device).count() as u64;
+    places
+        .zip(&devices)
+        .map(|(place, &device)| free_on(place) / sharing(device))
+        .collect()
+}
+
+/// Whether nothing can be written to the file system of a place.
+pub(crate) fn is_read_only(place: &Path) -> bool {
+    rustix::fs::statvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+fn device_of(place: impl AsRef<Path>) -> u64 {
+    FileId::at(place.as_ref()).map_or(0, FileId::device)
+}
+
+fn free_on(place: &Path) -> u64 {
+    match rustix::fs::statvfs(place) {
+        Ok(stat) if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => 0,
+        // Some, such as ramfs, say that they have no blocks at all.
+        Ok(stat) if stat.f_blocks > 0 => stat.f_bavail.saturating_mul(stat.f_frsize),
+        _ => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn inodes_are_used_up_only_where_they_are_counted() {
+        assert!(are_used_up(1000, 0));
+        assert!(!are_used_up(1000, 1) && !are_used_up(0, 0));
+    }
+
+    #[test]
+    fn e7_a_file_system_in_memory_is_told_from_others() {
+        assert!(!is_in_memory(Path::new("/proc")) && !is_in_memory(Path::new("/missing")));
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let has_shared_memory = mounts.lines().any(|line| line.contains(" /dev/shm tmpfs "));
+        assert!(is_in_memory(Path::new("/dev/shm")) || !has_shared_memory);
+    }
+}

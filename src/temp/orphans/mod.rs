@@ -1,0 +1,251 @@
+//! Temporary directories whose run was killed.
+//!
+//! *Owns:* the mark by which a private directory tells that its run is alive, and the removal of
+//! those whose run is not. The mark is a file with an exclusive lock (flock(2)), which the system
+//! takes back when the process ends, however it ends.
+//!
+//! *Invariants.*
+//! - The file has its name only once it is locked: a directory with one that is locked is left
+//!   alone. So is one of another user, one that others may enter, and one with anything in it that
+//!   no run makes. One without it goes if it is empty, or holds nothing but the file before it was
+//!   locked: whoever was about to mark it notices, and makes another.
+//! - What is removed is removed relative to the directory that was looked at, and no link is followed.
+//!   The exception: a run that has no descriptor left for its own directory removes its mark by its path,
+//!   after a look at what is there; who may rename in that place could change it in between.
+//!
+//! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
+//! files go to, once per run.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, openat, rename,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::sys::failpoint::fail_point;
+
+/// How the names of private directories begin.
+pub(super) const PREFIX: &str = "outset-";
+/// The file that is locked.
+const LOCK: &CStr = c"lock";
+/// Its name before it is.
+const UNLOCKED: &str = "lock.new";
+/// What others than the owner may do, as bits of a mode.
+const OTHERS: u32 = 0o077;
+/// For whoever finds the directory.
+const NOTE: &[u8] =
+    b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
+
+/// What came of marking a directory.
+pub(super) enum Mark {
+    /// It is one of a live run for as long as the file is open.
+    Alive(File),
+    /// There can be no mark, as on a file system without locks. Once there is a file in it, the
+    /// directory is never taken for an orphan.
+    None,
+    /// Another run took it for one whose maker was killed before it was marked: make a new one.
+    Gone,
+}
+
+/// Marks `directory`, which is empty, as one of a live run.
+pub(super) fn mark_as_alive(directory: &Path) -> Mark {
+    let unlocked = directory.join(UNLOCKED);
+    match marked(directory, &unlocked) {
+        Ok(file) => Mark::Alive(file),
+        Err(Errno::NOENT | Errno::WOULDBLOCK) => Mark::Gone,
+        Err(_) => {
+            let _goes_with_the_directory = std::fs::remove_file(&unlocked);
+            Mark::None
+        }
+    }
+}
+
+fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(CWD, unlocked, flags, Mode::RUSR | Mode::WUSR)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    let mut file = File::from(file);
+    let _need_not_be_there = file.write_all(NOTE);
+    rename(unlocked, directory.join(OsStr::from_bytes(LOCK.to_bytes())))?;
+    Ok(file)
+}
+
+/// Removes what killed runs of this user have left in `place`. What cannot be removed stays.
+pub(super) fn remove_orphans(place: &Path) {
+    let Some(place_itself) = opened(place) else {
+        return;
+    };
+    let _some_may_stay = names(&place_itself, |name| {
+        if name.to_bytes().starts_with(PREFIX.as_bytes()) {
+            let path = place.join(OsStr::from_bytes(name.to_bytes()));
+            if let Some(orphan) = Orphan::recognised(&path) {
+                orphan.remove(&path);
+            } else {
+                remove_unmarked(&path);
+            }
+        }
+        true
+    });
+}
+
+/// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
+/// place can do it; one that holds no files but the mark goes without being opened.
+pub(super) fn remove_own(path: &Path, holds_files: bool) {
+    fail_point!("clean-up");
+    // Only ever removes an empty directory: one without a mark, here.
+    let is_gone = std::fs::remove_dir(path).is_ok();
+    if is_gone || (holds_files && remove_files(path, |_| true).is_none()) {
+        return;
+    }
+    let directory = open_directory(path);
+    for name in [LOCK.to_str().unwrap_or_default(), UNLOCKED] {
+        let _may_not_be_there = match &directory {
+            Ok(directory) => {
+                is_private(directory, FileType::Directory)
+                    && unlinkat(directory, name, AtFlags::empty()).is_ok()
+            }
+            // A link in its place leads to what is somebody else's.
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => false,
+            // There is no descriptor left for it, or its disk fails.
+            Err(_) => is_directory(path) && std::fs::remove_file(path.join(name)).is_ok(),
+        };
+    }
+    let _may_be_gone = std::fs::remove_dir(path);
+}
+
+/// Removes the files in a private directory whose names `is_meant`, but the mark; `None` where that fails.
+/// Takes one descriptor: that there are few may be why the run ends.
+pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
+    let mut directory = Dir::new(private_directory(path)?).ok()?;
+    while let Some(entry) = directory.read() {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        let stays = [c".", c"..", LOCK].contains(&name) || !is_meant(name.to_bytes());
+        if !stays {
+            unlinkat(directory.fd().ok()?, name, AtFlags::empty()).ok()?;
+        }
+    }
+    Some(())
+}
+
+/// A directory, for looking at its names. Not by `std::fs::read_dir`, which panics where closing fails.
+fn opened(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty()).ok()
+}
+
+/// Removes a directory whose maker was killed before it was marked: one that is empty, or holds a
+/// lock that nobody has taken. A maker that is alive notices ([`Mark::Gone`]).
+fn remove_unmarked(path: &Path) -> Option<()> {
+    let directory = private_directory(path)?;
+    // Without locks there are no marks, and empty directories may be those of live runs.
+    flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;
+    names(&directory, |name| name.to_bytes() == UNLOCKED.as_bytes())?;
+    let _lock = match lock_in(&directory, UNLOCKED.as_bytes()) {
+        Some(lock) => {
+            unlinkat(&directory, UNLOCKED, AtFlags::empty()).ok()?;
+            Some(lock)
+        }
+        None => None,
+    };
+    // Only ever removes an empty directory.
+    std::fs::remove_dir(path).ok()
+}
+
+/// A directory of this user that nobody else may enter.
+fn private_directory(path: &Path) -> Option<OwnedFd> {
+    let directory = open_directory(path).ok()?;
+    is_private(&directory, FileType::Directory).then_some(directory)
+}
+
+/// A directory that is not a link to one.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+}
+
+/// Whether there is a directory now that is not a link to one.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+/// Takes the lock of a name in a directory; `None` where it is taken, or no lock of this user.
+fn lock_in(directory: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDWR | OFlags::CLOEXEC;
+    let lock = openat(directory, OsStr::from_bytes(name), flags, Mode::empty()).ok()?;
+    is_private(&lock, FileType::RegularFile).then_some(())?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(lock)
+}
+
+/// A directory whose lock is ours now.
+struct Orphan {
+    directory: OwnedFd,
+    _lock: OwnedFd,
+}
+
+impl Orphan {
+    /// Looks at the directory; `None` where anything tells that it is not left by a killed run of
+    /// this user.
+    fn recognised(path: &Path) -> Option<Self> {
+        let directory = private_directory(path)?;
+        let lock = lock_in(&directory, LOCK.to_bytes())?;
+        names(&directory, |name| is_ours(name.to_bytes()))?;
+        Some(Self {
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// The lock goes last: until then another run sees that somebody is at it.
+    fn remove(self, path: &Path) {
+        let emptied = names(&self.directory, |name| {
+            name == LOCK || unlinkat(&self.directory, name, AtFlags::empty()).is_ok()
+        });
+        if emptied.is_some() && unlinkat(&self.directory, LOCK, AtFlags::empty()).is_ok() {
+            // Only ever removes an empty directory.
+            let _may_be_gone = std::fs::remove_dir(path);
+        }
+    }
+}
+
+/// Whether it is of this kind, belongs to this user, and nobody else may do anything with it.
+fn is_private(file: &OwnedFd, kind: FileType) -> bool {
+    fstat(file).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == kind
+            && stat.st_uid == rustix::process::geteuid().as_raw()
+            && stat.st_mode & OTHERS == 0
+    })
+}
+
+/// Goes through all names in a directory; `None` where `is_fine` is false for one of them.
+fn names(directory: &OwnedFd, is_fine: impl Fn(&CStr) -> bool) -> Option<()> {
+    for entry in Dir::read_from(directory).ok()? {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." && !is_fine(name) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Whether a run makes files of this name: the lock, or a number, a dash, and what it is.
+fn is_ours(name: &[u8]) -> bool {
+    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    name == LOCK.to_bytes() || (digits >= 6 && name.get(digits) == Some(&b'-'))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod race;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

@@ -1,0 +1,139 @@
+//! Pages of temporary files, written to and read from the place that they are in.
+//!
+//! *Owns:* opening the files, around the page cache where the file system allows that, and whole writes
+//! and reads. *Invariants:* no file is open between two operations; what a failed write has left of its
+//! pages is given back where the file system can. *Cost:* an open and a close each.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+
+use super::{SpillPath, TempSpace};
+use crate::error::Error;
+use crate::memory::buffer::PAGE;
+use crate::sys::direct_io::is_refusal;
+use crate::sys::failpoint::fail_point;
+
+impl TempSpace {
+    /// Writes pages of a file to its part in `place`.
+    pub(super) fn write_pages(
+        &self,
+        file: &SpillPath,
+        place: usize,
+        offset: u64,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        fail_point!("spill-write", Err(crate::sys::failpoint::injected()));
+        // A disk that says that it has written, and has not.
+        fail_point!("spill-write-lost", Ok(()));
+        let path = self.path_in(file, place)?;
+        let is_new = offset == 0 && place == file.place;
+        let mut options = OpenOptions::new();
+        options.write(true).mode(0o600).create_new(is_new);
+        // Where a file goes on, whichever block comes first makes it.
+        options.create(place != file.place);
+        let was_direct = self.is_direct(place);
+        let handle = self.open(&path, place, &options)?;
+        if is_new {
+            self.files.fetch_add(1, Ordering::Relaxed);
+        }
+        let written = match handle.write_all_at(bytes, offset) {
+            Err(error) if is_refusal(&error) && was_direct => {
+                self.stop_direct(place);
+                self.open(&path, place, OpenOptions::new().write(true))?
+                    .write_all_at(bytes, offset)
+            }
+            other => other,
+        };
+        if written.is_err() {
+            // What was written of it takes room that nobody accounts for. Not every file system can.
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _may_stay = fallocate(&handle, hole, offset, bytes.len() as u64);
+        }
+        written
+    }
+
+    /// Where the part of a file is that went to `place`.
+    pub(super) fn path_in(&self, file: &SpillPath, place: usize) -> io::Result<PathBuf> {
+        if place == file.place {
+            return Ok(file.path.clone());
+        }
+        let directory = self.places.directory(place);
+        let (directory, is_new) = directory.map_err(|error| match error {
+            Error::Temp { source, .. } => source,
+            other => io::Error::other(other),
+        })?;
+        if is_new {
+            self.note_if_in_memory(&self.places.place(place).parent);
+        }
+        Ok(directory.join(file.path.file_name().unwrap_or_default()))
+    }
+
+    /// Reads pages of a file from its part in `place`.
+    pub(super) fn read_pages(
+        &self,
+        file: &SpillPath,
+        place: usize,
+        offset: u64,
+        part: &mut [u8],
+    ) -> io::Result<()> {
+        fail_point!("spill-read", Err(crate::sys::failpoint::injected()));
+        let mut options = OpenOptions::new();
+        options.read(true);
+        let path = self.path_in(file, place)?;
+        let handle = self.open(&path, place, &options)?;
+        if !file.has_parts() {
+            return handle.read_exact_at(part, offset);
+        }
+        // Where the next block is in another place, nothing in this one need be behind the last bytes of a
+        // block. What is missing of the block itself does not agree with its checksum. Only at the end of
+        // a file a read stops within a page.
+        let mut filled = 0;
+        while filled < part.len() && (filled as u64).is_multiple_of(PAGE) {
+            match handle.read_at(&mut part[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        part[filled..].fill(0);
+        Ok(())
+    }
+
+    fn open(&self, path: &Path, place: usize, options: &OpenOptions) -> io::Result<File> {
+        let is_direct = &self.places.place(place).is_direct;
+        let plain = OFlags::NOFOLLOW.bits() as i32;
+        if is_direct.load(Ordering::Relaxed) {
+            let direct = plain | OFlags::DIRECT.bits() as i32;
+            match options.clone().custom_flags(direct).open(path) {
+                Err(error) if is_refusal(&error) => {
+                    is_direct.store(false, Ordering::Relaxed);
+                    // The refused open may have made the file already.
+                    let mut again = options.clone();
+                    if path.exists() {
+                        again.create_new(false);
+                    }
+                    return again.custom_flags(plain).open(path);
+                }
+                other => return other,
+            }
+        }
+        options.clone().custom_flags(plain).open(path)
+    }
+
+    /// Whether a place is used around the page cache.
+    pub(super) fn is_direct(&self, place: usize) -> bool {
+        self.places.place(place).is_direct.load(Ordering::Relaxed)
+    }
+
+    /// Turns that off for a place.
+    pub(super) fn stop_direct(&self, place: usize) {
+        let is_direct = &self.places.place(place).is_direct;
+        is_direct.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,180 @@
+//! Doors to what is not public, for the benchmarks of `benches/` and the fuzz targets alone.
+//!
+//! *Owns:* nothing. Each type here holds the engine's own and calls it the way a pass does: in
+//! batches of the engine's size, with its prefetches and its locks. *Invariants:* no code under
+//! test is repeated here. There is no promise about this module: it is behind a feature that is off
+//! by default, and changes whenever the engine does. *Cost:* that of the calls.
+
+mod spilled;
+
+use std::path::Path;
+
+use crate::batch::{BATCH, Batch};
+use crate::error::Result;
+use crate::hash::LineHasher;
+use crate::interrupt::Interrupt;
+use crate::memory::budget::MemoryBudget;
+use crate::pass::spill::ToBuckets;
+use crate::set::line_set::LineSet;
+use crate::spill::block::Address;
+use crate::spill::bucket::Bucket;
+use crate::spill::fill::{FillRules, fill};
+use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
+
+pub use spilled::{SpilledBucket, sealed_block};
+
+/// Lets all spill blocks of this process go without checksums, or with them.
+pub fn leave_blocks_unchecked(unchecked: bool) {
+    crate::spill::block::UNCHECKED.store(unchecked, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// The exact set of lines, filled and asked as by a worker of the join.
+#[derive(Debug)]
+pub struct BenchSet {
+    set: LineSet,
+}
+
+impl BenchSet {
+    /// An empty set within `budget`.
+    pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
+        let set = LineSet::new(budget, hasher)?;
+        Ok(Self { set })
+    }
+
+    /// Empties the set and prepares it for `lines` lines of `line_bytes` bytes on average.
+    pub fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
+        self.set.reset(lines, line_bytes)
+    }
+
+    /// Inserts a batch of lines. Returns how many were new: fewer than there are where the budget
+    /// is too small.
+    pub fn insert(&mut self, lines: &[&[u8]], hashes: &[u64]) -> Result<u64> {
+        let mut inserted = 0;
+        let batch = Batch { lines, hashes };
+        self.set.insert_all(batch, indexes(hashes), |_| {
+            inserted += 1;
+            Ok(())
+        })?;
+        Ok(inserted)
+    }
+
+    /// Marks a batch of lines as those of input number `mark`, from 2 to 65,534. Returns how many
+    /// got the mark: those that every input before had, too.
+    pub fn probe(&mut self, lines: &[&[u8]], hashes: &[u64], mark: u16) -> Result<u64> {
+        let mut found = 0;
+        let batch = Batch { lines, hashes };
+        self.set.mark_all(batch, indexes(hashes), mark, |_| {
+            found += 1;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// The indexes of a whole batch.
+fn indexes(hashes: &[u64]) -> std::ops::Range<u32> {
+    0..hashes.len() as u32
+}
+
+/// The buckets that lines are to be scattered into.
+#[derive(Debug, Clone, Copy)]
+pub struct BucketShape {
+    /// How many.
+    pub buckets: u32,
+    /// The bytes of a block: whole pages.
+    pub block_bytes: u64,
+    /// Bytes of full blocks that may stay in memory; with 0 every full block is written.
+    pub held_bytes: u64,
+    /// Threads that write full blocks; 0: whoever fills a block writes it.
+    pub writers: usize,
+}
+
+/// Buckets that are filled again and again, as by a worker of the spill pass.
+#[derive(Debug)]
+pub struct BenchBuckets {
+    shape: BucketShape,
+    hasher: LineHasher,
+    // Declared before the space: what it counts is given back before the directory goes.
+    pool: BlockPool,
+    space: TempSpace,
+    fillings: u32,
+}
+
+impl BenchBuckets {
+    /// Buckets whose files are in a directory of their own in `place`.
+    pub fn new(shape: BucketShape, hasher: LineHasher, place: &Path) -> Self {
+        // As the plan has it: an open block per bucket, and some on their way to the disk.
+        let open = u64::from(shape.buckets) + IN_FLIGHT + 1;
+        let blocks = open + shape.held_bytes.div_ceil(shape.block_bytes);
+        let budget = MemoryBudget::new(blocks * shape.block_bytes, 0);
+        Self {
+            shape,
+            hasher,
+            pool: BlockPool::new(&budget, shape.block_bytes, blocks),
+            space: TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new()),
+            fillings: 0,
+        }
+    }
+
+    /// Scatters a line per hash into empty buckets and seals these: every byte is in a held block,
+    /// or written, when this returns. The bytes are those of `lines` (at least a batch), again and
+    /// again: in a pass, too, a line is in the cache when it comes to its bucket.
+    pub fn append(&mut self, lines: &[&[u8]], hashes: &[u64]) -> Result<FilledBuckets> {
+        self.fillings += 1;
+        let rules = FillRules {
+            space: &self.space,
+            pool: &self.pool,
+            address: Address {
+                run: 0,
+                store: self.fillings,
+                bucket: 0,
+                level: 0,
+                number: 0,
+            },
+            buckets: self.shape.buckets,
+            writers: self.shape.writers,
+        };
+        let buckets = fill(rules, |writer| {
+            let mut to_buckets = ToBuckets::new(writer, self.hasher);
+            let mut parts = lines.chunks_exact(BATCH).cycle();
+            for hashes in hashes.chunks(BATCH) {
+                let lines = parts.next().map_or(&[][..], |part| &part[..hashes.len()]);
+                to_buckets.append(Batch { lines, hashes }, indexes(hashes))?;
+            }
+            Ok(())
+        })?;
+        Ok(FilledBuckets { buckets })
+    }
+
+    /// Takes the blocks back, mapped as they are, and removes the files: the next filling starts
+    /// with memory that has been touched.
+    pub fn take_back(&self, filled: FilledBuckets) {
+        for mut bucket in filled.buckets {
+            for block in bucket.held.drain(..) {
+                self.pool.put(block.buffer);
+            }
+            bucket.discard(&self.space);
+        }
+    }
+}
+
+/// Sealed buckets.
+#[derive(Debug)]
+pub struct FilledBuckets {
+    buckets: Vec<Bucket>,
+}
+
+impl FilledBuckets {
+    /// Lines in all of them.
+    pub fn lines(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.lines).sum()
+    }
+
+    /// Bytes that were written, padding included.
+    pub fn written_bytes(&self) -> u64 {
+        let written = |bucket: &Bucket| bucket.file.written_bytes;
+        self.buckets.iter().map(written).sum()
+    }
+}

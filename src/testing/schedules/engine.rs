@@ -1,0 +1,186 @@
+//! Whole runs: two inputs are read, spilled into buckets and joined, by all the threads of a run.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::{BLOCK, explore, line, number_of, place};
+use crate::error::Result;
+use crate::hash::LineHasher;
+use crate::input::Input;
+use crate::options::Options;
+use crate::output::{Collector, Sink};
+use crate::pass::join::{Wish, join};
+use crate::pass::spill::spill;
+use crate::plan::Layout;
+use crate::run::Run;
+use crate::spill::pool::IN_FLIGHT;
+use crate::sys::sync::model::Time;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
+use crate::{Error, Source};
+
+const BUCKETS: u32 = 3;
+
+/// Two inputs with lines 0 to 29 and 20 to 49, some of them more than once, and a place for spill.
+#[derive(Debug)]
+pub(super) struct Place {
+    directory: TempDir,
+    layout: Layout,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        let directory = place();
+        for (name, first) in [("a", 0), ("b", 20)] {
+            let numbers = (first..first + 30).chain((first..first + 30).step_by(4));
+            let lines: Vec<Vec<u8>> = numbers.map(line).collect();
+            std::fs::write(directory.path().join(name), lines.join(&b'\n')).unwrap();
+        }
+        std::fs::create_dir(directory.path().join("temp")).unwrap();
+        let layout = Layout {
+            memory_bytes: 64 << 20,
+            base_bytes: 0,
+            usable_bytes: 16 << 20,
+            threads: 2,
+            workers: 2,
+            readers: 2,
+            writers: 2,
+            chunk_bytes: 2 * BLOCK,
+            chunk_buffers: 3,
+            long_line_bytes: 256 << 10,
+            long_line_eighths: 1,
+            buckets: BUCKETS,
+            block_bytes: BLOCK,
+            pool_blocks: u64::from(BUCKETS) + 1,
+            join_workers: 2,
+        };
+        Self { directory, layout }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// What `partition` does.
+    pub(super) fn run(&self, wish: Wish, cap: u64, sink: &mut dyn Sink) -> Result<()> {
+        let options = Options::default();
+        let quota = Quota::new(cap);
+        let space = TempSpace::new(&[self.path("temp")], quota.clone(), &options.interrupt);
+        let hasher = LineHasher::with_key([3; 4]);
+        let run = Run::new(&options, self.layout, hasher, &space);
+        let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
+        let mut inputs = Input::open_all(&sources)?;
+        // As if it were not in the page cache: it is read by readers of their own, the other by the workers.
+        let cold = inputs.remove(0).spooled(self.path("a"))?;
+        inputs.insert(0, cold);
+        let out = Collector::new(sink);
+        let pool = run.block_pool();
+        let stores = inputs
+            .iter()
+            .map(|input| Ok(spill(&run, &pool, input, None, None)?.buckets))
+            .collect::<Result<Vec<_>>>()?;
+        drop(pool);
+        join(&run, stores, wish, &out)?;
+        assert!(space.space_use().files > 0, "nothing was spilled");
+        assert_eq!(quota.used_bytes(), 0, "a file is left");
+        Ok(())
+    }
+
+    /// Nothing is left of a run, whatever its end.
+    pub(super) fn check_rest(&self) {
+        assert_eq!(std::fs::read_dir(self.path("temp")).unwrap().count(), 0);
+    }
+}
+
+fn check(place: &Place, wish: Wish) {
+    let mut found = Vec::new();
+    let mut sink = |line: &[u8]| {
+        found.push(number_of(line));
+        Ok(())
+    };
+    place.run(wish, u64::MAX, &mut sink).unwrap();
+    let expected: BTreeSet<usize> = match wish {
+        Wish::Common => (20..30).collect(),
+        Wish::OnlyFirst => (0..20).collect(),
+    };
+    found.sort_unstable();
+    assert!(expected.into_iter().eq(found), "a wrong result");
+    place.check_rest();
+}
+
+#[test]
+fn j2_j3_a_whole_run_gives_the_right_lines_under_every_schedule() {
+    for wish in [Wish::Common, Wish::OnlyFirst] {
+        let place = Place::new();
+        let name = format!("a whole run, {wish:?}");
+        explore(&name, Time::Stands, move || check(&place, wish));
+    }
+}
+
+#[test]
+fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
+    let mut place = Place::new();
+    place.layout.pool_blocks += IN_FLIGHT + 5;
+    explore("a whole run, some in memory", Time::Stands, move || {
+        check(&place, Wish::Common);
+    });
+}
+
+#[test]
+fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
+    let place = Place::new();
+    explore("a whole run, a full disk", Time::Passes, move || {
+        let mut sink = |_: &[u8]| Ok(());
+        let cap = 7 * BLOCK;
+        let error = place.run(Wish::Common, cap, &mut sink).unwrap_err();
+        assert!(matches!(error, Error::TempLimit { .. }), "{error}");
+        place.check_rest();
+    });
+}
+
+#[test]
+fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
+    let place = Place::new();
+    explore(
+        "a whole run, no place for the result",
+        Time::Passes,
+        move || {
+            let mut lines = 0;
+            let mut sink = |_: &[u8]| {
+                lines += 1;
+                if lines < 4 {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::StorageFull.into())
+                }
+            };
+            let ended = place.run(Wish::Common, u64::MAX, &mut sink);
+            assert!(matches!(ended, Err(Error::Output { .. })), "{ended:?}");
+            place.check_rest();
+        },
+    );
+}
+
+#[test]
+fn j2_a_whole_run_ends_when_a_thread_of_the_join_panics() {
+    let place = Place::new();
+    explore("a whole run, a panic", Time::Passes, move || {
+        let mut lines = 0;
+        let mut sink = |_: &[u8]| {
+            lines += 1;
+            if lines == 4 {
+                // Without the hook, which would print a schedule each time.
+                resume_unwind(Box::new("planned"));
+            }
+            Ok(())
+        };
+        let run = || place.run(Wish::Common, u64::MAX, &mut sink);
+        let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"planned"));
+        place.check_rest();
+    });
+}

@@ -1,0 +1,83 @@
+//! What becomes of the others when one fails: they end, too, and the first error is what is told.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::{BLOCK, Size, Store, explore, place};
+use crate::Error;
+use crate::sys::sync::model::Time;
+
+const LINES: Range<usize> = 0..30;
+
+/// Nothing of a store that failed is left once it is given up.
+fn check_rest(store: Store) {
+    store.space.remove_buckets();
+    assert_eq!(store.files(), 0);
+    let Store { pool, budget, .. } = store;
+    drop(pool);
+    assert_eq!(
+        budget.available_bytes(),
+        budget.limit_bytes(),
+        "a block was lost"
+    );
+}
+
+#[test]
+fn j2_a_write_that_fails_ends_the_filling_with_its_error() {
+    let place = place();
+    for blocks in [0, 1, 4] {
+        let mut size = Size::new(&place, 3);
+        size.disk_bytes = blocks * BLOCK;
+        let name = format!("a disk of {blocks} blocks");
+        explore(&name, Time::Passes, move || {
+            let store = Store::new(&size);
+            let error = store.fill(&LINES).unwrap_err();
+            assert!(matches!(error, Error::TempLimit { .. }), "{error}");
+            check_rest(store);
+        });
+    }
+}
+
+#[test]
+fn j2_a_block_that_is_refused_ends_the_filling_with_its_error() {
+    let place = place();
+    let mut size = Size::new(&place, 3);
+    size.memory_blocks = 2;
+    explore("memory for two blocks", Time::Passes, move || {
+        let store = Store::new(&size);
+        let error = store.fill(&LINES).unwrap_err();
+        assert!(matches!(error, Error::Memory { .. }), "{error}");
+        check_rest(store);
+    });
+}
+
+#[test]
+fn j2_a_filling_that_was_stopped_ends() {
+    let place = place();
+    let size = Size::new(&place, 3);
+    explore("a run that is stopped", Time::Passes, move || {
+        let store = Store::new(&size);
+        store.interrupt.stop();
+        let error = store.fill(&LINES).unwrap_err();
+        assert!(matches!(error, Error::Interrupted), "{error}");
+        check_rest(store);
+    });
+}
+
+#[test]
+fn j2_a_worker_that_panics_ends_the_filling() {
+    let place = place();
+    let mut size = Size::new(&place, 3);
+    // Without the hook, which would print a schedule each time.
+    size.panics = Some(|number| {
+        if number == 20 {
+            resume_unwind(Box::new("planned"));
+        }
+    });
+    explore("a worker that panics", Time::Passes, move || {
+        let store = Store::new(&size);
+        let panic = catch_unwind(AssertUnwindSafe(|| store.fill(&LINES))).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"planned"));
+        check_rest(store);
+    });
+}

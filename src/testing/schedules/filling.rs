@@ -1,0 +1,91 @@
+//! Filling buckets and reading them back, by several threads each.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::{Size, Store, explore, number_of, place};
+use crate::memory::budget::MemoryBudget;
+use crate::spill::bucket::Bucket;
+use crate::spill::reader::BucketReader;
+use crate::sys::sync::model::Time;
+use crate::sys::sync::thread;
+use crate::sys::threads;
+
+const LINES: Range<usize> = 0..30;
+
+/// Reads `buckets`, each once by one of two readers; each reader gives a reading up before each, if `gives_up`.
+fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
+    let queue = Mutex::new(buckets.iter().collect::<Vec<_>>());
+    let found = Mutex::new(Vec::new());
+    let (queue, found) = (&queue, &found);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let read = move || {
+                let rules = store.read_rules();
+                let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+                let mut reader = BucketReader::spawn(scope, &budget, rules).unwrap();
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let Some(bucket) = next else {
+                        return;
+                    };
+                    if gives_up {
+                        reader.read_while(bucket, |_| Ok(false)).unwrap();
+                    }
+                    let mut numbers = Vec::new();
+                    reader
+                        .read(bucket, |batch| {
+                            numbers.extend(batch.lines.iter().map(|line| number_of(line)));
+                            Ok(())
+                        })
+                        .unwrap();
+                    found.lock().unwrap().extend(numbers);
+                }
+            };
+            threads::spawn(scope, "read", read).unwrap();
+        }
+    });
+    let mut found = found.lock().unwrap().clone();
+    found.sort_unstable();
+    found
+}
+
+fn check(size: &Size, gives_up: bool) {
+    let store = Store::new(size);
+    let buckets = store.fill(&LINES).unwrap();
+    let (taken, claims, _) = store.pool.counts();
+    let held: usize = buckets.iter().map(|bucket| bucket.held.len()).sum();
+    assert_eq!((taken, claims), (held as u64, 0), "a block was lost");
+    assert!(LINES.eq(read_all(&store, &buckets, gives_up)));
+    for bucket in buckets {
+        bucket.discard(&store.space);
+    }
+    assert_eq!(store.files(), 0);
+}
+
+#[test]
+fn j2_all_lines_come_back_once_from_disk() {
+    let place = place();
+    let size = Size::new(&place, 3);
+    explore("lines from disk", Time::Stands, move || check(&size, false));
+}
+
+#[test]
+fn j2_all_lines_come_back_once_from_memory_and_disk() {
+    let place = place();
+    let mut size = Size::new(&place, 2);
+    size.pool_blocks += 6;
+    size.memory_blocks += 6;
+    explore("lines from memory and disk", Time::Stands, move || {
+        check(&size, false);
+    });
+}
+
+#[test]
+fn j2_a_reading_that_is_given_up_leaves_the_loader_usable() {
+    let place = place();
+    let size = Size::new(&place, 2);
+    explore("readings given up", Time::Stands, move || {
+        check(&size, true);
+    });
+}

@@ -1,0 +1,92 @@
+//! The files of buckets: they go when they were read, and nobody reads one that is gone.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::{Size, Store, explore, number_of, place};
+use crate::memory::budget::MemoryBudget;
+use crate::spill::bucket::Bucket;
+use crate::spill::reader::BucketReader;
+use crate::sys::sync::channel::{Sender, bounded};
+use crate::sys::sync::model::Time;
+use crate::sys::sync::thread;
+use crate::sys::threads;
+
+/// Buckets of both inputs with the same number.
+type Group = (Bucket, Bucket);
+
+/// Reads a bucket as the join does: a part first, then all of it.
+fn read(reader: &mut BucketReader, bucket: &Bucket) -> Vec<usize> {
+    reader.read_while(bucket, |_| Ok(false)).unwrap();
+    let mut numbers = Vec::new();
+    reader
+        .read(bucket, |batch| {
+            numbers.extend(batch.lines.iter().map(|line| number_of(line)));
+            Ok(())
+        })
+        .unwrap();
+    numbers
+}
+
+/// A worker of a join: what both have goes to `found`, and the buckets to their removal.
+fn join(
+    mut reader: BucketReader,
+    queue: &Mutex<Vec<Group>>,
+    found: &Mutex<Vec<usize>>,
+    joined: &Sender<Bucket>,
+) {
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some((first, second)) = next else {
+            return;
+        };
+        let build = read(&mut reader, &first);
+        joined.send(first).unwrap();
+        let mut common = read(&mut reader, &second);
+        common.retain(|number| build.contains(number));
+        found.lock().unwrap().extend(common);
+        // The reading of this one is given up, and it goes at once.
+        reader.read_while(&second, |_| Ok(false)).unwrap();
+        joined.send(second).unwrap();
+    }
+}
+
+fn join_and_sweep(size: &Size) {
+    let store = &Store::new(size);
+    let (first, second) = (store.fill(&(0..18)).unwrap(), store.fill(&(9..27)).unwrap());
+    assert!(store.files() > size.buckets as usize, "too few to remove");
+    let queue = &Mutex::new(first.into_iter().zip(second).collect::<Vec<_>>());
+    let found = &Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        let (joined, to_remove) = bounded::<Bucket>(1);
+        let sweep = || {
+            for bucket in to_remove {
+                bucket.discard(&store.space);
+            }
+        };
+        threads::spawn(scope, "sweep", sweep).unwrap();
+        for _ in 0..2 {
+            let joined = joined.clone();
+            let work = move || {
+                let rules = store.read_rules();
+                let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+                let reader = BucketReader::spawn(scope, &budget, rules).unwrap();
+                join(reader, queue, found, &joined);
+            };
+            threads::spawn(scope, "join", work).unwrap();
+        }
+    });
+    let mut found = std::mem::take(&mut *found.lock().unwrap());
+    found.sort_unstable();
+    assert!((9..18).eq(found));
+    assert_eq!(store.files(), 0, "a file is left");
+    assert_eq!(store.quota.used_bytes(), 0, "disk was lost");
+}
+
+#[test]
+fn j3_no_reader_sees_a_file_that_was_removed() {
+    let place = place();
+    let size = Size::new(&place, 3);
+    explore("joined buckets go", Time::Stands, move || {
+        join_and_sweep(&size);
+    });
+}

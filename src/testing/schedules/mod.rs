@@ -1,0 +1,246 @@
+//! The engine's threads under a model checker: what must hold is checked under one order of threads after another.
+//!
+//! *Owns:* how many schedules are tried and how, and a small store of buckets to try them on. Half of the schedules are random, half
+//! are by priorities that change a few times (PCT), which finds what needs a thread to be late for long. *Invariants:* a run that
+//! fails prints its schedule, and the seed that `OUTSET_TEST_SEED` takes. *Cost:* a few hundred schedules a test;
+//! `OUTSET_SCHEDULES=100000` for more.
+//!
+//! *Sources:* the crate `shuttle`; Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
+//! ASPLOS 2010.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod engine;
+mod failing;
+mod filling;
+mod lifetimes;
+#[cfg(feature = "failpoints")]
+mod panics;
+mod pool;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner};
+use tempfile::TempDir;
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::hash::LineHasher;
+use crate::interrupt::Interrupt;
+use crate::memory::budget::MemoryBudget;
+use crate::pass::spill::ToBuckets;
+use crate::spill::block::Address;
+use crate::spill::bucket::Bucket;
+use crate::spill::fill::{FillRules, fill};
+use crate::spill::pool::BlockPool;
+use crate::spill::reader::ReadRules;
+use crate::spill::writer::BucketWriter;
+use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::sync::model::{Time, set_time};
+use crate::sys::sync::thread;
+use crate::sys::threads;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
+
+/// The size of a block.
+const BLOCK: u64 = 4096;
+/// The longest line.
+const LONGEST: usize = 2 * BLOCK as usize + 1000;
+/// How many times priorities change in a schedule by priorities, and one.
+const DEPTH: usize = 3;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Runs `body` under one schedule after another.
+fn explore(name: &str, time: Time, body: impl Fn() + Send + Sync + 'static) {
+    let schedules = number("OUTSET_SCHEDULES").unwrap_or(1000).max(2) as usize;
+    let seed = number("OUTSET_TEST_SEED").unwrap_or_else(|| getrandom::u64().unwrap());
+    println!("{name}: OUTSET_TEST_SEED={seed}");
+    set_time(time);
+    let body = Arc::new(body);
+    let start = Instant::now();
+    let by_chance = RandomScheduler::new_from_seed(seed, schedules / 2);
+    let by_priority = PctScheduler::new_from_seed(seed, DEPTH, schedules - schedules / 2);
+    for scheduler in [
+        Box::new(by_chance) as Box<dyn Scheduler + Send>,
+        Box::new(by_priority),
+    ] {
+        let mut config = Config::new();
+        config.stack_size = threads::STACK_BYTES;
+        config.silence_warnings = true;
+        let body = Arc::clone(&body);
+        Runner::new(scheduler, config).run(move || body());
+    }
+    println!("{name}: {schedules} schedules in {:?}", start.elapsed());
+}
+
+/// A directory in memory, where there is such a place.
+fn place() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        tempfile::tempdir_in(memory).unwrap()
+    } else {
+        tempfile::tempdir().unwrap()
+    }
+}
+
+/// How large a store is.
+#[derive(Debug, Clone)]
+struct Size {
+    place: PathBuf,
+    buckets: u32,
+    pool_blocks: u64,
+    /// Blocks that the memory has room for; as many as the pool has, in a run that plans well.
+    memory_blocks: u64,
+    /// The cap on temporary disk.
+    disk_bytes: u64,
+    /// What is done before the line with a number is appended.
+    panics: Option<fn(usize)>,
+}
+
+impl Size {
+    /// A store whose blocks are nearly all written.
+    fn new(place: &TempDir, buckets: u32) -> Self {
+        let pool_blocks = u64::from(buckets) + 1;
+        Self {
+            place: place.path().to_owned(),
+            buckets,
+            pool_blocks,
+            memory_blocks: pool_blocks,
+            disk_bytes: u64::MAX,
+            panics: None,
+        }
+    }
+}
+
+/// A store of buckets that two workers fill and two writers write.
+struct Store {
+    size: Size,
+    budget: MemoryBudget,
+    hasher: LineHasher,
+    // Declared before the space: what it counts is given back before the directory goes.
+    pool: BlockPool,
+    space: TempSpace,
+    quota: Arc<Quota>,
+    interrupt: Interrupt,
+}
+
+impl Store {
+    fn new(size: &Size) -> Self {
+        let budget = MemoryBudget::new(size.memory_blocks * BLOCK, 0);
+        let (quota, interrupt) = (Quota::new(size.disk_bytes), Interrupt::new());
+        let parents = std::slice::from_ref(&size.place);
+        Self {
+            pool: BlockPool::new(&budget, BLOCK, size.pool_blocks),
+            space: TempSpace::new(parents, Arc::clone(&quota), &interrupt),
+            hasher: LineHasher::with_key([3; 4]),
+            size: size.clone(),
+            budget,
+            quota,
+            interrupt,
+        }
+    }
+
+    /// Fills buckets with the lines of `numbers`.
+    fn fill(&self, numbers: &Range<usize>) -> Result<Vec<Bucket>> {
+        let rules = FillRules {
+            space: &self.space,
+            pool: &self.pool,
+            address: Address {
+                run: 1,
+                store: numbers.start as u32,
+                bucket: 0,
+                level: 0,
+                number: 0,
+            },
+            buckets: self.size.buckets,
+            writers: 2,
+        };
+        fill(rules, |writer| {
+            let failure = FirstFailure::default();
+            thread::scope(|scope| {
+                for worker in 0..2 {
+                    let failure = &failure;
+                    let numbers = numbers.clone().skip(worker).step_by(2);
+                    let body = move || {
+                        let _alarm = PanicAlarm(failure);
+                        failure.keep(self.append(writer, numbers));
+                    };
+                    failure.keep(threads::spawn(scope, "work", body));
+                }
+            });
+            failure.into_result()
+        })
+    }
+
+    /// Appends lines, a few at a time.
+    fn append(
+        &self,
+        writer: &BucketWriter<'_>,
+        numbers: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        let mut to_buckets = ToBuckets::new(writer, self.hasher);
+        let texts: Vec<(usize, Vec<u8>)> = numbers.map(|number| (number, line(number))).collect();
+        for group in texts.chunks(3) {
+            if let Some(panics) = self.size.panics {
+                for (number, _) in group {
+                    panics(*number);
+                }
+            }
+            let lines: Vec<&[u8]> = group.iter().map(|(_, text)| &text[..]).collect();
+            let mut hashes = Vec::new();
+            self.hasher.hash_batch(&lines, &mut hashes);
+            let batch = Batch {
+                lines: &lines,
+                hashes: &hashes,
+            };
+            to_buckets.append(batch, 0..lines.len() as u32)?;
+        }
+        Ok(())
+    }
+
+    /// How the buckets are read: a block at a time.
+    fn read_rules(&self) -> ReadRules<'_> {
+        ReadRules {
+            space: &self.space,
+            hasher: self.hasher,
+            buffer_bytes: BLOCK,
+            longest_line: LONGEST as u64,
+        }
+    }
+
+    /// How many files there are.
+    fn files(&self) -> usize {
+        let directories = std::fs::read_dir(&self.size.place).unwrap();
+        let files = |entry: std::io::Result<std::fs::DirEntry>| {
+            let names = std::fs::read_dir(entry.unwrap().path()).unwrap();
+            names
+                .filter(|name| name.as_ref().unwrap().file_name() != "lock")
+                .count()
+        };
+        directories.map(files).sum()
+    }
+}
+
+/// A line: a block has room for a few, but one in ten is longer than a block.
+fn line(number: usize) -> Vec<u8> {
+    let filler = if number % 10 == 9 {
+        LONGEST - 5
+    } else {
+        700 + number % 7 * 100
+    };
+    format!("{number:04}-{}", "x".repeat(filler)).into_bytes()
+}
+
+/// The number of a line, if it is one.
+fn number_of(line: &[u8]) -> usize {
+    let number = std::str::from_utf8(&line[..4]).unwrap().parse().unwrap();
+    assert_eq!(line, self::line(number), "a line that was never written");
+    number
+}
