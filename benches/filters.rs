@@ -174,7 +174,7 @@ fn blocked(case: &Case) -> Result<Row, Failure> {
     drop(builder);
     let mut kept = Vec::new();
     let mut ask = |batch: &[u64]| {
-        filter.keep(batch, &mut kept);
+        filter.passing(batch, &mut kept);
         kept.len()
     };
     Ok(Row {

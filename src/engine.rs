@@ -22,7 +22,7 @@ use crate::input::{Input, Source};
 use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
 use crate::output::{Collector, Sink};
-use crate::pass::join::Wish;
+use crate::pass::join::JoinKind;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
@@ -30,7 +30,7 @@ use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_sp
 use crate::run::survey::{survey, survey_to_compare};
 use crate::run::{Run, temp_parents};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
-use crate::strategy::{self, Lasting};
+use crate::strategy::{self, StoredFilters};
 use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
@@ -58,9 +58,9 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     let out = Collector::new(sink);
     let engine = Engine {
         options,
-        wish: Wish::Common,
+        kind: JoinKind::Common,
         hasher,
-        lasting: Lasting {
+        filters: StoredFilters {
             stored: stored.as_ref(),
             saving: saving.as_ref(),
         },
@@ -90,9 +90,9 @@ pub(crate) fn only_in_first(
     };
     let engine = Engine {
         options,
-        wish: Wish::OnlyFirst,
+        kind: JoinKind::OnlyFirst,
         hasher: LineHasher::new(options.hash_key)?,
-        lasting: Lasting {
+        filters: StoredFilters {
             stored: None,
             saving: None,
         },
@@ -219,9 +219,9 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
 
 struct Engine<'a> {
     options: &'a Options,
-    wish: Wish,
+    kind: JoinKind,
     hasher: LineHasher,
-    lasting: Lasting<'a>,
+    filters: StoredFilters<'a>,
     space: &'a TempSpace,
     out: &'a Collector<'a>,
 }
@@ -232,12 +232,12 @@ impl Engine<'_> {
         self.space.places().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
-            ..with_stored(job, self.lasting.stored)
+            ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
         let mut spool_phases = Vec::new();
         let is_unknown =
-            self.lasting.stored.is_none() && inputs.iter().all(|input| !input.is_file());
+            self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
         if is_unknown && wants_sizes(job.strategy) {
             // Nothing is known of any input: the first is copied, so that the plan has something to
             // go by.
@@ -275,14 +275,14 @@ impl Engine<'_> {
 
     /// Looks at the inputs; what two results have in common is nothing to give hints about.
     fn survey(&self, inputs: &[Input]) -> Result<Job> {
-        match self.wish {
-            Wish::Common => survey_to_compare(inputs, self.options),
-            Wish::OnlyFirst => survey(inputs, self.options),
+        match self.kind {
+            JoinKind::Common => survey_to_compare(inputs, self.options),
+            JoinKind::OnlyFirst => survey(inputs, self.options),
         }
     }
 
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
-        if self.wish == Wish::OnlyFirst {
+        if self.kind == JoinKind::OnlyFirst {
             // The plan's order is by size: here the first is another matter than the others.
             inputs.sort_by_key(Input::number);
             return strategy::only_in_first(run, inputs, self.out);
@@ -293,7 +293,7 @@ impl Engine<'_> {
         {
             spool_first(run, inputs)?;
         }
-        strategy::execute(run, plan, inputs, self.lasting, self.out)
+        strategy::execute(run, plan, inputs, self.filters, self.out)
     }
 
     /// A job that heeds what the failed run of `plan` found out, if it can be started over; else the error.

@@ -21,23 +21,27 @@ pub(crate) struct Batch<'a> {
 }
 
 /// What lets some lines of a batch through: a filter, of whatever kind.
-pub(crate) trait Keep: Sync {
-    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
+pub(crate) trait Screen: Sync {
+    /// The indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     ///
     /// # Errors
     /// When a filter in a file cannot be read.
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()>;
+    fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()>;
 }
 
 impl Batch<'_> {
-    /// The indexes of the lines that `filter` lets through (all without it), in order. `kept` is
+    /// The indexes of the lines that `filter` lets through (all without it), in order. `passing` is
     /// overwritten.
-    pub(crate) fn keep(&self, filter: Option<&dyn Keep>, kept: &mut Vec<u32>) -> Result<()> {
+    pub(crate) fn passing(
+        &self,
+        filter: Option<&dyn Screen>,
+        passing: &mut Vec<u32>,
+    ) -> Result<()> {
         match filter {
-            Some(filter) => filter.keep(*self, kept),
+            Some(filter) => filter.passing(*self, passing),
             None => {
-                kept.clear();
-                kept.extend(0..self.lines.len() as u32);
+                passing.clear();
+                passing.extend(0..self.lines.len() as u32);
                 Ok(())
             }
         }

@@ -74,7 +74,7 @@ pub(crate) struct IntersectArguments {
     pub(crate) force: ForceArguments,
 
     #[command(flatten)]
-    pub(crate) kept: KeptArguments,
+    pub(crate) filters: StoredFilterArguments,
 
     /// Two files or more (with --filter one); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -123,7 +123,7 @@ pub(crate) struct PlanArguments {
     pub(crate) run: RunArguments,
 
     #[command(flatten)]
-    pub(crate) kept: KeptArguments,
+    pub(crate) filters: StoredFilterArguments,
 
     /// The files that would be intersected
     #[arg(value_name = "FILE", required_unless_present = "lines")]
@@ -186,7 +186,7 @@ impl ChoiceArguments {
 
 /// Filters that are kept in files.
 #[derive(Debug, Args)]
-pub(crate) struct KeptArguments {
+pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
     ///
     /// Lines are hashed under the filter's key (so there is no --hash-key), and what a line is must be
@@ -199,7 +199,7 @@ pub(crate) struct KeptArguments {
     pub(crate) save_filter: Option<PathBuf>,
 }
 
-impl KeptArguments {
+impl StoredFilterArguments {
     /// `options` with these filters.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {

@@ -40,7 +40,7 @@ fn use_options(command: &Command) {
     match command {
         Command::Intersect(arguments) => {
             check(
-                &arguments.kept.add_to(
+                &arguments.filters.add_to(
                     arguments
                         .run
                         .options(arguments.output.as_deref(), &interrupt),
@@ -50,7 +50,7 @@ fn use_options(command: &Command) {
         }
         Command::Plan(arguments) => {
             let options = arguments
-                .kept
+                .filters
                 .add_to(arguments.run.options(None, &interrupt));
             check(&options);
             if !arguments.lines.is_empty()

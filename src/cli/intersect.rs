@@ -11,7 +11,7 @@ use super::place::{ResultPlace, StatsPlace};
 use super::progress::Reporter;
 use super::report::Page;
 use super::summary::{label, summary};
-use super::{say, signals};
+use super::{signals, warn};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
         .options(arguments.output.as_deref(), interrupt);
     let options = arguments.choice.add_to(options);
     let options = arguments.force.add_to(options);
-    let mut options = arguments.kept.add_to(options);
+    let mut options = arguments.filters.add_to(options);
     let reporter = Reporter::new(&arguments.talk);
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
     options.observer = Some(reporter.clone());
@@ -56,20 +56,20 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     }
     place.put_in_place()?;
     if let Some(label) = label(&stats) {
-        say(&label);
+        warn(&label);
     }
     stats_place.put_in_place()?;
     page.map_or(Ok(()), Page::put_in_place)?;
     // Last: a failure is said in one line.
     if !arguments.talk.quiet && !arguments.reports_on_stderr() {
-        say(&summary(&stats));
+        warn(&summary(&stats));
     }
     Ok(())
 }
 
 /// Refuses outputs that are inputs, or one another.
 fn check_files(arguments: &IntersectArguments) -> Result<()> {
-    let filters = &arguments.kept;
+    let filters = &arguments.filters;
     let mut files = CommandFiles::reading(arguments.files().iter().chain(filters.filter.as_ref()));
     files.write(arguments.output.as_deref(), "-o")?;
     if let Some(filter) = &filters.save_filter {

@@ -73,7 +73,7 @@ fn run() -> ExitCode {
     let _scenario = fail::FailScenario::setup();
     let interrupt = Interrupt::new();
     if let Err(error) = signals::install(&interrupt) {
-        say(&error.to_string());
+        warn(&error.to_string());
     }
     let result = match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
@@ -93,7 +93,7 @@ fn run() -> ExitCode {
             if signals::may_have_caused(&error, &interrupt) {
                 return signals::wait_for_the_end();
             }
-            say(&error.to_string());
+            warn(&error.to_string());
             ExitStatus::of(&error).into()
         }
     }
@@ -128,7 +128,7 @@ fn not_a_command(error: &clap::Error, arguments: impl IntoIterator<Item = OsStri
         return match printed {
             Ok(()) => ExitStatus::Complete,
             Err(error) => {
-                say(&place::unwritable(error).to_string());
+                warn(&place::unwritable(error).to_string());
                 ExitStatus::Output
             }
         };
@@ -137,7 +137,7 @@ fn not_a_command(error: &clap::Error, arguments: impl IntoIterator<Item = OsStri
         let _nowhere_to_report = error.print();
         return ExitStatus::Usage;
     }
-    say(&usage_line(error, &command_name(arguments)));
+    warn(&usage_line(error, &command_name(arguments)));
     ExitStatus::Usage
 }
 
@@ -174,9 +174,9 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
 }
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
-pub(crate) fn say(message: &str) {
+pub(crate) fn warn(message: &str) {
     let line = format!("outset: {}\n", escaped(message));
-    screen::aside(|| {
+    screen::print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
     });

@@ -14,10 +14,11 @@ use super::progress::Reporter;
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let files = arguments.files().iter();
-    CommandFiles::reading(files.chain(arguments.kept.filter.as_ref())).write(None, "the plan")?;
+    CommandFiles::reading(files.chain(arguments.filters.filter.as_ref()))
+        .write(None, "the plan")?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments.choice.add_to(options);
-    let mut options = arguments.kept.add_to(options);
+    let mut options = arguments.filters.add_to(options);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());

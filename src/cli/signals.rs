@@ -18,7 +18,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::ExitStatus;
 use super::progress::screen;
-use super::say;
+use super::warn;
 
 /// Signals whose default action ends the process, and that can be survived long enough to clean up.
 const ENDING: [i32; 9] = [
@@ -78,7 +78,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
             if signals.forever().next().is_some() {
                 interrupt.stop_and_clean_up();
                 screen::end(SCREEN_PATIENCE);
-                say(&format!(
+                warn(&format!(
                     "{path}: became shorter while it was asked, or its disk fails: restore it from a copy, or build it again"
                 ));
                 signal_hook::low_level::exit(ExitStatus::Damaged as i32);

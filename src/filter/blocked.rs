@@ -79,9 +79,9 @@ impl BlockedFilter {
         self.blocks().contains(hash)
     }
 
-    /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
-    pub fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
-        self.blocks().keep(hashes, kept);
+    /// The indexes of the hashes that may have been inserted, in order. `passing` is overwritten.
+    pub fn passing(&self, hashes: &[u64], passing: &mut Vec<u32>) {
+        self.blocks().passing(hashes, passing);
     }
 
     /// The blocks, to be asked.
@@ -165,15 +165,15 @@ mod tests {
             (30.0, 14),
         ] {
             let filter = filled(&keys, bits, k);
-            let mut kept = Vec::new();
-            filter.keep(&keys, &mut kept);
-            assert_eq!(kept.len(), keys.len(), "{bits} bits, k = {k}");
+            let mut passing = Vec::new();
+            filter.passing(&keys, &mut passing);
+            assert_eq!(passing.len(), keys.len(), "{bits} bits, k = {k}");
             let strangers = hashes(1 << 40..(1 << 40) + 50_000);
-            filter.keep(&strangers, &mut kept);
+            filter.passing(&strangers, &mut passing);
             let one_by_one: Vec<u32> = (0..50_000)
                 .filter(|&index| filter.may_contain(strangers[index as usize]))
                 .collect();
-            assert_eq!(kept, one_by_one, "{bits} bits, k = {k}");
+            assert_eq!(passing, one_by_one, "{bits} bits, k = {k}");
             assert_eq!(filter.keys(), 50_000);
         }
     }
@@ -207,9 +207,9 @@ mod tests {
         let strangers = hashes(1 << 40..(1 << 40) + 1_000_000);
         for (bits, k) in [(5.0, 3), (6.87, 5), (9.6, 6), (14.4, 9), (20.0, 11)] {
             let filter = filled(&keys, bits, k);
-            let mut kept = Vec::new();
-            filter.keep(&strangers, &mut kept);
-            let (measured, predicted) = (kept.len() as f64, filter.predicted_fpr(400_000) * 1e6);
+            let mut passing = Vec::new();
+            filter.passing(&strangers, &mut passing);
+            let (measured, predicted) = (passing.len() as f64, filter.predicted_fpr(400_000) * 1e6);
             let three_sigma = 3.0 * predicted.sqrt();
             assert!(
                 (measured - predicted).abs() <= 0.03 * predicted + three_sigma,

@@ -26,7 +26,7 @@ pub(super) const EMPTY: Digest = [0, 0];
 
 /// A digest as it is kept: never empty.
 #[inline]
-fn kept(digest: Digest) -> Digest {
+fn storable(digest: Digest) -> Digest {
     if digest == EMPTY { [1, 0] } else { digest }
 }
 
@@ -86,12 +86,12 @@ impl<W: ReadWords> Ask for Digests<W> {
 
     #[inline]
     fn fetch(&self, key: Digest) {
-        self.words.fetch(self.home(kept(key)) as usize * 2);
+        self.words.fetch(self.home(storable(key)) as usize * 2);
     }
 
     #[inline]
     fn contains(&self, key: Digest) -> bool {
-        matches!(self.seek(kept(key)), Some(Ok(_)))
+        matches!(self.seek(storable(key)), Some(Ok(_)))
     }
 }
 
@@ -122,10 +122,10 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
 
 impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Digests<W> {
     fn put(&mut self, key: Digest) -> Put {
-        match self.seek(kept(key)) {
+        match self.seek(storable(key)) {
             Some(Ok(_)) => Put::Present,
             Some(Err(slot)) if self.used + 1 < self.slots => {
-                self.set(slot, kept(key));
+                self.set(slot, storable(key));
                 self.used += 1;
                 Put::New
             }
@@ -136,7 +136,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Digests<W> {
 
 impl<W: AsRef<[u64]> + AsMut<[u64]>> Forget for Digests<W> {
     fn take(&mut self, key: Digest) -> bool {
-        let Some(Ok(slot)) = self.seek(kept(key)) else {
+        let Some(Ok(slot)) = self.seek(storable(key)) else {
             return false;
         };
         self.empty(slot);
@@ -168,19 +168,19 @@ mod tests {
                 ];
                 if state >> 63 == 0 {
                     let put = table.put(digest);
-                    if model.contains(&kept(digest)) {
+                    if model.contains(&storable(digest)) {
                         assert_eq!(put, Put::Present);
                     } else if model.len() as u64 + 1 == slots {
                         assert_eq!(put, Put::Full);
                     } else {
                         assert_eq!(put, Put::New);
-                        model.insert(kept(digest));
+                        model.insert(storable(digest));
                     }
                 } else {
-                    assert_eq!(table.take(digest), model.remove(&kept(digest)));
+                    assert_eq!(table.take(digest), model.remove(&storable(digest)));
                 }
                 assert_eq!(table.used(), model.len() as u64);
-                assert_eq!(table.contains(digest), model.contains(&kept(digest)));
+                assert_eq!(table.contains(digest), model.contains(&storable(digest)));
             }
             assert!(model.iter().all(|&digest| table.contains(digest)));
         }

@@ -8,7 +8,7 @@
 use crate::error::{Error, Result};
 use crate::filter::counters;
 use crate::filter::digests::{Digest, EMPTY};
-use crate::filter::kept::{Filter, Rules};
+use crate::filter::filter::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::filter::words::Words;
 use crate::memory::buffer::Buffer;

@@ -32,9 +32,10 @@ mod cells;
 mod counters;
 mod digests;
 pub mod file;
+#[expect(clippy::module_inception, reason = "the type that the room is about")]
+mod filter;
 mod flat;
 mod growing;
-mod kept;
 mod mapped;
 mod merge;
 mod occupancy;
@@ -44,13 +45,13 @@ pub mod sizing;
 mod updater;
 mod words;
 
-use crate::batch::{Batch, Keep};
+use crate::batch::{Batch, Screen};
 use crate::error::Result;
 
 pub use blocked::BlockedFilter;
 pub(crate) use file::AskedFilter;
 pub use file::{CheckedFilter, FilterTarget, StoredFilter};
-pub use kept::{Filter, Rules};
+pub use filter::{Filter, Rules};
 pub use mapped::Mapped;
 pub use occupancy::Occupancy;
 pub use shape::{Kind, Shape};
@@ -58,9 +59,9 @@ pub use updater::Updater;
 pub(crate) use updater::cannot_forget;
 pub use words::{InFile, Words};
 
-impl Keep for BlockedFilter {
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()> {
-        self.keep(batch.hashes, kept);
+impl Screen for BlockedFilter {
+    fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
+        self.passing(batch.hashes, passing);
         Ok(())
     }
 }

@@ -17,36 +17,41 @@ use crate::sys::cpu;
 const AHEAD: usize = 32;
 
 impl Blocks<&[u64]> {
-    /// The indexes of the hashes that may have been inserted, in order. `kept` is overwritten.
-    pub(super) fn keep(&self, hashes: &[u64], kept: &mut Vec<u32>) {
-        kept.clear();
-        kept.resize(hashes.len(), 0);
+    /// The indexes of the hashes that may have been inserted, in order. `passing` is overwritten.
+    pub(super) fn passing(&self, hashes: &[u64], passing: &mut Vec<u32>) {
+        passing.clear();
+        passing.resize(hashes.len(), 0);
         #[cfg(target_arch = "x86_64")]
         if cpu::has_avx512() {
             #[expect(unsafe_code, reason = "calls a function compiled for AVX-512")]
             // SAFETY: the processor was found to have the instructions.
-            let count = unsafe { avx512::keep(self, hashes, kept) };
-            kept.truncate(count);
+            let count = unsafe { avx512::passing(self, hashes, passing) };
+            passing.truncate(count);
             return;
         }
-        let count = self.keep_all(hashes, kept, |index| self.contains(hashes[index]));
-        kept.truncate(count);
+        let count = self.passing_all(hashes, passing, |index| self.contains(hashes[index]));
+        passing.truncate(count);
     }
 
     /// Goes through the hashes, fetching ahead. Writes the indexes that `is_kept` to the front of
-    /// `kept`, without a branch on it, and returns how many.
+    /// `passing`, without a branch on it, and returns how many.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "is to be compiled for its caller's processor"
     )]
-    fn keep_all(&self, hashes: &[u64], kept: &mut [u32], is_kept: impl Fn(usize) -> bool) -> usize {
+    fn passing_all(
+        &self,
+        hashes: &[u64],
+        passing: &mut [u32],
+        is_kept: impl Fn(usize) -> bool,
+    ) -> usize {
         let fetch = |&hash: &u64| self.fetch(hash);
         hashes.iter().take(AHEAD).for_each(fetch);
         let mut count = 0;
         for index in 0..hashes.len() {
             hashes.get(index + AHEAD).into_iter().for_each(fetch);
-            kept[count] = index as u32;
+            passing[count] = index as u32;
             count += usize::from(is_kept(index));
         }
         count
@@ -66,11 +71,11 @@ mod avx512 {
     use crate::hash::{Purpose, derive};
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) fn keep(filter: &Blocks<&[u64]>, hashes: &[u64], kept: &mut [u32]) -> usize {
+    pub(super) fn passing(filter: &Blocks<&[u64]>, hashes: &[u64], passing: &mut [u32]) -> usize {
         let first = lowest_bits(filter.hashes.min(FIELDS_PER_WORD));
         let more = lowest_bits(filter.hashes.saturating_sub(FIELDS_PER_WORD));
         let (blocks, _) = filter.words.as_chunks::<BLOCK_WORDS>();
-        filter.keep_all(hashes, kept, |index| {
+        filter.passing_all(hashes, passing, |index| {
             let hash = hashes[index];
             let block = &blocks[filter.block_of(hash)];
             has_bits(block, derive(hash, Purpose::FilterBits), first)

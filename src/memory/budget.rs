@@ -71,7 +71,7 @@ impl MemoryBudget {
     ///
     /// # Errors
     /// [`Error::Memory`] when there is not that much left.
-    pub fn share(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
+    pub fn split_off(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
         let reservation = self.reserve(consumer, bytes)?;
         let beside = self.inner.beside + self.inner.limit.saturating_sub(bytes);
         Ok(Self::build(bytes, beside, Some(reservation)))
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_share_returns_to_its_parent_with_its_last_holder() {
         let budget = MemoryBudget::new(10 * PAGE, 0);
-        let share = budget.share("worker", 4 * PAGE).unwrap();
+        let share = budget.split_off("worker", 4 * PAGE).unwrap();
         let buffer = Buffer::new(&share, "set", PAGE).unwrap();
         drop(share);
         assert_eq!(budget.available_bytes(), 6 * PAGE);

@@ -1,12 +1,12 @@
 //! The filter pass: read lines, hash each, set bits.
 //!
 //! *Owns:* the way from an input, or from what survived of one, to a complete filter. *Invariants:*
-//! the filter that is returned has every line of the input (that `keep` lets through), or of the
+//! the filter that is returned has every line of the input (that `screen` lets through), or of the
 //! store; it did not exist for anybody before. *Cost:* one reading of the input or the store, no
 //! disk.
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Keep};
+use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
@@ -29,20 +29,20 @@ pub(crate) fn empty(run: &Run<'_>, shape: &FilterPlan) -> Result<BlockedFilter> 
     BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)
 }
 
-/// Builds a filter of the lines of `input`; with `keep`, of those that pass that filter.
+/// Builds a filter of the lines of `input`; with `screen`, of those that pass that filter.
 pub(crate) fn filter(
     run: &Run<'_>,
     input: &Input,
-    keep: Option<&dyn Keep>,
+    screen: Option<&dyn Screen>,
     shape: &FilterPlan,
 ) -> Result<BlockedFilter> {
     let phase = run.input_phase("filter", input);
     let mut filter = empty(run, shape)?;
     let builder = filter.builder();
     scan(run, &phase, input, || FilterWorker {
-        keep,
+        screen,
         builder: &builder,
-        kept: Vec::with_capacity(BATCH),
+        passing: Vec::with_capacity(BATCH),
         scatter: Scatter::default(),
     })?;
     drop(builder);
@@ -120,17 +120,18 @@ pub(crate) fn filter_store(
 }
 
 struct FilterWorker<'a, 'f> {
-    keep: Option<&'a dyn Keep>,
+    screen: Option<&'a dyn Screen>,
     builder: &'a FilterBuilder<'f>,
-    kept: Vec<u32>,
+    passing: Vec<u32>,
     scatter: Scatter,
 }
 
 impl Worker for FilterWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept)?;
-        let kept = self.kept.iter().copied();
-        self.builder.insert(batch.hashes, kept, &mut self.scatter);
+        batch.passing(self.screen, &mut self.passing)?;
+        let passing = self.passing.iter().copied();
+        self.builder
+            .insert(batch.hashes, passing, &mut self.scatter);
         Ok(())
     }
 }

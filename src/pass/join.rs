@@ -6,7 +6,7 @@
 //! 2. Probe: the j-th further input gives mark j + 1 to each line that has mark j.
 //! 3. A line that gets the last mark is common, and written at that moment; with one input all are.
 //!
-//! Where the lines of the first input are wanted that no other has ([`Wish::OnlyFirst`]), that input
+//! Where the lines of the first input are wanted that no other has ([`JoinKind::OnlyFirst`]), that input
 //! is the build side, every other gives mark 2, and what is left with one mark is written at the end.
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
@@ -40,7 +40,7 @@ const SWEEP_AHEAD: usize = 64;
 
 /// Which lines of the buckets are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum JoinKind {
     /// Those that every input has.
     Common,
     /// Those of the first input that no other has.
@@ -54,7 +54,7 @@ pub(crate) enum Wish {
 pub(crate) fn join(
     run: &Run<'_>,
     stores: Vec<Vec<Bucket>>,
-    wish: Wish,
+    kind: JoinKind,
     out: &Collector<'_>,
 ) -> Result<()> {
     let total = stores
@@ -77,10 +77,10 @@ pub(crate) fn join(
     let failure = FirstFailure::default();
     thread::scope(|scope| {
         let (joined, sweep) = bounded(SWEEP_AHEAD);
-        failure.keep(spawn_sweeper(run, scope, sweep));
+        failure.record(spawn_sweeper(run, scope, sweep));
         run.workers.at_most(workers).run(&failure, |found_work| {
             let memory = (share, longest);
-            let worker = Joiner::new(run, &phase, scope, memory, wish, out, joined.clone());
+            let worker = Joiner::new(run, &phase, scope, memory, kind, out, joined.clone());
             worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
         });
     });
@@ -139,7 +139,7 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
 pub(crate) struct Joiner<'a, 's> {
     pub(crate) run: &'a Run<'a>,
     phase: &'a Phase<'a>,
-    wish: Wish,
+    kind: JoinKind,
     pub(crate) budget: MemoryBudget,
     pub(crate) set: LineSet,
     pub(crate) reader: BucketReader,
@@ -155,20 +155,20 @@ impl<'a, 's> Joiner<'a, 's> {
         phase: &'a Phase<'a>,
         scope: &'scope Scope<'scope, 'env>,
         (share, longest): (u64, u64),
-        wish: Wish,
+        kind: JoinKind,
         out: &'a Collector<'s>,
         joined: Sender<Bucket>,
     ) -> Result<Self>
     where
         'a: 'scope,
     {
-        let budget = run.budget.share("join", share)?;
+        let budget = run.budget.split_off("join", share)?;
         let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
         let set = LineSet::new(&budget, run.hasher)?;
         Ok(Self {
             run,
             phase,
-            wish,
+            kind,
             budget,
             set,
             reader,
@@ -203,14 +203,14 @@ impl<'a, 's> Joiner<'a, 's> {
     pub(crate) fn join(&mut self, mut buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
-        let is_hopeless = match self.wish {
-            Wish::Common => {
+        let can_skip = match self.kind {
+            JoinKind::Common => {
                 buckets.sort_by_key(|bucket| bucket.record_bytes);
                 buckets.iter().any(|bucket| bucket.lines == 0)
             }
-            Wish::OnlyFirst => buckets[0].lines == 0,
+            JoinKind::OnlyFirst => buckets[0].lines == 0,
         };
-        if !is_hopeless {
+        if !can_skip {
             let build = &buckets[0];
             let end = self.build(build, 0)?;
             if end == build.lines {
@@ -255,7 +255,7 @@ impl<'a, 's> Joiner<'a, 's> {
         let out = &mut self.out;
         let set = &mut self.set;
         let last = buckets.len() as u16;
-        let wants_common = self.wish == Wish::Common && last > 1;
+        let wants_common = self.kind == JoinKind::Common && last > 1;
         for (bucket, number) in buckets[1..].iter().zip(2..) {
             let mark = if wants_common { number } else { 2 };
             self.reader.read(bucket, |batch| {

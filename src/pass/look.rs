@@ -7,7 +7,7 @@
 //! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
 //! half over the root of the number of windows: 6 in 100.
 
-use crate::batch::{Keep, for_each_batch};
+use crate::batch::{Screen, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::for_each_window;
@@ -25,7 +25,7 @@ const LEAST_LINES: u64 = 64;
 pub(crate) fn passing_share(
     run: &Run<'_>,
     input: &Input,
-    filter: &dyn Keep,
+    filter: &dyn Screen,
 ) -> Result<Option<f64>> {
     let format = run.options.format;
     let (mut hashes, mut passing) = (Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ pub(crate) fn passing_share(
         };
         let whole = format.lines(&window.bytes[start.min(end)..end]);
         lines += for_each_batch(whole, &run.hasher, &mut hashes, |batch| {
-            filter.keep(batch, &mut passing)?;
+            filter.passing(batch, &mut passing)?;
             passed += passing.len() as u64;
             Ok(true)
         })?;

@@ -35,8 +35,8 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What each worker of an ordered scan does.
 pub(crate) trait OrderedWorker {
-    /// Works on a batch of lines, and writes to `slip` what there is to say of them, in order.
-    fn work(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()>;
+    /// Works on a batch of lines, and writes to `output` what there is to say of them, in order.
+    fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()>;
 }
 
 /// Where an ordered scan writes.
@@ -108,7 +108,7 @@ impl<'w> OrderedOutput<'w> {
 }
 
 /// What is to be written about one chunk.
-pub(crate) struct Slip<'a, 'w> {
+pub(crate) struct ChunkOutput<'a, 'w> {
     output: &'a OrderedOutput<'w>,
     failure: &'a FirstFailure,
     number: u64,
@@ -116,7 +116,7 @@ pub(crate) struct Slip<'a, 'w> {
     text: &'a mut Vec<u8>,
 }
 
-impl Slip<'_, '_> {
+impl ChunkOutput<'_, '_> {
     /// Adds to what is written about the chunk.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
         if self.text.len() + bytes.len() > self.text.capacity() {
@@ -194,7 +194,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let layout = &run.layout;
-    let room = run.budget.share("long lines", layout.long_line_bytes)?;
+    let room = run.budget.split_off("long lines", layout.long_line_bytes)?;
     output.lock().turn = 0;
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
@@ -266,7 +266,7 @@ fn work(
             return Ok(());
         };
         found_work();
-        let slip = Slip {
+        let output = ChunkOutput {
             output,
             failure: tally.failure,
             number,
@@ -274,7 +274,7 @@ fn work(
         };
         let mut writing = Writing {
             worker: &mut worker,
-            slip,
+            output,
         };
         buffer = match cut.pooled {
             Pooled::Lines(chunk) => {
@@ -286,18 +286,18 @@ fn work(
         if let Some(long_line) = cut.long_line {
             tally.work(&long_line, &mut hashes, &mut writing)?;
         }
-        writing.slip.finish()?;
+        writing.output.finish()?;
     }
 }
 
 /// A worker with the slip of its chunk.
 struct Writing<'a, 'w, 'k, W> {
     worker: &'k mut W,
-    slip: Slip<'a, 'w>,
+    output: ChunkOutput<'a, 'w>,
 }
 
 impl<W: OrderedWorker> Worker for Writing<'_, '_, '_, W> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        self.worker.work(batch, &mut self.slip)
+        self.worker.work(batch, &mut self.output)
     }
 }

@@ -72,9 +72,9 @@ pub(super) fn pipeline<W: Worker>(
             };
             let body = move || {
                 let _alarm = PanicAlarm(reader.failure);
-                reader.failure.keep(reader.read_all(source));
+                reader.failure.record(reader.read_all(source));
             };
-            failure.keep(threads::spawn(scope, format!("read-{number}"), body));
+            failure.record(threads::spawn(scope, format!("read-{number}"), body));
         }
         // The channel of full chunks is closed when the last reader is done.
         drop(full_sender);
@@ -98,7 +98,7 @@ fn work_all(
     for chunk in full {
         found_work();
         if !failure.has_failed() {
-            failure.keep(tally.work(&chunk, &mut hashes, &mut worker));
+            failure.record(tally.work(&chunk, &mut hashes, &mut worker));
         }
         if chunk.is_pooled {
             let _has_room = empty.send(chunk.into_buffer());

@@ -54,7 +54,9 @@ pub(crate) fn scan<W: Worker>(
     input: &Input,
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
-    let room = run.budget.share("long lines", run.layout.long_line_bytes)?;
+    let room = run
+        .budget
+        .split_off("long lines", run.layout.long_line_bytes)?;
     scan_in(run, phase, input, room, new_worker)
 }
 
@@ -75,7 +77,7 @@ pub(crate) fn scan_with_room<W: Worker>(
         run,
         phase,
         input,
-        spare.share("long lines", left)?,
+        spare.split_off("long lines", left)?,
         new_worker,
     )
 }

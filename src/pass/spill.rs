@@ -1,7 +1,7 @@
 //! The spill pass: read lines, hash each, drop what the filter refuses, append the rest to its
 //! bucket.
 //!
-//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `keep` lets
+//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `screen` lets
 //! through is in the bucket of its hash, at least once, and that is counted; with `feed`, every such line is in that
 //! filter, too.
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Keep};
+use crate::batch::{BATCH, Batch, Screen};
 use crate::error::{Error, Result};
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
@@ -31,13 +31,13 @@ pub(crate) struct Spilled {
     pub(crate) passed: u64,
 }
 
-/// Spills the lines of `input` that `keep` lets through (all without it), inserting them into
+/// Spills the lines of `input` that `screen` lets through (all without it), inserting them into
 /// `feed` on the way.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
     input: &Input,
-    keep: Option<&dyn Keep>,
+    screen: Option<&dyn Screen>,
     feed: Option<&mut BlockedFilter>,
 ) -> Result<Spilled> {
     let phase = run.input_phase("spill", input);
@@ -52,16 +52,16 @@ pub(crate) fn spill(
     };
     let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {
-            keep,
+            screen,
             feed: builder.as_ref(),
-            kept: Vec::with_capacity(BATCH),
+            passing: Vec::with_capacity(BATCH),
             recent: RecentLines::new(),
             to_feed: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
     })?;
-    counts.check(input, keep.is_none(), &buckets)?;
+    counts.check(input, screen.is_none(), &buckets)?;
     Ok(Spilled {
         buckets,
         passed: counts.passed.into_inner(),
@@ -98,9 +98,9 @@ impl Counts {
 }
 
 struct SpillWorker<'a, 'f> {
-    keep: Option<&'a dyn Keep>,
+    screen: Option<&'a dyn Screen>,
     feed: Option<&'a FilterBuilder<'f>>,
-    kept: Vec<u32>,
+    passing: Vec<u32>,
     recent: RecentLines,
     counts: &'a Counts,
     to_feed: Scatter,
@@ -109,25 +109,29 @@ struct SpillWorker<'a, 'f> {
 
 impl Worker for SpillWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept)?;
-        let passed = self.kept.len();
+        batch.passing(self.screen, &mut self.passing)?;
+        let passed = self.passing.len();
         self.counts
             .passed
             .fetch_add(passed as u64, Ordering::Relaxed);
-        self.kept.retain(|&index| {
+        self.passing.retain(|&index| {
             let index = index as usize;
             !self
                 .recent
                 .is_repeat(batch.hashes[index], batch.lines[index])
         });
-        let repeats = passed - self.kept.len();
+        let repeats = passed - self.passing.len();
         self.counts
             .repeats
             .fetch_add(repeats as u64, Ordering::Relaxed);
         if let Some(builder) = self.feed {
-            builder.insert(batch.hashes, self.kept.iter().copied(), &mut self.to_feed);
+            builder.insert(
+                batch.hashes,
+                self.passing.iter().copied(),
+                &mut self.to_feed,
+            );
         }
-        self.to_buckets.append(batch, self.kept.iter().copied())
+        self.to_buckets.append(batch, self.passing.iter().copied())
     }
 }
 

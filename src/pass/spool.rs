@@ -30,7 +30,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
         if filled > 0 || offset == 0 {
             buffer[filled..length].fill(0);
             space.write(&copy, offset, &buffer[..length])?;
-            space.keep(length as u64);
+            space.retain(length as u64);
             offset += filled as u64;
             phase.advance(filled as u64, 0);
         }

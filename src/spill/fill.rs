@@ -46,7 +46,7 @@ pub(crate) fn fill(
             .check()
             .and_then(|()| work(&writer))
             .and_then(|()| writer.flush());
-        failure.keep(filled);
+        failure.record(filled);
         // Sealing drops the sender, which ends the writers once they have written what was sent.
         writer.seal()
     });
@@ -65,7 +65,7 @@ fn start_writers<'scope, 'env>(
     for number in 0..rules.writers {
         let inbox = inbox.clone();
         let body = move || write_blocks(rules, failure, &inbox);
-        failure.keep(threads::spawn(scope, format!("spill-{number}"), body));
+        failure.record(threads::spawn(scope, format!("spill-{number}"), body));
     }
     outbox
 }
@@ -77,7 +77,7 @@ fn write_blocks(rules: FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<F
     for full in inbox {
         fail_point!("spill-thread");
         if !failure.has_failed() {
-            failure.keep(full.write(rules.space));
+            failure.record(full.write(rules.space));
         }
         rules.pool.put(full.into_buffer());
     }

@@ -69,7 +69,7 @@ impl BucketReader {
         let (loader, thread) = Loader::new(budget, rules.buffer_bytes)?;
         threads::spawn(scope, "load", move || thread.run(rules.space))?;
         let content = ContentReader {
-            budget: budget.share("long lines", rules.long_line_bytes())?,
+            budget: budget.split_off("long lines", rules.long_line_bytes())?,
             hasher: rules.hasher,
             hashes: Vec::new(),
         };

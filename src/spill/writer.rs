@@ -134,7 +134,7 @@ impl<'a> BucketWriter<'a> {
         let mut kind = BlockKind::FirstPiece;
         let mut rest = line;
         if part.open.as_ref().is_some_and(|open| open.filled > HEADER) {
-            self.turn(part, bucket)?;
+            self.rotate(part, bucket)?;
         }
         while !rest.is_empty() || kind == BlockKind::FirstPiece {
             let open = self.room(part, bucket, MAX_LENGTH_BYTES)?;
@@ -149,7 +149,7 @@ impl<'a> BucketWriter<'a> {
             open.kind = kind;
             kind = BlockKind::FurtherPiece;
             rest = &rest[piece..];
-            self.turn_to_file(part, bucket)?;
+            self.rotate_to_file(part, bucket)?;
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ impl<'a> BucketWriter<'a> {
             .as_ref()
             .is_some_and(|open| open.filled + bytes > open.buffer.len());
         if is_full {
-            self.turn(part, bucket)?;
+            self.rotate(part, bucket)?;
         }
         match part.open {
             Some(ref mut open) => Ok(open),
@@ -177,9 +177,9 @@ impl<'a> BucketWriter<'a> {
 
     /// Seals the open block and puts an empty one in its place: beside it while there is room in
     /// memory, after writing it when there is none.
-    fn turn(&self, part: &mut Part, bucket: u32) -> Result<()> {
+    fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(next) = self.rules.pool.take_if_roomy()? else {
-            return self.turn_to_file(part, bucket);
+            return self.rotate_to_file(part, bucket);
         };
         if let Some(open) = part.open.replace(OpenBlock::new(next)) {
             self.hold(part, bucket, open);
@@ -188,7 +188,7 @@ impl<'a> BucketWriter<'a> {
     }
 
     /// Writes the open block and puts an empty one in its place.
-    fn turn_to_file(&self, part: &mut Part, bucket: u32) -> Result<()> {
+    fn rotate_to_file(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(open) = part.open.take() else {
             return Ok(());
         };

@@ -8,12 +8,14 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{BATCH, Batch, Keep};
+use crate::batch::{BATCH, Batch, Screen};
 use crate::error::{Error, Result};
 use crate::filter::{AskedFilter, Kind, Occupancy, StoredFilter};
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, beyond_scan_bytes, scan_in_order};
+use crate::pass::ordered::{
+    ChunkOutput, OrderedOutput, OrderedWorker, beyond_scan_bytes, scan_in_order,
+};
 use crate::run::Run;
 use crate::stored::with_run;
 
@@ -95,7 +97,7 @@ fn ask(
         question,
         terminator: run.options.format.terminator,
         written,
-        kept: Vec::with_capacity(BATCH),
+        passing: Vec::with_capacity(BATCH),
         counts: Vec::new(),
     })
 }
@@ -105,57 +107,57 @@ struct Asker<'a> {
     question: Question,
     terminator: u8,
     written: &'a AtomicU64,
-    kept: Vec<u32>,
+    passing: Vec<u32>,
     counts: Vec<u64>,
 }
 
 impl Asker<'_> {
-    fn say(&self, line: &[u8], slip: &mut Slip<'_, '_>) -> Result<()> {
-        slip.push(line)?;
-        slip.push(&[self.terminator])
+    fn say(&self, line: &[u8], output: &mut ChunkOutput<'_, '_>) -> Result<()> {
+        output.push(line)?;
+        output.push(&[self.terminator])
     }
 
     /// Writes the lines that are not among those kept.
-    fn say_absent(&self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
-        let mut kept = self.kept.iter().copied().peekable();
+    fn say_absent(&self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
+        let mut passing = self.passing.iter().copied().peekable();
         for (index, line) in (0..).zip(batch.lines) {
-            if kept.next_if_eq(&index).is_none() {
-                self.say(line, slip)?;
+            if passing.next_if_eq(&index).is_none() {
+                self.say(line, output)?;
             }
         }
         Ok(())
     }
 
-    fn say_counts(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+    fn say_counts(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {
-            slip.push(line)?;
-            slip.push(format!("\t{count}").as_bytes())?;
-            slip.push(&[self.terminator])?;
+            output.push(line)?;
+            output.push(format!("\t{count}").as_bytes())?;
+            output.push(&[self.terminator])?;
         }
         Ok(())
     }
 }
 
 impl OrderedWorker for Asker<'_> {
-    fn work(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+    fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         let asked = batch.lines.len() as u64;
         let written = match self.question {
             Question::Counts => {
-                self.say_counts(batch, slip)?;
+                self.say_counts(batch, output)?;
                 asked
             }
             Question::Present => {
-                self.filter.keep(batch, &mut self.kept)?;
-                for &index in &self.kept {
-                    self.say(batch.lines[index as usize], slip)?;
+                self.filter.passing(batch, &mut self.passing)?;
+                for &index in &self.passing {
+                    self.say(batch.lines[index as usize], output)?;
                 }
-                self.kept.len() as u64
+                self.passing.len() as u64
             }
             Question::Absent => {
-                self.filter.keep(batch, &mut self.kept)?;
-                self.say_absent(batch, slip)?;
-                asked - self.kept.len() as u64
+                self.filter.passing(batch, &mut self.passing)?;
+                self.say_absent(batch, output)?;
+                asked - self.passing.len() as u64
             }
         };
         self.written.fetch_add(written, Ordering::Relaxed);

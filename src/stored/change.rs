@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::filter::{Filter, StoredFilter, Updater, cannot_forget};
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::pass::ordered::{OrderedOutput, OrderedWorker, Slip, scan_in_order};
+use crate::pass::ordered::{ChunkOutput, OrderedOutput, OrderedWorker, scan_in_order};
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::stored::build::insert_all;
@@ -168,12 +168,12 @@ struct InsertNew<'a, 'f> {
 }
 
 impl OrderedWorker for InsertNew<'_, '_> {
-    fn work(&mut self, batch: Batch<'_>, slip: &mut Slip<'_, '_>) -> Result<()> {
+    fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.updater
             .insert_new(batch, &mut self.scatter, &mut self.new)?;
         for &index in &self.new {
-            slip.push(batch.lines[index as usize])?;
-            slip.push(&[self.terminator])?;
+            output.push(batch.lines[index as usize])?;
+            output.push(&[self.terminator])?;
         }
         self.found
             .fetch_add(self.new.len() as u64, Ordering::Relaxed);

@@ -14,7 +14,7 @@
 //!
 //! ```no_run
 //! use outset::filter::{Kind, StoredFilter};
-//! use outset::kept::{BuildRequest, FilterSize, KeyCount, Question, build, query};
+//! use outset::stored::{BuildRequest, FilterSize, KeyCount, Question, build, query};
 //! use outset::{Interrupt, Options, Source};
 //!
 //! let options = Options { memory_bytes: Some(1 << 30), ..Options::default() };

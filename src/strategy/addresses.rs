@@ -33,12 +33,12 @@ pub(super) fn addresses(
             return Ok(());
         }
         let next = AddressSet::new(&run.budget)?;
-        let keep = |address| {
+        let insert_common = |address| {
             if common.contains(address) {
                 next.insert(address);
             }
         };
-        scan(run, &phase, input, || Addresses(keep))?;
+        scan(run, &phase, input, || Addresses(insert_common))?;
         common = next;
     }
     let mut outbox = Outbox::new(out);

@@ -5,32 +5,32 @@
 //! the result has each line once. With more than two inputs the filters form a chain, and the rates
 //! add up. The first filter of the chain may be one that was stored.
 
-use crate::batch::Keep;
+use crate::batch::Screen;
 use crate::error::Result;
 use crate::filter::{AskedFilter, BlockedFilter, CheckedFilter};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
-use crate::pass::join::{Wish, join};
+use crate::pass::join::{JoinKind, join};
 use crate::pass::look::passing_share;
 use crate::pass::spill::spill;
 use crate::plan::Plan;
 use crate::plan::revision::Passing;
 use crate::run::Run;
 use crate::stats::FilterStats;
-use crate::strategy::{Lasting, describe, partition::partition, save_if_wanted};
+use crate::strategy::{StoredFilters, describe, partition::partition, save_if_wanted};
 
 pub(crate) fn bloom(
     run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    lasting: Lasting<'_>,
+    filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
-        return partition(run, None, inputs, Wish::Common, out);
+        return partition(run, None, inputs, JoinKind::Common, out);
     };
-    let (mut keep, mut stats, middle): (Box<dyn Keep>, _, _) = match (lasting.stored, before) {
+    let (mut screen, mut stats, middle): (Box<dyn Screen>, _, _) = match (filters.stored, before) {
         (Some(stored), _) => {
             let file = stored.stored();
             let stats = FilterStats::of(file.shape(), file.keys(), &stored.occupancy());
@@ -38,19 +38,19 @@ pub(crate) fn bloom(
         }
         (None, [first, middle @ ..]) => {
             let built = filter(run, first, None, &shape)?;
-            save_if_wanted(run, lasting, &built)?;
+            save_if_wanted(run, filters, &built)?;
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
-        (None, []) => return partition(run, None, inputs, Wish::Common, out),
+        (None, []) => return partition(run, None, inputs, JoinKind::Common, out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
-        let next = filter(run, input, Some(&*keep), &next_shape)?;
+        let next = filter(run, input, Some(&*screen), &next_shape)?;
         add_link(&mut stats, &next);
-        keep = Box::new(next);
+        screen = Box::new(next);
     }
-    if let Some(share) = passing_share(run, last, &*keep)?
+    if let Some(share) = passing_share(run, last, &*screen)?
         && let Some(layout) = plan.revised_bloom(Passing {
             input: inputs.len() - 1,
             share,
@@ -60,14 +60,14 @@ pub(crate) fn bloom(
         run.set_layout(layout)?;
     }
     let pool = run.block_pool();
-    let survivors = spill(run, &pool, last, Some(&*keep), None)?;
+    let survivors = spill(run, &pool, last, Some(&*screen), None)?;
     // The memory of filter and free blocks is the join's.
-    drop((keep, pool));
+    drop((screen, pool));
     stats.expected_false_lines =
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
             .min(survivors.passed as f64);
     run.record().filter = Some(stats);
-    join(run, vec![survivors.buckets], Wish::Common, out)
+    join(run, vec![survivors.buckets], JoinKind::Common, out)
 }
 
 /// The stored filter, in what the plan's buffers and a further filter leave.

@@ -11,7 +11,7 @@
 //! would be, and never larger but for the lines that pass by mistake.
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Keep};
+use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
 use crate::filter::BlockedFilter;
 use crate::filter::builder::FilterBuilder;
@@ -24,13 +24,13 @@ use crate::plan::Plan;
 use crate::run::Run;
 use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
-use crate::strategy::{Lasting, describe, if_useful, save_if_wanted};
+use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
 
 pub(crate) fn memory(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    lasting: Lasting<'_>,
+    filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
@@ -38,20 +38,20 @@ pub(crate) fn memory(
     };
     match (plan.costs.filter, plan.second_filter, others) {
         _ if plan.uses_bitmap => addresses(run, first, others, out),
-        (_, _, []) => Held::build(run, plan, first, None)?.write(out),
+        (_, _, []) => ResidentSet::build(run, plan, first, None)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
-            let keep = filter(run, first, None, &shape)?;
-            save_if_wanted(run, lasting, &keep)?;
-            if !keeps_set_small(&keep, first, second) {
+            let screen = filter(run, first, None, &shape)?;
+            save_if_wanted(run, filters, &screen)?;
+            if !keeps_set_small(&screen, first, second) {
                 // Nothing is lost but the reading: the plan was made from a sample.
-                drop(keep);
+                drop(screen);
                 return plainly(run, plan, first, others, out);
             }
-            run.record().filter = Some(describe(&keep));
+            run.record().filter = Some(describe(&screen));
             let mut common = empty(run, &second_shape)?;
-            let sieve = Some((&keep, &mut common));
-            let held = Held::build(run, plan, second, sieve)?;
-            held.mark(run, rest.iter().chain([first]), if_useful(&common), out)
+            let sieve = Some((&screen, &mut common));
+            let set = ResidentSet::build(run, plan, second, sieve)?;
+            set.mark(run, rest.iter().chain([first]), if_useful(&common), out)
         }
         (_, _, others) => plainly(run, plan, first, others, out),
     }
@@ -65,28 +65,28 @@ fn plainly(
     others: &[Input],
     out: &Collector<'_>,
 ) -> Result<()> {
-    let held = Held::build(run, plan, first, None)?;
-    held.mark(run, others, None, out)
+    let set = ResidentSet::build(run, plan, first, None)?;
+    set.mark(run, others, None, out)
 }
 
-/// Whether what passes `keep` by mistake is little beside the set of the first input, which the
+/// Whether what passes `screen` by mistake is little beside the set of the first input, which the
 /// memory was planned for. A filter with more keys than expected, or a small one beside a large
 /// second input, would fill the set with lines that are not common.
-fn keeps_set_small(keep: &BlockedFilter, first: &Input, second: &Input) -> bool {
+fn keeps_set_small(screen: &BlockedFilter, first: &Input, second: &Input) -> bool {
     let known = |input: &Input| input.bytes().map(|bytes| bytes as f64);
     match (known(first), known(second)) {
-        (Some(first), Some(second)) => second * keep.fill().fpr <= first / 4.0,
-        _ => if_useful(keep).is_some(),
+        (Some(first), Some(second)) => second * screen.fill().fpr <= first / 4.0,
+        _ => if_useful(screen).is_some(),
     }
 }
 
 /// The set, and the memory that it was given.
-struct Held {
+struct ResidentSet {
     set: ShardedSet,
     budget: MemoryBudget,
 }
 
-impl Held {
+impl ResidentSet {
     /// The distinct lines of `input`. With a sieve, those that its first filter lets
     /// through; its second is fed with them.
     fn build(
@@ -99,31 +99,31 @@ impl Held {
         let left = run.budget.available_bytes();
         let budget = run
             .budget
-            .share("set", left.saturating_sub(run.layout.scan_bytes()))?;
+            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
         let lines = match (&sieve, plan.second_filter) {
             (Some(_), Some(shape)) => shape.keys.min(plan.build_lines),
             _ => plan.build_lines,
         };
         let set = ShardedSet::new(&budget, run.hasher, lines, plan.build_line_bytes)?;
-        let sieve = sieve.map(|(keep, feed)| (keep, feed.builder()));
+        let sieve = sieve.map(|(screen, feed)| (screen, feed.builder()));
         let phase = run.input_phase("build", input);
         scan(run, &phase, input, || Build {
             set: &set,
             sieve: sieve.as_ref(),
-            kept: Vec::with_capacity(BATCH),
+            passing: Vec::with_capacity(BATCH),
             to_filter: Scatter::default(),
             to_shards: Scatter::default(),
         })?;
         Ok(Self { set, budget })
     }
 
-    /// Streams further inputs past the set, less what `keep` refuses. The last of them tells what
+    /// Streams further inputs past the set, less what `screen` refuses. The last of them tells what
     /// is common.
     fn mark<'i>(
         &self,
         run: &Run<'_>,
         inputs: impl IntoIterator<Item = &'i Input>,
-        keep: Option<&dyn Keep>,
+        screen: Option<&dyn Screen>,
         out: &Collector<'_>,
     ) -> Result<()> {
         let mut inputs = inputs.into_iter().zip(2..).peekable();
@@ -132,8 +132,8 @@ impl Held {
             let phase = run.input_phase("probe", input);
             scan_with_room(run, &phase, input, &self.budget, || Probe {
                 set: &self.set,
-                keep,
-                kept: Vec::with_capacity(BATCH),
+                screen,
+                passing: Vec::with_capacity(BATCH),
                 to_shards: Scatter::default(),
                 mark,
                 is_last,
@@ -154,27 +154,27 @@ impl Held {
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
     sieve: Option<&'a (&'f BlockedFilter, FilterBuilder<'f>)>,
-    kept: Vec<u32>,
+    passing: Vec<u32>,
     to_filter: Scatter,
     to_shards: Scatter,
 }
 
 impl Worker for Build<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        let keep = self.sieve.map(|(keep, _)| *keep as &dyn Keep);
-        batch.keep(keep, &mut self.kept)?;
-        let kept = self.kept.iter().copied();
+        let screen = self.sieve.map(|(screen, _)| *screen as &dyn Screen);
+        batch.passing(screen, &mut self.passing)?;
+        let passing = self.passing.iter().copied();
         if let Some((_, feed)) = self.sieve {
-            feed.insert(batch.hashes, kept.clone(), &mut self.to_filter);
+            feed.insert(batch.hashes, passing.clone(), &mut self.to_filter);
         }
-        self.set.insert(batch, kept, &mut self.to_shards)
+        self.set.insert(batch, passing, &mut self.to_shards)
     }
 }
 
 struct Probe<'a, 's> {
     set: &'a ShardedSet,
-    keep: Option<&'a dyn Keep>,
-    kept: Vec<u32>,
+    screen: Option<&'a dyn Screen>,
+    passing: Vec<u32>,
     to_shards: Scatter,
     mark: u16,
     is_last: bool,
@@ -183,10 +183,10 @@ struct Probe<'a, 's> {
 
 impl Worker for Probe<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.keep(self.keep, &mut self.kept)?;
-        let (kept, out, is_last) = (self.kept.iter().copied(), &mut self.out, self.is_last);
+        batch.passing(self.screen, &mut self.passing)?;
+        let (passing, out, is_last) = (self.passing.iter().copied(), &mut self.out, self.is_last);
         let shards = &mut self.to_shards;
-        self.set.mark(batch, kept, shards, self.mark, |line| {
+        self.set.mark(batch, passing, shards, self.mark, |line| {
             if is_last { out.push(line) } else { Ok(()) }
         })
     }

@@ -16,12 +16,12 @@ mod memory;
 mod partition;
 mod sieve;
 
-use crate::batch::Keep;
+use crate::batch::Screen;
 use crate::error::Result;
 use crate::filter::{BlockedFilter, CheckedFilter, FilterTarget, Rules};
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::join::Wish;
+use crate::pass::join::JoinKind;
 use crate::plan::Plan;
 use crate::plan::Strategy;
 use crate::run::Run;
@@ -29,7 +29,7 @@ use crate::stats::FilterStats;
 
 /// Filters that are there before a run, or after it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lasting<'a> {
+pub(crate) struct StoredFilters<'a> {
     /// One to be asked in place of an input.
     pub(crate) stored: Option<&'a CheckedFilter>,
     /// Where the one that is built of the first input goes.
@@ -41,23 +41,23 @@ pub(crate) fn execute(
     run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    lasting: Lasting<'_>,
+    filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     match plan.strategy() {
-        Strategy::Memory => memory::memory(run, plan, inputs, lasting, out),
+        Strategy::Memory => memory::memory(run, plan, inputs, filters, out),
         Strategy::Partition => {
-            partition::partition(run, plan.second_filter, inputs, Wish::Common, out)
+            partition::partition(run, plan.second_filter, inputs, JoinKind::Common, out)
         }
-        Strategy::Sieve => sieve::sieve(run, plan, inputs, lasting, out),
-        Strategy::Bloom => bloom::bloom(run, plan, inputs, lasting, out),
+        Strategy::Sieve => sieve::sieve(run, plan, inputs, filters, out),
+        Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, out),
     }
 }
 
 /// The lines of the first of `inputs` that no other has, each once.
 pub(crate) fn only_in_first(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     // A filter would have to be of the first input, which need not be the smallest one.
-    partition::partition(run, None, inputs, Wish::OnlyFirst, out)
+    partition::partition(run, None, inputs, JoinKind::OnlyFirst, out)
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking.
@@ -69,13 +69,13 @@ const USELESS_FPR: f64 = 0.75;
 /// This is known at the end of a pass, and not decided earlier from a part of it: a file is often
 /// in some order, and what survives of its first per cent tells nothing of the rest. Deciding
 /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
-fn if_useful(filter: &BlockedFilter) -> Option<&dyn Keep> {
+fn if_useful(filter: &BlockedFilter) -> Option<&dyn Screen> {
     (filter.fill().fpr <= USELESS_FPR).then_some(filter)
 }
 
 /// Writes the filter of the first input to where the caller wants to keep it.
-fn save_if_wanted(run: &Run<'_>, lasting: Lasting<'_>, filter: &BlockedFilter) -> Result<()> {
-    let Some(target) = lasting.saving else {
+fn save_if_wanted(run: &Run<'_>, filters: StoredFilters<'_>, filter: &BlockedFilter) -> Result<()> {
+    let Some(target) = filters.saving else {
         return Ok(());
     };
     let rules = Rules {

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::empty;
-use crate::pass::join::{Wish, join};
+use crate::pass::join::{JoinKind, join};
 use crate::pass::spill::spill;
 use crate::plan::FilterPlan;
 use crate::run::Run;
@@ -20,7 +20,7 @@ pub(crate) fn partition(
     run: &Run<'_>,
     filter: Option<FilterPlan>,
     inputs: &[Input],
-    wish: Wish,
+    kind: JoinKind,
     out: &Collector<'_>,
 ) -> Result<()> {
     let pool = run.block_pool();
@@ -33,11 +33,11 @@ pub(crate) fn partition(
     if let Some(first) = inputs.next() {
         stores.push(spill(run, &pool, first, None, fed.as_mut())?.buckets);
     }
-    let keep = fed.as_ref().and_then(if_useful);
+    let screen = fed.as_ref().and_then(if_useful);
     for input in inputs {
-        stores.push(spill(run, &pool, input, keep, None)?.buckets);
+        stores.push(spill(run, &pool, input, screen, None)?.buckets);
     }
     // The memory of the filter and of free blocks is the join's.
     drop((fed, pool));
-    join(run, stores, wish, out)
+    join(run, stores, kind, out)
 }

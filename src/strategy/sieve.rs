@@ -18,28 +18,28 @@ use crate::filter::BlockedFilter;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
-use crate::pass::join::{Wish, join};
+use crate::pass::join::{JoinKind, join};
 use crate::pass::look::passing_share;
 use crate::pass::spill::{Spilled, spill};
 use crate::plan::revision::{Passing, Revision};
 use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::strategy::{
-    Lasting, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
+    StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
 };
 
 pub(crate) fn sieve(
     run: &mut Run<'_>,
     plan: &Plan,
     inputs: &[Input],
-    lasting: Lasting<'_>,
+    filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
-        return partition(run, None, inputs, Wish::Common, out);
+        return partition(run, None, inputs, JoinKind::Common, out);
     };
     let built = filter(run, first, None, &shape)?;
-    save_if_wanted(run, lasting, &built)?;
+    save_if_wanted(run, filters, &built)?;
     run.record().filter = Some(describe(&built));
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
@@ -47,14 +47,14 @@ pub(crate) fn sieve(
             run.set_layout(revision.layout)?;
             if !revision.asks_filter {
                 drop(built);
-                return partition(run, None, inputs, Wish::Common, out);
+                return partition(run, None, inputs, JoinKind::Common, out);
             }
             revision.second_filter
         }
     };
     let run = &*run;
     let pool = run.block_pool();
-    let mut keep = Some(built);
+    let mut screen = Some(built);
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
@@ -62,24 +62,24 @@ pub(crate) fn sieve(
             Some(shape) => Some(empty(run, &shape)?),
             None => None,
         };
-        let useful = keep.as_ref().and_then(if_useful);
+        let useful = screen.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
-        let fpr = match &keep {
+        let fpr = match &screen {
             Some(filter) if useful.is_some() => filter.fill().fpr,
             _ => 1.0,
         };
-        drop(keep);
-        keep = match fed {
+        drop(screen);
+        screen = match fed {
             Some(fed) => Some(fed),
             None => filter_if_it_pays(run, &survivors, fpr, input, next)?,
         };
         stores.push(survivors.buckets);
     }
-    let useful = keep.as_ref().and_then(if_useful);
+    let useful = screen.as_ref().and_then(if_useful);
     stores.push(spill(run, &pool, first, useful, None)?.buckets);
     // The memory of filter and free blocks is the join's.
-    drop((keep, pool));
-    join(run, stores, Wish::Common, out)
+    drop((screen, pool));
+    join(run, stores, JoinKind::Common, out)
 }
 
 /// How the run goes on, by what of the next input passes the filter.

@@ -30,7 +30,7 @@ impl FirstFailure {
     }
 
     /// Notes the error of a result, and gives its value.
-    pub(crate) fn keep<T>(&self, result: Result<T>) -> Option<T> {
+    pub(crate) fn record<T>(&self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.note(error)).ok()
     }
 

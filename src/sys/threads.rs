@@ -92,10 +92,10 @@ impl<'t> Team<'t> {
                     self.start(scope, number + 1);
                 }
             };
-            self.failure.keep((self.work)(&found_work));
+            self.failure.record((self.work)(&found_work));
         };
         let name = format!("work-{number}");
-        self.failure.keep(spawn(scope, name, body));
+        self.failure.record(spawn(scope, name, body));
     }
 }
 

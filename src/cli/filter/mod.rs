@@ -19,7 +19,7 @@ use outset::{Interrupt, Options, Result};
 use super::files::CommandFiles;
 use super::place::ResultPlace;
 use super::progress::Reporter;
-use super::{say, signals};
+use super::{signals, warn};
 pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
@@ -85,7 +85,7 @@ fn finish(filter: &Filter, target: FilterTarget) -> Result<()> {
     warn_if_overfull(&path, filter.shape(), filter.rules(), &occupancy);
     let planned = filter.shape().predicted_fpr(filter.rules().planned_keys);
     if planned > 0.5 && !occupancy.is_overfull(filter.shape(), filter.rules().planned_keys) {
-        say(&format!(
+        warn(&format!(
             "{}: too small: with the {} lines that it is for it will be wrong for {} of all others: build a larger one",
             path.display(),
             filter.rules().planned_keys,
@@ -111,7 +111,7 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         } else {
             format!("it is wrong for {now} of other lines instead of {planned}")
         };
-        say(&format!(
+        warn(&format!(
             "{}: overfull: {} lines in a filter for {}: {wrong}: build a larger one",
             path.display(),
             lines,
@@ -206,7 +206,7 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
     reporter.finish();
     finish(&changed.filter, target)?;
     if changed.noted > 0 {
-        say(&format!(
+        warn(&format!(
             "{}: {} of {} lines were certainly not in, and were left alone",
             arguments.filter.display(),
             changed.noted,

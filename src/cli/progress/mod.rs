@@ -21,7 +21,7 @@ use outset::stats::PhaseStats;
 use outset::{Notice, Observer};
 
 use super::options::{TalkArguments, When};
-use super::say;
+use super::warn;
 use line::{bar_text, phase_summary, plain_text};
 use pace::Pace;
 use screen::Kind;
@@ -164,7 +164,7 @@ impl Observer for Reporter {
         self.expected(&plan.phases);
         if self.is_verbose {
             let costs = &plan.costs;
-            say(&format!(
+            warn(&format!(
                 "memory limit {}; strategy {}; {} buckets; about {} to read and {} to write",
                 display_bytes(plan.limit_bytes()),
                 costs.strategy,
@@ -189,7 +189,7 @@ impl Observer for Reporter {
             is_new
         };
         if self.tells_notices && is_new {
-            say(&notice.to_string());
+            warn(&notice.to_string());
         }
     }
 
@@ -216,7 +216,7 @@ impl Observer for Reporter {
             story.full_name(&phase.name)
         };
         if self.is_verbose || self.is_shown {
-            say(&phase_summary(&name, phase));
+            warn(&phase_summary(&name, phase));
         }
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::say;
+use crate::cli::warn;
 
 /// How often the line is drawn.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -94,7 +94,7 @@ pub(crate) fn end(patience: Duration) {
 }
 
 /// Lets `write` print lines above what is drawn.
-pub(crate) fn aside(write: impl FnOnce()) {
+pub(crate) fn print_above(write: impl FnOnce()) {
     let bar = shown().as_ref().and_then(|shown| {
         let is_over = shown.end.has_come.load(Ordering::Acquire);
         shown.bar.clone().filter(|_| !is_over)
@@ -140,7 +140,7 @@ fn print(end: &End, look: impl Fn(Kind) -> Option<String>) {
         let line = look(Kind::Plain);
         if let Some(text) = line.filter(|_| last.elapsed() >= PLAIN_INTERVAL) {
             last = Instant::now();
-            say(&text);
+            warn(&text);
         }
         thread::park_timeout(INTERVAL);
     }

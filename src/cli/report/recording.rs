@@ -155,7 +155,7 @@ impl Recorder {
         self.recording.sample();
         let seconds = self.recording.seconds();
         let notes = std::mem::take(&mut *self.recording.notes());
-        let samples = notes.samples.into_kept();
+        let samples = notes.samples.into_vec();
         Recorded {
             seconds,
             bytes_read: self.recording.bytes_read.load(Ordering::Relaxed),

@@ -32,14 +32,14 @@ pub(crate) struct Throughput {
 /// Samples, thinned out when they are too many.
 #[derive(Debug)]
 pub(super) struct Samples {
-    kept: Vec<Sample>,
+    samples: Vec<Sample>,
     interval: Duration,
 }
 
 impl Default for Samples {
     fn default() -> Self {
         Self {
-            kept: Vec::with_capacity(Self::MOST),
+            samples: Vec::with_capacity(Self::MOST),
             interval: Self::FIRST_INTERVAL,
         }
     }
@@ -57,26 +57,26 @@ impl Samples {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.kept.len()
+        self.samples.len()
     }
 
     pub(super) fn push(&mut self, sample: Sample) {
-        if self.kept.len() == Self::MOST {
+        if self.samples.len() == Self::MOST {
             let larger = |pair: &[Sample]| match *pair {
                 [first, second] if first.resident_bytes > second.resident_bytes => first,
                 [.., last] => last,
                 [] => sample,
             };
-            self.kept = self.kept.chunks(2).map(larger).collect();
+            self.samples = self.samples.chunks(2).map(larger).collect();
             // By time, not by number: phases that begin and end are sampled too.
             let even = Duration::try_from_secs_f64(sample.seconds * 2.0 / Self::MOST as f64);
             self.interval = self.interval.max(even.unwrap_or_default());
         }
-        self.kept.push(sample);
+        self.samples.push(sample);
     }
 
-    pub(super) fn into_kept(self) -> Vec<Sample> {
-        self.kept
+    pub(super) fn into_vec(self) -> Vec<Sample> {
+        self.samples
     }
 }
 
@@ -144,10 +144,10 @@ mod tests {
             assert!(samples.len() <= Samples::MOST);
         }
         assert!(samples.interval() > Samples::FIRST_INTERVAL * 100);
-        let kept = samples.into_kept();
-        assert!(kept.len() >= Samples::MOST / 2);
-        assert!(kept.is_sorted_by(|a, b| a.seconds < b.seconds));
-        assert!(kept.iter().any(|sample| sample.resident_bytes == 9_999));
+        let samples = samples.into_vec();
+        assert!(samples.len() >= Samples::MOST / 2);
+        assert!(samples.is_sorted_by(|a, b| a.seconds < b.seconds));
+        assert!(samples.iter().any(|sample| sample.resident_bytes == 9_999));
     }
 
     #[test]

@@ -6,10 +6,10 @@
 
 use std::path::PathBuf;
 
-use crate::batch::{Batch, Keep};
+use crate::batch::{Batch, Screen};
 use crate::error::{Error, Result};
 use crate::filter::file::CheckedFilter;
-use crate::filter::kept::Filter;
+use crate::filter::filter::Filter;
 use crate::filter::mapped::Mapped;
 use crate::filter::words::InFile;
 use crate::input::unreadable;
@@ -68,15 +68,15 @@ impl AskedFilter {
     }
 }
 
-impl Keep for AskedFilter {
-    fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> Result<()> {
+impl Screen for AskedFilter {
+    fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
         match &self.place {
             Place::Mapped(filter) => {
-                filter.keep(batch, kept);
+                filter.passing(batch, passing);
                 Ok(())
             }
             Place::InFile(filter) => filter
-                .keep_in_file(batch, kept)
+                .passing_in_file(batch, passing)
                 .map_err(|error| self.failed(error)),
         }
     }
@@ -144,14 +144,18 @@ mod tests {
             let ask = |room| {
                 let filter = AskedFilter::new(&checked, &budget, room).unwrap();
                 assert_eq!(matches!(filter.place, Place::Mapped(_)), room > 0);
-                let (mut kept, mut counts) = (Vec::new(), Vec::new());
-                filter.keep(batch, &mut kept).unwrap();
+                let (mut passing, mut counts) = (Vec::new(), Vec::new());
+                filter.passing(batch, &mut passing).unwrap();
                 filter.counts(batch, &mut counts).unwrap();
-                (kept, counts)
+                (passing, counts)
             };
-            let (kept, counts) = ask(0);
-            assert!((1000..2000).contains(&kept.len()), "{kind}: {}", kept.len());
-            assert_eq!((kept, counts), ask(1 << 20), "{kind}");
+            let (passing, counts) = ask(0);
+            assert!(
+                (1000..2000).contains(&passing.len()),
+                "{kind}: {}",
+                passing.len()
+            );
+            assert_eq!((passing, counts), ask(1 << 20), "{kind}");
         }
     }
 
@@ -171,7 +175,7 @@ mod tests {
             lines: &[line],
             hashes: &[checked.stored().rules().hasher.hash(line)],
         };
-        let error = filter.keep(batch, &mut Vec::new()).unwrap_err();
+        let error = filter.passing(batch, &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("shorter"), "{error}");
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::filter::file::header::{HEADER_BYTES, Header};
 use crate::filter::file::{FilterTarget, SECTION_BYTES, section_checksum};
-use crate::filter::kept::{Filter, Rules};
+use crate::filter::filter::{Filter, Rules};
 use crate::filter::shape::Shape;
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::Buffer;

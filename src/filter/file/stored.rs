@@ -16,7 +16,7 @@ use rustix::fs::OFlags;
 use crate::error::{Error, Result};
 use crate::filter::file::header::{BUILD_AGAIN, HEADER_BYTES, Header, Refusal};
 use crate::filter::file::{SECTION_BYTES, section_checksum};
-use crate::filter::kept::{Filter, Rules};
+use crate::filter::filter::{Filter, Rules};
 use crate::filter::mapped::Mapped;
 use crate::filter::merge::check_alike;
 use crate::filter::occupancy::{Census, Occupancy};

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::filter::blocked::BlockedFilter;
 use crate::filter::file::save::{header, write};
-use crate::filter::kept::{Filter, Rules};
+use crate::filter::filter::{Filter, Rules};
 use crate::filter::shape::{Kind, Shape};
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::Buffer;

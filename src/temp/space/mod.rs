@@ -52,7 +52,7 @@ pub(crate) struct TempSpace {
     read: AtomicU64,
     files: AtomicU64,
     /// Bytes of files that outlast an attempt.
-    kept: AtomicU64,
+    retained: AtomicU64,
 }
 
 /// What was done in temporary space so far, in bytes and files.
@@ -82,7 +82,7 @@ impl TempSpace {
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
             files: AtomicU64::new(0),
-            kept: AtomicU64::new(0),
+            retained: AtomicU64::new(0),
         }
     }
 
@@ -315,8 +315,8 @@ impl TempSpace {
     }
 
     /// Notes that `bytes` of what was written are needed beyond this attempt: a copy of a pipe.
-    pub(crate) fn keep(&self, bytes: u64) {
-        self.kept.fetch_add(bytes, Ordering::Relaxed);
+    pub(crate) fn retain(&self, bytes: u64) {
+        self.retained.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Removes the bucket files of an attempt that failed, and gives their space back. Nobody may
@@ -325,9 +325,9 @@ impl TempSpace {
         let label = BUCKET_LABEL.as_bytes();
         self.places
             .remove_files(|name| memchr::memmem::find(name, label).is_some());
-        let kept = self.kept.load(Ordering::Relaxed);
-        let before = self.used.swap(kept, Ordering::Relaxed);
-        self.quota.give_back(before.saturating_sub(kept));
+        let retained = self.retained.load(Ordering::Relaxed);
+        let before = self.used.swap(retained, Ordering::Relaxed);
+        self.quota.give_back(before.saturating_sub(retained));
     }
 
     /// What was done so far.

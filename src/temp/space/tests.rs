@@ -83,7 +83,7 @@ fn only_the_buckets_of_an_attempt_that_failed_go() {
     );
     let page = vec![1u8; PAGE as usize];
     space.write(&copy, 0, &page).unwrap();
-    space.keep(PAGE);
+    space.retain(PAGE);
     space.write(&bucket, 0, &page).unwrap();
     space.write(&bucket, PAGE, &page).unwrap();
     assert_eq!(quota.used_bytes(), 3 * PAGE);

@@ -13,7 +13,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::options::Options;
 use crate::output::{Collector, Sink};
-use crate::pass::join::{Wish, join};
+use crate::pass::join::{JoinKind, join};
 use crate::pass::spill::spill;
 use crate::plan::Layout;
 use crate::run::Run;
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// What `partition` does.
-    pub(super) fn run(&self, wish: Wish, cap: u64, sink: &mut dyn Sink) -> Result<()> {
+    pub(super) fn run(&self, wish: JoinKind, cap: u64, sink: &mut dyn Sink) -> Result<()> {
         let options = Options::default();
         let quota = Quota::new(cap);
         let space = TempSpace::new(&[self.path("temp")], quota.clone(), &options.interrupt);
@@ -96,7 +96,7 @@ impl Place {
     }
 }
 
-fn check(place: &Place, wish: Wish) {
+fn check(place: &Place, wish: JoinKind) {
     let mut found = Vec::new();
     let mut sink = |line: &[u8]| {
         found.push(number_of(line));
@@ -104,8 +104,8 @@ fn check(place: &Place, wish: Wish) {
     };
     place.run(wish, u64::MAX, &mut sink).unwrap();
     let expected: BTreeSet<usize> = match wish {
-        Wish::Common => (20..30).collect(),
-        Wish::OnlyFirst => (0..20).collect(),
+        JoinKind::Common => (20..30).collect(),
+        JoinKind::OnlyFirst => (0..20).collect(),
     };
     found.sort_unstable();
     assert!(expected.into_iter().eq(found), "a wrong result");
@@ -114,7 +114,7 @@ fn check(place: &Place, wish: Wish) {
 
 #[test]
 fn j2_j3_a_whole_run_gives_the_right_lines_under_every_schedule() {
-    for wish in [Wish::Common, Wish::OnlyFirst] {
+    for wish in [JoinKind::Common, JoinKind::OnlyFirst] {
         let place = Place::new();
         let name = format!("a whole run, {wish:?}");
         explore(&name, Time::Stands, move || check(&place, wish));
@@ -126,7 +126,7 @@ fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
     let mut place = Place::new();
     place.layout.pool_blocks += IN_FLIGHT + 5;
     explore("a whole run, some in memory", Time::Stands, move || {
-        check(&place, Wish::Common);
+        check(&place, JoinKind::Common);
     });
 }
 
@@ -136,7 +136,7 @@ fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
     explore("a whole run, a full disk", Time::Passes, move || {
         let mut sink = |_: &[u8]| Ok(());
         let cap = 7 * BLOCK;
-        let error = place.run(Wish::Common, cap, &mut sink).unwrap_err();
+        let error = place.run(JoinKind::Common, cap, &mut sink).unwrap_err();
         assert!(matches!(error, Error::TempLimit { .. }), "{error}");
         place.check_rest();
     });
@@ -158,7 +158,7 @@ fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
                     Err(io::ErrorKind::StorageFull.into())
                 }
             };
-            let ended = place.run(Wish::Common, u64::MAX, &mut sink);
+            let ended = place.run(JoinKind::Common, u64::MAX, &mut sink);
             assert!(matches!(ended, Err(Error::Output { .. })), "{ended:?}");
             place.check_rest();
         },
@@ -178,7 +178,7 @@ fn j2_a_whole_run_ends_when_a_thread_of_the_join_panics() {
             }
             Ok(())
         };
-        let run = || place.run(Wish::Common, u64::MAX, &mut sink);
+        let run = || place.run(JoinKind::Common, u64::MAX, &mut sink);
         let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"planned"));
         place.check_rest();

@@ -170,9 +170,9 @@ impl Store {
                     let numbers = numbers.clone().skip(worker).step_by(2);
                     let body = move || {
                         let _alarm = PanicAlarm(failure);
-                        failure.keep(self.append(writer, numbers));
+                        failure.record(self.append(writer, numbers));
                     };
-                    failure.keep(threads::spawn(scope, "work", body));
+                    failure.record(threads::spawn(scope, "work", body));
                 }
             });
             failure.into_result()

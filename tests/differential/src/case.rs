@@ -101,7 +101,7 @@ pub enum Way {
     /// `intersect`.
     Intersect,
     /// The first input into a filter that is kept in a file, the others held against that.
-    Kept {
+    Stored {
         /// The filter's kind.
         kind: Kind,
         /// The rate that it is built for.

@@ -245,7 +245,7 @@ impl<'a> Truth<'a> {
             return Ok(());
         }
         let named = numbers(case, setting);
-        let asked = &named[usize::from(matches!(setting.way, Way::Kept { .. }))..];
+        let asked = &named[usize::from(matches!(setting.way, Way::Stored { .. }))..];
         self.must_be_from_one_input(found, asked.iter().copied())?;
         self.judge_number(case, setting, answer, found, tally)
     }

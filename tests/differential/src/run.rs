@@ -13,9 +13,9 @@ use outset::{Error, ErrorKind, LineKey, Options, Source, compare, intersect};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
-use crate::kept;
 use crate::place::{Contents, Fifo, Place};
 use crate::resident;
+use crate::stored;
 
 /// A run that is refused so often is a failure.
 const REFUSALS: usize = 8;
@@ -290,8 +290,8 @@ fn answer(
     let mut compared = None;
     let stats = match setting.way {
         Way::Intersect => intersect(sources, options, &mut sink)?,
-        Way::Kept { kind, fpr } => {
-            kept::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
+        Way::Stored { kind, fpr } => {
+            stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }
         Way::Compare => {
             let found = compare(sources, options, &mut sink)?;
@@ -303,7 +303,7 @@ fn answer(
             found.approximate.stats
         }
         Way::Changed { kind } => {
-            kept::forgotten(place, kind, options, &mut sink)?;
+            stored::forgotten(place, kind, options, &mut sink)?;
             return Ok(Answer::bare(Collected::default(), true, (0, 0)));
         }
     };

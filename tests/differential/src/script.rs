@@ -80,7 +80,7 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
             script.push_str(&changes(&names[0], kind));
             return;
         }
-        Way::Kept { kind, fpr } => {
+        Way::Stored { kind, fpr } => {
             let build = arguments(case, setting, &["--memory", "--threads"]).join(" ");
             let _infallible = writeln!(
                 script,

@@ -40,7 +40,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
-        Way::Kept { .. } | Way::Changed { .. } => None,
+        Way::Stored { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };
     Setting {
@@ -65,7 +65,7 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
     let are_files = case.inputs.iter().all(|input| !input.is_fifo);
     let is_twice = case.again.is_some();
     match choices.below(13) {
-        10 if !is_twice => Way::Kept {
+        10 if !is_twice => Way::Stored {
             kind: choices.pick(&[
                 Kind::Blocked,
                 Kind::Classic,

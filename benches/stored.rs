@@ -1,8 +1,8 @@
 //! Kept filters as whole processes: how many lines a second they take, from a file and in a pipe.
 //!
 //! ```text
-//! cargo bench --bench kept                 # 5 million lines of 64 bytes: seconds
-//! cargo bench --bench kept -- 500000       # other numbers
+//! cargo bench --bench stored                 # 5 million lines of 64 bytes: seconds
+//! cargo bench --bench stored -- 500000       # other numbers
 //! ```
 //!
 //! *What is measured:* `filter insert`, `insert --print-new` (all lines new, and none) and `query` of a

@@ -136,14 +136,14 @@ fn ask_all<C: Ask, const COUNTS: bool>(cells: &C, keys: &[C::Key], mut each: imp
 impl<W: Words> Filter<W> {
     /// Whether a line may have been inserted. False is certain.
     pub fn contains(&self, line: &[u8]) -> bool {
-        let mut kept = Vec::with_capacity(1);
+        let mut passing = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
         let batch = Batch {
             lines: &lines,
             hashes: &hashes,
         };
-        self.keep(batch, &mut kept);
-        !kept.is_empty()
+        self.passing(batch, &mut passing);
+        !passing.is_empty()
     }
 
     /// How often a line may have been inserted, at most: up to 15 (`counting`) or 65,535
@@ -166,21 +166,21 @@ impl<W: Words> Filter<W> {
         census.finish()
     }
 
-    /// The indexes of the lines that may have been inserted, in order. `kept` is overwritten.
-    pub(crate) fn keep(&self, batch: Batch<'_>, kept: &mut Vec<u32>) {
+    /// The indexes of the lines that may have been inserted, in order. `passing` is overwritten.
+    pub(crate) fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) {
         let Shape {
             kind,
             cells,
             hashes,
         } = self.shape;
         if kind == Kind::Blocked {
-            Blocks::new(self.cells(), cells / BLOCK_BITS, hashes).keep(batch.hashes, kept);
+            Blocks::new(self.cells(), cells / BLOCK_BITS, hashes).passing(batch.hashes, passing);
             return;
         }
-        kept.clear();
+        passing.clear();
         self.ask::<_, false>(self.cells(), batch, |index, is_in| {
             if is_in != 0 {
-                kept.push(index);
+                passing.push(index);
             }
         });
     }
@@ -198,13 +198,17 @@ impl<W: Words> Filter<W> {
 }
 
 impl Filter<InFile> {
-    /// As [`Filter::keep`] of a filter in memory; an error when the file cannot be read.
-    pub(super) fn keep_in_file(&self, batch: Batch<'_>, kept: &mut Vec<u32>) -> io::Result<()> {
-        kept.clear();
+    /// As [`Filter::passing`] of a filter in memory; an error when the file cannot be read.
+    pub(super) fn passing_in_file(
+        &self,
+        batch: Batch<'_>,
+        passing: &mut Vec<u32>,
+    ) -> io::Result<()> {
+        passing.clear();
         self.words.read(|words| {
             self.ask::<_, false>(words, batch, |index, is_in| {
                 if is_in != 0 {
-                    kept.push(index);
+                    passing.push(index);
                 }
             });
         })
