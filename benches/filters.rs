@@ -2,9 +2,9 @@
 //! line, and a classic flat one, the crate `fastbloom`.
 //!
 //! ```text
-//! cargo bench --bench filters                       # 1, 24 and 512 MiB: 5 to 10 minutes
-//! cargo bench --bench filters -- --quick            # 1 and 24 MiB, fewer questions: seconds
-//! cargo bench --bench filters -- --bits 9.6 1M 2G   # other sizes, other bits per key
+//! cargo bench --bench filters --features internals                       # 1, 24 and 512 MiB: 5 to 10 minutes
+//! cargo bench --bench filters --features internals -- --quick            # 1 and 24 MiB, fewer questions: seconds
+//! cargo bench --bench filters --features internals -- --bits 9.6 1M 2G   # other sizes, other bits per key
 //! ```
 //!
 //! The sizes stand for: in the cache of a core, around a shared cache, far beyond it. Where the
@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fastbloom::{AtomicBloomFilter, BloomFilter};
-use outset::filter::BlockedFilter;
 use outset::filter::sizing::{best_blocked, flat_fpr};
+use outset::internals::BenchFilter;
 use outset::memory::budget::MemoryBudget;
 use outset::size::{display_bytes, parse_bytes};
 
@@ -165,18 +165,15 @@ impl Case {
 fn blocked(case: &Case) -> Result<Row, Failure> {
     let hashes = best_blocked(case.bits_per_key).0;
     let budget = MemoryBudget::new(case.bytes, 0);
-    let mut filter = BlockedFilter::new(&budget, case.bytes, hashes)?;
-    let builder = filter.builder();
-    let inserting = case.inserted().time(|batch| {
-        builder.insert_batch(batch);
-        0
+    let mut filter = BenchFilter::new(&budget, case.bytes, hashes)?;
+    let inserting = filter.fill(|insert| {
+        case.inserted().time(|batch| {
+            insert(batch);
+            0
+        })
     });
-    drop(builder);
-    let mut kept = Vec::new();
-    let mut ask = |batch: &[u64]| {
-        filter.passing(batch, &mut kept);
-        kept.len()
-    };
+    let mut passing = Vec::new();
+    let mut ask = |batch: &[u64]| filter.ask(batch, &mut passing);
     Ok(Row {
         filter: "blocked",
         hashes,

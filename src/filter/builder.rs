@@ -19,7 +19,7 @@ const REGIONS: u64 = 64;
 
 /// Inserts into a filter, from any number of threads.
 #[derive(Debug)]
-pub struct FilterBuilder<'a> {
+pub(super) struct FilterBuilder<'a> {
     regions: Vec<Mutex<&'a mut [u64]>>,
     blocks: u64,
     region_shift: u32,
@@ -46,7 +46,7 @@ impl<'a> FilterBuilder<'a> {
     }
 
     /// Inserts `hashes[i]` for every index in `indexes`.
-    pub(crate) fn insert(
+    pub(super) fn insert(
         &self,
         hashes: &[u64],
         indexes: impl ExactSizeIterator<Item = u32> + Clone,
@@ -60,7 +60,7 @@ impl<'a> FilterBuilder<'a> {
 
     /// Inserts all of `hashes`. `new` becomes the indexes, in order, of those that were certainly not
     /// in before; of several equal hashes, from whatever threads, one is.
-    pub(crate) fn insert_new(&self, hashes: &[u64], scatter: &mut Scatter, new: &mut Vec<u32>) {
+    pub(super) fn insert_new(&self, hashes: &[u64], scatter: &mut Scatter, new: &mut Vec<u32>) {
         new.clear();
         let all = 0..hashes.len() as u32;
         self.for_each_block(hashes, all, scatter, |block, index| {
@@ -104,10 +104,5 @@ impl<'a> FilterBuilder<'a> {
                 each(&mut words[start..start + BLOCK_WORDS], index);
             }
         }
-    }
-
-    /// Inserts all of `hashes`; the more at once, the fewer locks.
-    pub fn insert_batch(&self, hashes: &[u64]) {
-        self.insert(hashes, 0..hashes.len() as u32, &mut Scatter::default());
     }
 }

@@ -1,16 +1,15 @@
 //! Filters: a set of lines in a few bits each, that never forgets one and sometimes claims too
 //! many.
 //!
-//! *Owns:* the formulas ([`sizing`]), the blocked Bloom filter ([`blocked`]) that the `sieve` and
-//! `bloom` strategies use, the filters of five kinds that people keep ([`Filter`], [`Shape`]), and
-//! their file ([`mod@file`]).
+//! *Owns:* the formulas ([`sizing`]), filters of five kinds ([`Filter`], [`Shape`]), of which the
+//! strategies use `blocked`, and their file ([`mod@file`]).
 //!
 //! ```text
 //!  Shape ──▶ Filter ◀─▶ Updater           in memory: asked, or changed through an updater
 //!    ▲         │  ▲
 //!  sizing    save  load, map
 //!              ▼  │
-//!             file: StoredFilter          kept; mapped where it is only asked
+//!             file: StoredFilter          stored; mapped where it is only asked
 //! ```
 //!
 //! A kind is a view of words that implements two traits (`cells`): what is in them, and putting
@@ -26,8 +25,7 @@
 //! digests, one for each of `k` positions for the others.
 
 mod block;
-pub mod blocked;
-pub mod builder;
+mod builder;
 mod cells;
 mod counters;
 mod digests;
@@ -48,7 +46,6 @@ mod words;
 use crate::batch::{Batch, Screen};
 use crate::error::Result;
 
-pub use blocked::BlockedFilter;
 pub(crate) use file::AskedFilter;
 pub use file::{CheckedFilter, FilterTarget, StoredFilter};
 pub use filter::{Filter, Rules};
@@ -59,9 +56,9 @@ pub use updater::Updater;
 pub(crate) use updater::cannot_forget;
 pub use words::{InFile, Words};
 
-impl Screen for BlockedFilter {
+impl Screen for Filter {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
-        self.passing(batch.hashes, passing);
+        Self::passing(self, batch, passing);
         Ok(())
     }
 }

@@ -311,3 +311,152 @@ fn the_rate_that_follows_from_the_cells_is_the_predicted_one() {
         assert!((occupancy.distinct / 5000.0 - 1.0).abs() < 0.05, "{kind}");
     }
 }
+
+fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
+    let hasher = LineHasher::with_key([5; 4]);
+    range.map(|i| hasher.hash(&i.to_le_bytes())).collect()
+}
+
+/// A batch of these hashes; of blocks nobody looks at the lines.
+fn with_batch<R>(hashes: &[u64], work: impl FnOnce(Batch<'_>) -> R) -> R {
+    let lines = vec![&b""[..]; hashes.len()];
+    work(Batch {
+        lines: &lines,
+        hashes,
+    })
+}
+
+fn blocks(bytes: u64, k: u32) -> Filter {
+    let shape = Shape {
+        kind: Kind::Blocked,
+        cells: (bytes / 64).max(1) * 512,
+        hashes: k,
+    };
+    Filter::new(&MemoryBudget::new(1 << 30, 0), shape, rules(1000)).unwrap()
+}
+
+/// Blocks with these keys, which three threads insert.
+fn filled(keys: &[u64], bits_per_key: f64, k: u32) -> Filter {
+    let mut filter = blocks((keys.len() as f64 * bits_per_key / 8.0) as u64, k);
+    let updater = filter.updater();
+    std::thread::scope(|scope| {
+        for part in keys.chunks(keys.len().div_ceil(3)) {
+            let updater = &updater;
+            scope.spawn(move || {
+                let mut scatter = Scatter::default();
+                for hashes in part.chunks(1000) {
+                    with_batch(hashes, |batch| updater.insert(batch, &mut scatter)).unwrap();
+                }
+            });
+        }
+    });
+    drop(updater);
+    filter
+}
+
+fn passing(filter: &Filter, hashes: &[u64]) -> Vec<u32> {
+    let mut passing = Vec::new();
+    with_batch(hashes, |batch| filter.passing(batch, &mut passing));
+    passing
+}
+
+#[test]
+fn no_key_is_forgotten_whatever_the_shape() {
+    let keys = hashes(0..50_000);
+    for (bits, k) in [
+        (0.01, 1),
+        (1.0, 2),
+        (5.0, 3),
+        (7.3, 5),
+        (16.0, 10),
+        (30.0, 14),
+    ] {
+        let filter = filled(&keys, bits, k);
+        assert_eq!(
+            passing(&filter, &keys).len(),
+            keys.len(),
+            "{bits} bits, k = {k}"
+        );
+        let strangers = hashes(1 << 40..(1 << 40) + 50_000);
+        let one_by_one: Vec<u32> = (0..50_000)
+            .filter(|&index| passing(&filter, &strangers[index as usize..=index as usize]) == [0])
+            .collect();
+        assert_eq!(
+            passing(&filter, &strangers),
+            one_by_one,
+            "{bits} bits, k = {k}"
+        );
+        assert_eq!(filter.keys(), 50_000);
+    }
+}
+
+#[test]
+fn some_lines_of_a_batch_are_put_in_and_the_others_are_not() {
+    let texts: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    let lines: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let mut hashes = Vec::new();
+    rules(0).hasher.hash_batch(&lines, &mut hashes);
+    let batch = Batch {
+        lines: &lines,
+        hashes: &hashes,
+    };
+    for kind in Kind::ALL {
+        let mut filter = filter(Shape::for_fpr(kind, 1000, 1e-6, None));
+        let some: Vec<u32> = (0..1000).step_by(7).collect();
+        let updater = filter.updater();
+        let mut scatter = Scatter::default();
+        updater
+            .insert_at(batch, some.iter().copied(), &mut scatter)
+            .unwrap();
+        drop(updater);
+        let mut found = Vec::new();
+        filter.passing(batch, &mut found);
+        assert_eq!(found, some, "{kind}");
+        assert_eq!(filter.keys(), some.len() as u64, "{kind}");
+    }
+}
+
+#[test]
+fn the_fill_of_a_large_filter_is_that_of_some_of_its_blocks() {
+    for count in [1, 64, 1 << 16, (3 << 16) + 1] {
+        let mut filter = blocks(count * 64, 3);
+        let keys = hashes(0..count * 5);
+        let updater = filter.updater();
+        with_batch(&keys, |batch| {
+            updater.insert(batch, &mut Scatter::default())
+        })
+        .unwrap();
+        drop(updater);
+        let (all, sampled) = (filter.occupancy(), filter.occupancy_sampled());
+        let is_near = |a: f64, b: f64| (a - b).abs() <= 0.01 * b;
+        assert!(
+            is_near(sampled.fill, all.fill) && is_near(sampled.fpr, all.fpr),
+            "{count}"
+        );
+        assert!(is_near(sampled.distinct, all.distinct), "{count}");
+        assert!(is_near(sampled.used as f64, all.used as f64), "{count}");
+        // Up to 65,536 blocks all are looked at.
+        assert_eq!(count <= 1 << 16, sampled == all, "{count}");
+    }
+}
+
+#[test]
+fn the_measured_rate_of_blocks_is_the_predicted_one() {
+    let keys = hashes(0..400_000);
+    let strangers = hashes(1 << 40..(1 << 40) + 1_000_000);
+    for (bits, k) in [(5.0, 3), (6.87, 5), (9.6, 6), (14.4, 9), (20.0, 11)] {
+        let filter = filled(&keys, bits, k);
+        let measured = passing(&filter, &strangers).len() as f64;
+        let predicted = filter.shape().predicted_fpr(400_000) * 1e6;
+        let three_sigma = 3.0 * predicted.sqrt();
+        assert!(
+            (measured - predicted).abs() <= 0.03 * predicted + three_sigma,
+            "{bits}: {measured} against {predicted}"
+        );
+        let by_cells = filter.occupancy_sampled().fpr * 1e6;
+        assert!(
+            (by_cells - predicted).abs() <= 0.03 * predicted + 1.0,
+            "{bits}: the cells say {by_cells}, not {predicted}"
+        );
+    }
+}

@@ -121,6 +121,11 @@ impl Filter<Buffer> {
         Ok(absent.is_empty())
     }
 
+    /// Lays it out, as far as its file tells, for just as many lines as were inserted.
+    pub(crate) fn plan_for_own_keys(&mut self) {
+        self.rules.planned_keys = self.keys();
+    }
+
     /// The table of a filter of digests.
     pub(super) fn growing(&mut self) -> Growing<'_> {
         Growing {
@@ -152,11 +157,30 @@ enum Changing<'a> {
 impl Updater<'_> {
     /// Inserts all lines of a batch.
     pub(crate) fn insert(&self, batch: Batch<'_>, scatter: &mut Scatter) -> Result<()> {
+        self.insert_at(batch, 0..batch.lines.len() as u32, scatter)
+    }
+
+    /// Inserts the lines of a batch at `indexes`, each at most once and in order.
+    pub(crate) fn insert_at(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl ExactSizeIterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+    ) -> Result<()> {
         if let Changing::Blocks(builder) = &self.changing {
-            builder.insert(batch.hashes, 0..batch.lines.len() as u32, scatter);
+            builder.insert(batch.hashes, indexes, scatter);
             return Ok(());
         }
-        self.put(batch, |_, _| {})
+        if indexes.len() == batch.lines.len() {
+            return self.put(batch, |_, _| {});
+        }
+        let lines: Vec<&[u8]> = indexes.clone().map(|i| batch.lines[i as usize]).collect();
+        let hashes: Vec<u64> = indexes.map(|i| batch.hashes[i as usize]).collect();
+        let some = Batch {
+            lines: &lines,
+            hashes: &hashes,
+        };
+        self.put(some, |_, _| {})
     }
 
     /// Inserts all lines of a batch, as [`Updater::insert`] does; `new` becomes the indexes, in

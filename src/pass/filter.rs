@@ -8,8 +8,7 @@
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
-use crate::filter::BlockedFilter;
-use crate::filter::builder::FilterBuilder;
+use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
 use crate::pass::scan::{Worker, scan};
@@ -25,8 +24,18 @@ use crate::sys::sync::thread;
 ///
 /// # Errors
 /// [`crate::Error::Memory`] where there is no room for it.
-pub(crate) fn empty(run: &Run<'_>, shape: &FilterPlan) -> Result<BlockedFilter> {
-    BlockedFilter::new(&run.budget, shape.bits / 8, shape.hashes)
+pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
+    let shape = Shape {
+        kind: Kind::Blocked,
+        cells: plan.bits,
+        hashes: plan.hashes,
+    };
+    let rules = Rules {
+        hasher: run.hasher,
+        format: run.options.format,
+        planned_keys: plan.keys,
+    };
+    Filter::new(&run.budget, shape, rules)
 }
 
 /// Builds a filter of the lines of `input`; with `screen`, of those that pass that filter.
@@ -35,17 +44,17 @@ pub(crate) fn filter(
     input: &Input,
     screen: Option<&dyn Screen>,
     shape: &FilterPlan,
-) -> Result<BlockedFilter> {
+) -> Result<Filter> {
     let phase = run.input_phase("filter", input);
     let mut filter = empty(run, shape)?;
-    let builder = filter.builder();
+    let updater = filter.updater();
     scan(run, &phase, input, || FilterWorker {
         screen,
-        builder: &builder,
+        updater: &updater,
         passing: Vec::with_capacity(BATCH),
         scatter: Scatter::default(),
     })?;
-    drop(builder);
+    drop(updater);
     Ok(filter)
 }
 
@@ -78,16 +87,12 @@ fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
 }
 
 /// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found.
-pub(crate) fn filter_store(
-    run: &Run<'_>,
-    store: &[Bucket],
-    shape: &FilterPlan,
-) -> Result<BlockedFilter> {
+pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) -> Result<Filter> {
     let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
     let (rules, readers) = reading(run, store);
     let phase = run.phase("filter survivors", Some(bytes));
     let mut filter = empty(run, shape)?;
-    let builder = filter.builder();
+    let updater = filter.updater();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
     thread::scope(|scope| {
         run.workers
@@ -103,9 +108,7 @@ pub(crate) fn filter_store(
                         }
                         reader.read(bucket, |batch| {
                             run.interrupt().check()?;
-                            let all = 0..batch.lines.len() as u32;
-                            builder.insert(batch.hashes, all, &mut scatter);
-                            Ok(())
+                            updater.insert(batch, &mut scatter)
                         })?;
                         phase.advance(bucket.record_bytes, bucket.lines);
                     }
@@ -114,14 +117,14 @@ pub(crate) fn filter_store(
                 reader.and_then(insert_all)
             });
     });
-    drop(builder);
+    drop(updater);
     failure.into_result()?;
     Ok(filter)
 }
 
 struct FilterWorker<'a, 'f> {
     screen: Option<&'a dyn Screen>,
-    builder: &'a FilterBuilder<'f>,
+    updater: &'a Updater<'f>,
     passing: Vec<u32>,
     scatter: Scatter,
 }
@@ -130,8 +133,6 @@ impl Worker for FilterWorker<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
         let passing = self.passing.iter().copied();
-        self.builder
-            .insert(batch.hashes, passing, &mut self.scatter);
-        Ok(())
+        self.updater.insert_at(batch, passing, &mut self.scatter)
     }
 }

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::{Error, Result};
-use crate::filter::BlockedFilter;
-use crate::filter::builder::FilterBuilder;
+use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::recent::RecentLines;
@@ -38,11 +37,11 @@ pub(crate) fn spill(
     pool: &BlockPool,
     input: &Input,
     screen: Option<&dyn Screen>,
-    feed: Option<&mut BlockedFilter>,
+    feed: Option<&mut Filter>,
 ) -> Result<Spilled> {
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
-    let builder = feed.map(BlockedFilter::builder);
+    let updater = feed.map(Filter::updater);
     let rules = FillRules {
         space: run.space,
         pool,
@@ -53,7 +52,7 @@ pub(crate) fn spill(
     let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {
             screen,
-            feed: builder.as_ref(),
+            feed: updater.as_ref(),
             passing: Vec::with_capacity(BATCH),
             recent: RecentLines::new(),
             to_feed: Scatter::default(),
@@ -99,7 +98,7 @@ impl Counts {
 
 struct SpillWorker<'a, 'f> {
     screen: Option<&'a dyn Screen>,
-    feed: Option<&'a FilterBuilder<'f>>,
+    feed: Option<&'a Updater<'f>>,
     passing: Vec<u32>,
     recent: RecentLines,
     counts: &'a Counts,
@@ -124,12 +123,8 @@ impl Worker for SpillWorker<'_, '_> {
         self.counts
             .repeats
             .fetch_add(repeats as u64, Ordering::Relaxed);
-        if let Some(builder) = self.feed {
-            builder.insert(
-                batch.hashes,
-                self.passing.iter().copied(),
-                &mut self.to_feed,
-            );
+        if let Some(updater) = self.feed {
+            updater.insert_at(batch, self.passing.iter().copied(), &mut self.to_feed)?;
         }
         self.to_buckets.append(batch, self.passing.iter().copied())
     }

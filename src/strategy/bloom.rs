@@ -7,7 +7,7 @@
 
 use crate::batch::Screen;
 use crate::error::Result;
-use crate::filter::{AskedFilter, BlockedFilter, CheckedFilter};
+use crate::filter::{AskedFilter, CheckedFilter, Filter};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
@@ -37,8 +37,8 @@ pub(crate) fn bloom(
             (Box::new(asked(run, stored, plan)?), stats, before)
         }
         (None, [first, middle @ ..]) => {
-            let built = filter(run, first, None, &shape)?;
-            save_if_wanted(run, filters, &built)?;
+            let mut built = filter(run, first, None, &shape)?;
+            save_if_wanted(filters, &mut built)?;
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
@@ -89,7 +89,7 @@ fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
 }
 
 /// A further filter of the chain: a line that is not common may pass by mistake at any of them.
-fn add_link(stats: &mut FilterStats, filter: &BlockedFilter) {
+fn add_link(stats: &mut FilterStats, filter: &Filter) {
     let link = describe(filter);
     let either = |a: f64, b: f64| a + (1.0 - a) * b;
     stats.predicted_fpr = either(stats.predicted_fpr, link.predicted_fpr);

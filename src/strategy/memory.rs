@@ -13,8 +13,7 @@
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
-use crate::filter::BlockedFilter;
-use crate::filter::builder::FilterBuilder;
+use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Collector, Outbox};
@@ -40,8 +39,8 @@ pub(crate) fn memory(
         _ if plan.uses_bitmap => addresses(run, first, others, out),
         (_, _, []) => ResidentSet::build(run, plan, first, None)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
-            let screen = filter(run, first, None, &shape)?;
-            save_if_wanted(run, filters, &screen)?;
+            let mut screen = filter(run, first, None, &shape)?;
+            save_if_wanted(filters, &mut screen)?;
             if !keeps_set_small(&screen, first, second) {
                 // Nothing is lost but the reading: the plan was made from a sample.
                 drop(screen);
@@ -72,10 +71,10 @@ fn plainly(
 /// Whether what passes `screen` by mistake is little beside the set of the first input, which the
 /// memory was planned for. A filter with more keys than expected, or a small one beside a large
 /// second input, would fill the set with lines that are not common.
-fn keeps_set_small(screen: &BlockedFilter, first: &Input, second: &Input) -> bool {
+fn keeps_set_small(screen: &Filter, first: &Input, second: &Input) -> bool {
     let known = |input: &Input| input.bytes().map(|bytes| bytes as f64);
     match (known(first), known(second)) {
-        (Some(first), Some(second)) => second * screen.fill().fpr <= first / 4.0,
+        (Some(first), Some(second)) => second * screen.occupancy_sampled().fpr <= first / 4.0,
         _ => if_useful(screen).is_some(),
     }
 }
@@ -93,7 +92,7 @@ impl ResidentSet {
         run: &Run<'_>,
         plan: &Plan,
         input: &Input,
-        sieve: Option<(&BlockedFilter, &mut BlockedFilter)>,
+        sieve: Option<(&Filter, &mut Filter)>,
     ) -> Result<Self> {
         // What reading needs is kept free of the set, and what the set leaves serves long lines.
         let left = run.budget.available_bytes();
@@ -105,7 +104,7 @@ impl ResidentSet {
             _ => plan.build_lines,
         };
         let set = ShardedSet::new(&budget, run.hasher, lines, plan.build_line_bytes)?;
-        let sieve = sieve.map(|(screen, feed)| (screen, feed.builder()));
+        let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
         let phase = run.input_phase("build", input);
         scan(run, &phase, input, || Build {
             set: &set,
@@ -153,7 +152,7 @@ impl ResidentSet {
 
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
-    sieve: Option<&'a (&'f BlockedFilter, FilterBuilder<'f>)>,
+    sieve: Option<&'a (&'f Filter, Updater<'f>)>,
     passing: Vec<u32>,
     to_filter: Scatter,
     to_shards: Scatter,
@@ -165,7 +164,7 @@ impl Worker for Build<'_, '_> {
         batch.passing(screen, &mut self.passing)?;
         let passing = self.passing.iter().copied();
         if let Some((_, feed)) = self.sieve {
-            feed.insert(batch.hashes, passing.clone(), &mut self.to_filter);
+            feed.insert_at(batch, passing.clone(), &mut self.to_filter)?;
         }
         self.set.insert(batch, passing, &mut self.to_shards)
     }

@@ -18,7 +18,7 @@ mod sieve;
 
 use crate::batch::Screen;
 use crate::error::Result;
-use crate::filter::{BlockedFilter, CheckedFilter, FilterTarget, Rules};
+use crate::filter::{CheckedFilter, Filter, FilterTarget};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::join::JoinKind;
@@ -69,36 +69,20 @@ const USELESS_FPR: f64 = 0.75;
 /// This is known at the end of a pass, and not decided earlier from a part of it: a file is often
 /// in some order, and what survives of its first per cent tells nothing of the rest. Deciding
 /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
-fn if_useful(filter: &BlockedFilter) -> Option<&dyn Screen> {
-    (filter.fill().fpr <= USELESS_FPR).then_some(filter)
+fn if_useful(filter: &Filter) -> Option<&dyn Screen> {
+    (filter.occupancy_sampled().fpr <= USELESS_FPR).then_some(filter)
 }
 
 /// Writes the filter of the first input to where the caller wants to keep it.
-fn save_if_wanted(run: &Run<'_>, filters: StoredFilters<'_>, filter: &BlockedFilter) -> Result<()> {
+fn save_if_wanted(filters: StoredFilters<'_>, filter: &mut Filter) -> Result<()> {
     let Some(target) = filters.saving else {
         return Ok(());
     };
-    let rules = Rules {
-        hasher: run.hasher,
-        format: run.options.format,
-        planned_keys: filter.keys(),
-    };
-    target.write_blocked(filter, rules)
+    filter.plan_for_own_keys();
+    target.write(filter)
 }
 
 /// What a complete filter is, for the statistics.
-fn describe(filter: &BlockedFilter) -> FilterStats {
-    let fill = filter.fill();
-    let keys = filter.keys();
-    FilterStats {
-        kind: "blocked",
-        bits: filter.bits(),
-        hashes: filter.hashes(),
-        keys,
-        bits_per_key: filter.bits() as f64 / keys.max(1) as f64,
-        predicted_fpr: filter.predicted_fpr(keys),
-        fill: fill.fill,
-        fill_fpr: fill.fpr,
-        expected_false_lines: 0.0,
-    }
+fn describe(filter: &Filter) -> FilterStats {
+    FilterStats::of(filter.shape(), filter.keys(), &filter.occupancy_sampled())
 }

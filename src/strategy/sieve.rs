@@ -14,7 +14,7 @@
 //! the rest of the run is `partition`.
 
 use crate::error::Result;
-use crate::filter::BlockedFilter;
+use crate::filter::Filter;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
@@ -38,8 +38,8 @@ pub(crate) fn sieve(
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
         return partition(run, None, inputs, JoinKind::Common, out);
     };
-    let built = filter(run, first, None, &shape)?;
-    save_if_wanted(run, filters, &built)?;
+    let mut built = filter(run, first, None, &shape)?;
+    save_if_wanted(filters, &mut built)?;
     run.record().filter = Some(describe(&built));
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
@@ -65,7 +65,7 @@ pub(crate) fn sieve(
         let useful = screen.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
         let fpr = match &screen {
-            Some(filter) if useful.is_some() => filter.fill().fpr,
+            Some(filter) if useful.is_some() => filter.occupancy_sampled().fpr,
             _ => 1.0,
         };
         drop(screen);
@@ -87,7 +87,7 @@ fn revision(
     run: &Run<'_>,
     plan: &Plan,
     others: &[Input],
-    built: &BlockedFilter,
+    built: &Filter,
 ) -> Result<Option<Revision>> {
     let share = match others.first() {
         Some(next) => passing_share(run, next, built)?,
@@ -110,7 +110,7 @@ fn filter_if_it_pays(
     fpr: f64,
     input: &Input,
     next: &Input,
-) -> Result<Option<BlockedFilter>> {
+) -> Result<Option<Filter>> {
     let store = &survivors.buckets;
     let most_bits = run.options.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let Some(shape) = shape_for_store(run, store, most_bits) else {

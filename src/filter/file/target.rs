@@ -16,10 +16,8 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::filter::blocked::BlockedFilter;
 use crate::filter::file::save::{header, write};
-use crate::filter::filter::{Filter, Rules};
-use crate::filter::shape::{Kind, Shape};
+use crate::filter::filter::Filter;
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::Buffer;
 use crate::output::OutputFile;
@@ -67,20 +65,6 @@ impl FilterTarget {
     pub fn write(&self, filter: &Filter<Buffer>) -> Result<()> {
         let header = header(filter.shape(), filter.rules(), filter.keys());
         write(header, filter.cells(), &self.file)
-    }
-
-    /// As [`FilterTarget::write`]; `rules` say how the filter's keys were made.
-    ///
-    /// # Errors
-    /// As [`FilterTarget::write`].
-    pub fn write_blocked(&self, filter: &BlockedFilter, rules: Rules) -> Result<()> {
-        let shape = Shape {
-            kind: Kind::Blocked,
-            cells: filter.bits(),
-            hashes: filter.hashes(),
-        };
-        let header = header(shape, rules, filter.keys());
-        write(header, filter.blocks().words, &self.file)
     }
 
     /// Puts what was written in place.

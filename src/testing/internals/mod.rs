@@ -9,9 +9,12 @@ mod spilled;
 
 use std::path::Path;
 
+use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch};
 use crate::error::Result;
+use crate::filter::{Filter, Kind, Rules, Shape};
 use crate::hash::LineHasher;
+use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
@@ -28,6 +31,58 @@ pub use spilled::{SpilledBucket, sealed_block};
 /// Lets all spill blocks of this process go without checksums, or with them.
 pub fn leave_blocks_unchecked(unchecked: bool) {
     crate::spill::block::UNCHECKED.store(unchecked, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// A filter of blocks, filled and asked by hashes alone.
+#[derive(Debug)]
+pub struct BenchFilter(Filter);
+
+impl BenchFilter {
+    /// An empty filter of about `bytes` bytes within `budget`, which sets `hashes` bits a key.
+    pub fn new(budget: &MemoryBudget, bytes: u64, hashes: u32) -> Result<Self> {
+        let shape = Shape {
+            kind: Kind::Blocked,
+            cells: bytes / 64 * 512,
+            hashes,
+        };
+        let rules = Rules {
+            hasher: LineHasher::with_key([1; 4]),
+            format: LineFormat::default(),
+            planned_keys: 0,
+        };
+        Filter::new(budget, shape, rules).map(Self)
+    }
+
+    /// Inserts keys by their hashes, batch by batch as `fill` hands them over.
+    pub fn fill<R>(&mut self, fill: impl FnOnce(&mut dyn FnMut(&[u64])) -> R) -> R {
+        let updater = self.0.updater();
+        let (mut scatter, mut lines) = (Scatter::default(), Vec::new());
+        fill(&mut |hashes| {
+            lines.resize(hashes.len(), &b""[..]);
+            let batch = Batch {
+                lines: &lines,
+                hashes,
+            };
+            // Blocks ask for no memory.
+            let _cannot_fail = updater.insert(batch, &mut scatter);
+        })
+    }
+
+    /// How many of the keys may have been inserted; `passing` is overwritten with their indexes.
+    pub fn ask(&self, hashes: &[u64], passing: &mut Vec<u32>) -> usize {
+        static LINES: [&[u8]; BATCH] = [b""; BATCH];
+        let batch = Batch {
+            lines: &LINES[..hashes.len()],
+            hashes,
+        };
+        self.0.passing(batch, passing);
+        passing.len()
+    }
+
+    /// The rate that is predicted for `keys` keys, 0..1.
+    pub fn predicted_fpr(&self, keys: u64) -> f64 {
+        self.0.shape().predicted_fpr(keys)
+    }
 }
 
 /// The exact set of lines, filled and asked as by a worker of the join.
