@@ -110,7 +110,11 @@ pub(crate) fn only_in_first(
 /// As [`intersect`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
-    let job = survey_to_compare(&open(inputs, options)?, options)?;
+    // A set that was asked for is tried, however many lines there are: they may repeat.
+    let job = Job {
+        set_estimate: SetEstimate::Try,
+        ..survey_to_compare(&open(inputs, options)?, options)?
+    };
     plan_of(&with_stored(job, stored.as_ref()), options)
 }
 

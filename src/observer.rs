@@ -38,7 +38,7 @@ pub trait Observer: Send + Sync {
         let _ = (name, total_bytes);
     }
 
-    /// So many more bytes were read, and so many lines seen.
+    /// This many more bytes were read, and lines seen.
     fn advanced(&self, bytes_read: u64, lines: u64) {
         let _ = (bytes_read, lines);
     }

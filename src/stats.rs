@@ -99,9 +99,9 @@ pub struct BucketStats {
 /// The buckets of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BucketClass {
-    /// They have at least so many lines.
+    /// The fewest lines of a bucket in the class.
     pub from_lines: u64,
-    /// They have at most so many lines.
+    /// The most lines of a bucket in the class.
     pub to_lines: u64,
     /// How many they are.
     pub buckets: u64,
@@ -111,7 +111,7 @@ impl BucketClass {
     /// The most classes.
     const MOST: u64 = 24;
 
-    /// Counts buckets with so many `lines` each.
+    /// Counts buckets by their numbers of `lines`.
     pub(crate) fn classes(lines: impl Iterator<Item = u64> + Clone) -> Vec<Self> {
         let (Some(least), Some(most)) = (lines.clone().min(), lines.clone().max()) else {
             return Vec::new();

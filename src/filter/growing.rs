@@ -52,7 +52,7 @@ impl Growing<'_> {
         }
     }
 
-    /// Makes room for so many more digests.
+    /// Makes room for this many more digests.
     pub(super) fn reserve(&mut self, more: u64) -> Result<()> {
         let needed = self.used.saturating_add(more).saturating_add(1);
         let slots = needed.saturating_add(needed / 4);

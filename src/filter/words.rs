@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the traits of what has words, and words that are read from a file one cache line at a
 //! time: for a filter that is larger than the memory that may be used. *Invariants:* words do not
-//! change while they are asked for; a line that cannot be read is noted as a failure, and whoever
+//! change while they are asked for; a line that cannot be read is noted as a failure, and the caller who
 //! asked learns of it before any answer is given. *Cost:* in memory none; in a file one read of 64
 //! bytes for each line, from the page cache where it is there.
 //!

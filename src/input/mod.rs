@@ -142,7 +142,7 @@ impl Input {
                 inputs[first].refuse_if_read_once(path)?;
             }
             let (mut input, id) = Self::open(source)?;
-            // Somebody may have read a part of the file that standard input is: never the same.
+            // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
                 match seen.entry(id) {
                     Entry::Vacant(place) => {

@@ -176,6 +176,11 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     fd.ok().map(File::from)
 }
 
+/// Whether standard output or standard error goes to the file at `path`, behind something that is in it.
+pub(crate) fn is_appended_to(path: &Path) -> bool {
+    standard_stream_at(path).is_some() && std::fs::metadata(path).is_ok_and(|found| found.len() > 0)
+}
+
 /// Standard output as a file of its own. One that is closed, or only for reading, is refused before
 /// any work is done.
 fn stdout() -> io::Result<File> {

@@ -15,6 +15,7 @@ mod writer;
 use std::io::{self, Write};
 
 pub use self::file::OutputFile;
+pub(crate) use self::file::is_appended_to;
 pub use self::writer::OutputWriter;
 use crate::error::{Error, Result};
 use crate::stats::OutputStats;

@@ -8,7 +8,7 @@
 //!
 //! A result that went through the page cache would have to be written to the disk anyway before it
 //! is put in place; where that was measured, writing it directly took a quarter of the time; and a
-//! container's memory limit stays free of it. The thread is there because whoever has lines holds
+//! container's memory limit stays free of it. The thread is there because a worker that has lines holds
 //! the collector's lock, and should not hold it while a disk works.
 //!
 //! *Sources:* open(2) on `O_DIRECT`.

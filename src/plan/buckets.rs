@@ -3,7 +3,7 @@
 //! *Owns:* the arithmetic of buckets. *Invariants:* the blocks of all buckets fit the memory given
 //! for them. *Cost:* none.
 //!
-//! *Formula:* so many buckets that the set of one bucket of the build side fits a join worker's
+//! *Formula:* as many buckets as it takes for the set of one bucket of the build side fits a join worker's
 //! share, with 30 % for chance and for estimates that are off; more, up to 1000, where blocks of
 //! full size fit for more.
 
@@ -15,7 +15,7 @@ use crate::spill::pool::IN_FLIGHT;
 
 /// Room for chance, and for estimates that are off.
 pub(super) const SLACK: f64 = 1.3;
-/// Buckets by default, where blocks of full size fit for so many.
+/// Buckets by default, where blocks of full size fit for all of them.
 pub(super) const DEFAULT_BUCKETS: u64 = 1000;
 /// The least that a bucket of the build side should have, unless memory asks for smaller ones.
 pub(super) const LEAST_BUCKET_BYTES: u64 = 8 << 20;

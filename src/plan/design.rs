@@ -14,12 +14,11 @@ use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
 };
 use crate::plan::filters::{MOST_BITS_PER_KEY, SievePlan, expected_survivors, surviving_others};
-use crate::plan::job::{Job, SetEstimate, Sizes, order};
+use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::phases::{Survivors, phases};
 use crate::plan::{Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
 use crate::set::addresses::BITMAP_BYTES;
-use crate::set::line_set::estimate_set_bytes;
 use crate::set::sharded::SHARDS;
 use crate::size::display_bytes;
 
@@ -39,6 +38,26 @@ const LOPSIDED_FACTOR: u64 = 8;
 const LOPSIDED_FILTER_SHARE: u64 = 16;
 /// Bits per key that it must have: 3 % pass by mistake.
 const LEAST_LOPSIDED_BITS: f64 = 8.0;
+/// Arenas of a set grow by a quarter, and are copied then.
+const ARENA_SLACK: f64 = 1.25;
+/// Shards of a set are uneven, and the tables of neighbours coexist while one grows: room for each.
+const SHARD_SLACK_BYTES: u64 = 64 << 10;
+/// What a shard has at least.
+const LEAST_SHARD_BYTES: u64 = 8 << 10;
+/// Lines that pass the filter before a set by mistake may be this share of the set's lines.
+const MOST_BY_MISTAKE: f64 = 0.25;
+/// The part of the memory, in tenths, that `partition` has for chunks and blocks: the join needs the rest.
+const POOL_TENTHS: u64 = 6;
+/// Both filters of a sieve, as a multiple of the first: the second is of a tenth of the lines, with slack.
+const SIEVE_FILTERS: f64 = 1.2;
+/// Both filters of a chain of `bloom`, as a multiple of the first.
+const BLOOM_FILTERS: f64 = 1.4;
+/// The part of the memory that blocks have beside the filters of a sieve, and beside those of `bloom`, of
+/// which fewer lines are spilled.
+const SIEVE_POOL_SHARE: u64 = 16;
+const BLOOM_POOL_SHARE: u64 = 128;
+/// The part of the room for filters that a second one has in a chain.
+const CHAIN_SHARE: u64 = 4;
 /// A set larger than this is far from the processor's caches.
 const LARGE_SET_BYTES: u64 = 32 << 20;
 
@@ -70,7 +89,7 @@ impl Design {
     }
 
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
-        let (bytes, lines) = Sizes::of(job).build;
+        let Extent { bytes, lines } = Sizes::of(job).build;
         Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
@@ -91,9 +110,9 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    // Arenas grow by a quarter; shards are uneven; tables of neighbours coexist while one grows.
-    let set_bytes = (sizes.build_set_bytes() as f64 * 1.25) as u64
-        + SHARDS as u64 * (64 << 10).min(sizes.build.0 + 8192);
+    let each_shard = SHARD_SLACK_BYTES.min(sizes.build.bytes + LEAST_SHARD_BYTES);
+    let set_bytes =
+        (sizes.build.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard;
     let beside_set = layout.base_bytes + layout.scan_bytes();
     // Two bitmaps live at a time from three inputs on.
     let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
@@ -116,7 +135,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     }
     let filters = set_filters(job, &sizes, needed, uses_bitmap);
     let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
-        (2, sizes.build.0, (first.bits + second.bits) / 8)
+        (2, sizes.build.bytes, (first.bits + second.bits) / 8)
     });
     let costs = Costs {
         strategy: Strategy::Memory,
@@ -151,15 +170,16 @@ fn set_filters(
     let pays = !uses_bitmap
         && job.inputs.len() > 1
         && job.inputs[build].is_cached
-        && (sizes.build_set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
+        && (sizes.build.set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
     let bits_per_key = job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
-    let first = FilterPlan::new(sizes.build.1, job.memory_bytes, bits_per_key);
+    let first = FilterPlan::new(sizes.build.lines, job.memory_bytes, bits_per_key);
     let survivors = expected_survivors(sizes, &first);
     let second = FilterPlan::new(survivors, job.memory_bytes, bits_per_key);
     let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
     // Next to inputs that are much larger, what passes by mistake would be most of the set.
-    let by_mistake = sizes.last.1 as f64 * first.predicted_fpr;
-    let stays_small = by_mistake < sizes.build.1 as f64 / 4.0 || job.bits_per_key.is_some();
+    let by_mistake = sizes.last.lines as f64 * first.predicted_fpr;
+    let stays_small =
+        by_mistake < sizes.build.lines as f64 * MOST_BY_MISTAKE || job.bits_per_key.is_some();
     (pays && fits && stays_small).then_some((first, second))
 }
 
@@ -170,13 +190,13 @@ pub(super) fn partition_layout(
     sizes: &Sizes,
 ) -> Result<Layout, Error> {
     let pool_bytes =
-        layout.usable_bytes * 6 / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
+        layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
     let wanted = |blocks: u64| {
         DEFAULT_BUCKETS
             .min(blocks)
-            .min(sizes.build.0 / LEAST_BUCKET_BYTES)
+            .min(sizes.build.bytes / LEAST_BUCKET_BYTES)
     };
-    let set_bytes = sizes.build_set_bytes();
+    let set_bytes = sizes.build.set_bytes();
     set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
     Ok(layout)
 }
@@ -188,7 +208,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
     let buckets = layout.buckets;
     let filter = lopsided_filter(job, &sizes, &layout);
     let survivors = filter.map_or(sizes.total, |filter| {
-        sizes.build.0 + surviving_others(&sizes, filter.predicted_fpr) as u64
+        sizes.build.bytes + surviving_others(&sizes, filter.predicted_fpr) as u64
     });
     let spilled = spilled_bytes(&layout, buckets, survivors, job);
     let costs = Costs {
@@ -212,11 +232,11 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
 fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPlan> {
     let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());
     let is_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let others = sizes.total - sizes.build.0;
+    let others = sizes.total - sizes.build.bytes;
     let is_lopsided =
-        is_known && (has_unknown || sizes.build.0.saturating_mul(LOPSIDED_FACTOR) <= others);
+        is_known && (has_unknown || sizes.build.bytes.saturating_mul(LOPSIDED_FACTOR) <= others);
     let room = layout.usable_bytes / LOPSIDED_FILTER_SHARE;
-    let filter = FilterPlan::new(sizes.build.1, room, SIEVE_BITS_PER_KEY);
+    let filter = FilterPlan::new(sizes.build.lines, room, SIEVE_BITS_PER_KEY);
     (is_lopsided && job.inputs.len() > 1 && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
         .then_some(filter)
 }
@@ -226,12 +246,12 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-    let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.2) as u64;
-    let least_pool = (layout.usable_bytes / 16).max(least_pool(layout.usable_bytes));
+    let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * SIEVE_FILTERS) as u64;
+    let least_pool = (layout.usable_bytes / SIEVE_POOL_SHARE).max(least_pool(layout.usable_bytes));
     let buckets = buckets_for_survivors(
         job,
         &mut layout,
-        sizes.build_set_bytes(),
+        sizes.build.set_bytes(),
         wanted_filters,
         least_pool,
     )?;
@@ -248,7 +268,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         passes: 2,
         bytes_read: sizes
             .total
-            .saturating_add(sizes.build.0)
+            .saturating_add(sizes.build.bytes)
             .saturating_add(spilled)
             .saturating_add(read_back),
         bytes_written: spilled,
@@ -270,20 +290,20 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     // A stored filter is one more input.
     let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
     let cap = bloom_cap(job, chain);
-    let wanted_filters = (sizes.build.1 as f64 * cap / 8.0 * 1.4) as u64;
-    let least_pool = (layout.usable_bytes / 128).max(least_pool(layout.usable_bytes));
-    let result_set = estimate_set_bytes(sizes.last.1, sizes.last.0);
+    let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * BLOOM_FILTERS) as u64;
+    let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
+    let result_set = sizes.last.set_bytes();
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
     // With three inputs or more two filters live at a time.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {
-        (room - room / 4, room / 4)
+        (room - room / CHAIN_SHARE, room / CHAIN_SHARE)
     } else {
         (room, 0)
     };
-    let planned = || FilterPlan::new(sizes.build.1, room, cap);
+    let planned = || FilterPlan::new(sizes.build.lines, room, cap);
     let mut first = job.stored_filter.unwrap_or_else(planned);
-    let second = (chain > 1).then(|| FilterPlan::new(sizes.build.1, second_room, cap));
+    let second = (chain > 1).then(|| FilterPlan::new(sizes.build.lines, second_room, cap));
     // A stored filter may be larger than the room for it: it is mapped.
     let filters = (first.bits / 8).min(room) + second.map_or(0, |second| second.bits / 8);
     give_rest_to_pool(&mut layout, filters, job);
@@ -295,14 +315,16 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     first.predicted_fpr += (1.0 - first.predicted_fpr) * later;
 
     // A line that is common is never false.
-    let common = job.common_share.map(|share| share * sizes.build.1 as f64);
-    let strangers = (sizes.last.1 as f64 - common.unwrap_or(0.0)).max(0.0);
+    let common = job
+        .common_share
+        .map(|share| share * sizes.build.lines as f64);
+    let strangers = (sizes.last.lines as f64 - common.unwrap_or(0.0)).max(0.0);
     let false_lines = strangers * first.predicted_fpr;
     let expected_precision = common
         .map(|common| common / (common + false_lines))
         .filter(|precision| precision.is_finite());
-    let survivors =
-        sizes.last.0 as f64 * first.predicted_fpr + sizes.build.0 as f64 * sizes.common_share;
+    let survivors = sizes.last.bytes as f64 * first.predicted_fpr
+        + sizes.build.bytes as f64 * sizes.common_share;
     let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
     let costs = Costs {
         strategy: Strategy::Bloom,

@@ -22,6 +22,9 @@ pub(super) const SURVIVOR_SLACK: f64 = 1.25;
 /// More are of no use to anybody: one line in ten thousand million passes by mistake. And the arithmetic
 /// is safe from absurd requests.
 pub(super) const MOST_BITS_PER_KEY: f64 = 128.0;
+/// The part of the room that a fed second filter has: at 6 bits a key in all and a tenth common, that is
+/// where the fewest lines survive both.
+const FED_SHARE: u64 = 6;
 /// Bits per key below which the second filter is built afterwards.
 const FEW_BITS_PER_KEY: f64 = 7.0;
 
@@ -83,7 +86,7 @@ impl SievePlan {
     }
 
     fn afterwards(sizes: &Sizes, room: u64, cap: f64) -> Self {
-        let first = FilterPlan::new(sizes.build.1, room, cap);
+        let first = FilterPlan::new(sizes.build.lines, room, cap);
         let second = FilterPlan::new(expected_survivors(sizes, &first), room, cap);
         Self {
             first,
@@ -93,11 +96,9 @@ impl SievePlan {
         }
     }
 
-    /// A sixth of the room for the second filter: at 6 bits a key in all and a tenth common, that is
-    /// where the fewest lines survive both.
     fn fed(sizes: &Sizes, room: u64, cap: f64) -> Self {
-        let first = FilterPlan::new(sizes.build.1, room - room / 6, cap);
-        let second = FilterPlan::new(expected_survivors(sizes, &first), room / 6, cap);
+        let first = FilterPlan::new(sizes.build.lines, room - room / FED_SHARE, cap);
+        let second = FilterPlan::new(expected_survivors(sizes, &first), room / FED_SHARE, cap);
         let keys = second.keys as f64 / SURVIVOR_SLACK;
         let second_fpr = blocked_fpr(second.bits as f64 / keys, second.hashes);
         Self {
@@ -111,44 +112,48 @@ impl SievePlan {
 
 /// Lines of a further input that its filter is expected to let through, with some room.
 pub(super) fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
-    let expected =
-        sizes.build.1 as f64 * sizes.common_share + sizes.last.1 as f64 * first.predicted_fpr;
+    let expected = sizes.build.lines as f64 * sizes.common_share
+        + sizes.last.lines as f64 * first.predicted_fpr;
     (expected * SURVIVOR_SLACK) as u64 + 1024
 }
 
 /// Bytes of all inputs that are expected to survive: what is common in each, and of the rest what
 /// passes by mistake.
 fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
-    let build = sizes.build.0 as f64;
+    let build = sizes.build.bytes as f64;
     let common = build * sizes.common_share;
     (surviving_others(sizes, first_fpr) + common + (build - common) * second_fpr) as u64
 }
 
 /// The same of all inputs but the first.
 pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
-    let others = (sizes.total - sizes.build.0) as f64;
+    let others = (sizes.total - sizes.build.bytes) as f64;
     let common =
-        (sizes.build.0 as f64 * sizes.common_share * sizes.further_inputs as f64).min(others);
+        (sizes.build.bytes as f64 * sizes.common_share * sizes.further_inputs as f64).min(others);
     common + (others - common) * first_fpr
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::job::Extent;
 
     #[test]
     fn the_way_that_is_chosen_moves_fewer_bytes() {
-        let side = (12_800_000_000, 200_000_000);
+        let side = Extent {
+            bytes: 12_800_000_000,
+            lines: 200_000_000,
+        };
         let sizes = Sizes {
             build: side,
-            total: 2 * side.0,
+            total: 2 * side.bytes,
             last: side,
             further_inputs: 1,
             common_share: crate::plan::ASSUMED_COMMON,
         };
         let moved = |plan: SievePlan| 2 * plan.survivors + plan.read_back;
         for bits in [2, 4, 5, 6, 8, 10, 14] {
-            let room = side.1 * bits / 8;
+            let room = side.lines * bits / 8;
             let fed = moved(SievePlan::fed(&sizes, room, 12.0));
             let afterwards = moved(SievePlan::afterwards(&sizes, room, 12.0));
             let chosen = moved(SievePlan::new(&sizes, room, 12.0));

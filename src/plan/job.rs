@@ -29,6 +29,11 @@ pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
     all_threads(workers, memory_bytes) * PER_THREAD
 }
 
+/// An input of which nothing is known counts as this many times the memory limit.
+const UNKNOWN_FACTOR: u64 = 16;
+/// The mean length of its lines, in bytes.
+const UNKNOWN_LINE_BYTES: u64 = 64;
+
 /// What the planner knows of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InputShape {
@@ -111,14 +116,53 @@ pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
     order
 }
 
-/// Bytes and lines of each input in working order, known or assumed.
-pub(super) fn sizes_in_order(job: &Job) -> Vec<(u64, u64)> {
-    let known = |shape: &InputShape| Some((shape.bytes?, shape.lines?));
+/// How much an input is, or a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Extent {
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+}
+
+impl Extent {
+    /// Bytes of a set of all its lines.
+    pub(super) fn set_bytes(self) -> u64 {
+        estimate_set_bytes(self.lines, self.bytes)
+    }
+
+    /// This share of it, 0..1.
+    pub(super) fn part(self, share: f64) -> Self {
+        let part = |whole: u64| (whole as f64 * share) as u64;
+        Self {
+            bytes: part(self.bytes),
+            lines: part(self.lines),
+        }
+    }
+
+    /// The smaller number of bytes and of lines.
+    pub(super) fn min(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.min(other.bytes),
+            lines: self.lines.min(other.lines),
+        }
+    }
+}
+
+/// Each input in working order, known or assumed.
+pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
+    let known = |shape: &InputShape| {
+        Some(Extent {
+            bytes: shape.bytes?,
+            lines: shape.lines?,
+        })
+    };
     // With nothing known, assume that it is much more than memory; a set that was asked for grows
     // as needed.
     let unknown = match job.strategy {
-        Some(Strategy::Memory) => (0, 0),
-        _ => (job.memory_bytes.saturating_mul(16), job.memory_bytes / 4),
+        Some(Strategy::Memory) => Extent::default(),
+        _ => Extent {
+            bytes: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR),
+            lines: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR) / UNKNOWN_LINE_BYTES,
+        },
     };
     let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
     let size = |&index: &usize| known(&job.inputs[index]).unwrap_or(largest);
@@ -128,12 +172,12 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<(u64, u64)> {
 /// The sizes that the formulas use; an unknown size counts as that of the largest known input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// Bytes and lines of the build side, the smallest input.
-    pub(super) build: (u64, u64),
+    /// The build side: the smallest input.
+    pub(super) build: Extent,
     /// Bytes of all inputs.
     pub(super) total: u64,
-    /// Bytes and lines of the input that is worked on last.
-    pub(super) last: (u64, u64),
+    /// The input that is worked on last.
+    pub(super) last: Extent,
     /// Inputs beside the smallest.
     pub(super) further_inputs: usize,
     /// The share of the smallest input that is common, estimated or assumed.
@@ -147,16 +191,11 @@ impl Sizes {
             build: sizes.first().copied().unwrap_or_default(),
             total: sizes
                 .iter()
-                .fold(0, |sum: u64, size| sum.saturating_add(size.0))
+                .fold(0, |sum: u64, size| sum.saturating_add(size.bytes))
                 .min(16 * MOST),
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),
         }
-    }
-
-    /// Bytes of a set of the whole build side.
-    pub(super) fn build_set_bytes(&self) -> u64 {
-        estimate_set_bytes(self.build.1, self.build.0)
     }
 }

@@ -62,7 +62,7 @@ impl Layout {
     }
 
     /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
-    /// for who cannot plan again when one is too long.
+    /// for a run that cannot be planned again when one is too long.
     pub(crate) fn for_single_try(job: &Job) -> Self {
         Self::for_tries(job, true)
     }

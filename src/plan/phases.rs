@@ -1,6 +1,6 @@
 //! Which phases a plan expects, in their order, and what each goes through.
 //!
-//! *Owns:* the expectation that whoever shows progress divides the time by. *Invariants:* the names
+//! *Owns:* the expectation by which a progress display divides the time. *Invariants:* the names
 //! are the verbs of the run's own phases, and the bytes are counted as theirs are: blocks that
 //! stay in memory included. Where survivors go to the disk, the phases add up to the bytes read of
 //! the plan, less the reading of a stored filter, which is over before there is a plan.
@@ -33,7 +33,7 @@ pub(super) struct Survivors {
 
 /// The phases of a design with these costs.
 pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
-    let inputs = sizes_in_order(job).into_iter().map(|(bytes, _)| bytes);
+    let inputs = sizes_in_order(job).into_iter().map(|size| size.bytes);
     let inputs: Vec<u64> = inputs.collect();
     let join = phase("join", survivors.joined);
     match (costs.strategy, &inputs[..]) {

@@ -25,6 +25,7 @@ use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
 use crate::stats::{BucketStats, FilterStats, PhaseStats};
 use crate::sys::threads::Workers;
+use crate::temp::disk::free_bytes;
 use crate::temp::space::TempSpace;
 
 /// What the passes of one run share.
@@ -92,6 +93,17 @@ impl<'o> Run<'o> {
     /// What of the memory is in use, in bytes: between two passes, filters.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.budget.limit_bytes() - self.budget.available_bytes()
+    }
+
+    /// Temporary disk that may still be used, in bytes: by the cap, and by what is free unless the caller
+    /// does not want that to count.
+    pub(crate) fn temp_bytes_left(&self) -> u64 {
+        let by_cap = self.space.left_bytes();
+        if self.options.ignore_free_space {
+            by_cap
+        } else {
+            by_cap.min(free_bytes(&temp_parents(self.options)))
+        }
     }
 
     /// How buckets are read whose longest line has `longest_line` bytes.

@@ -235,7 +235,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     (value < u64::MAX as f64).then_some(value.round() as u64)
 }
 
-/// The number with so many zeros behind it, if that is whole.
+/// The number with that many zeros appended, if it is whole.
 fn whole(number: &str, zeros: u32) -> Option<u64> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));

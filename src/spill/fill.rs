@@ -25,7 +25,7 @@ pub(crate) struct FillRules<'a> {
     pub(crate) address: Address,
     /// How many buckets.
     pub(crate) buckets: u32,
-    /// Threads that write full blocks; 0: whoever fills a block writes it.
+    /// Threads that write full blocks; 0: the thread that fills a block writes it.
     pub(crate) writers: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The memory of blocks: so many of one size, reused, and who may keep one.
+//! The memory of blocks: a fixed number of one size, reused, and which of them may stay in memory.
 //!
 //! *Owns:* the block buffers of a run's buckets.
 //!
@@ -60,7 +60,7 @@ impl BlockPool {
     /// Sets one block aside for each of `buckets`.
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when the pool has not so many left.
+    /// [`crate::Error::Memory`] when the pool has fewer left.
     pub(crate) fn claim(&self, buckets: u64) -> Result<()> {
         let mut state = self.lock();
         if state.taken + state.claims + buckets + 1 > self.capacity {

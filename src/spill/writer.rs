@@ -55,7 +55,7 @@ pub(crate) struct BucketWriter<'a> {
 }
 
 impl<'a> BucketWriter<'a> {
-    /// A writer into empty buckets. Full blocks go to `outbox`; without one, whoever fills a block
+    /// A writer into empty buckets. Full blocks go to `outbox`; without one, the thread that fills a block
     /// writes it.
     pub(super) fn new(
         rules: FillRules<'a>,

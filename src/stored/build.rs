@@ -94,7 +94,7 @@ impl BuildRequest<'_> {
         }
     }
 
-    /// Refuses a filter that is larger than any, and a rate that the kind, or so many hashes, do not
+    /// Refuses a filter that is larger than any, and a rate that the kind, or this number of hashes, does not
     /// reach in any size.
     fn check_shape(&self, shape: Shape, keys: u64) -> Result<()> {
         if shape.is_too_large() {

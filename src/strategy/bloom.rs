@@ -12,10 +12,9 @@ use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
 use crate::pass::join::{JoinKind, join};
-use crate::pass::look::passing_share;
+use crate::pass::look::look;
 use crate::pass::spill::spill;
 use crate::plan::Plan;
-use crate::plan::revision::Passing;
 use crate::run::Run;
 use crate::stats::FilterStats;
 use crate::strategy::{StoredFilters, describe, partition::partition, save_if_wanted};
@@ -50,12 +49,8 @@ pub(crate) fn bloom(
         add_link(&mut stats, &next);
         screen = Box::new(next);
     }
-    if let Some(share) = passing_share(run, last, &*screen)?
-        && let Some(layout) = plan.revised_bloom(Passing {
-            input: inputs.len() - 1,
-            share,
-            filter_bytes: run.held_bytes(),
-        })
+    if let Some(look) = look(run, last, inputs.len() - 1, &*screen)?
+        && let Some(layout) = plan.revised_bloom(look)
     {
         run.set_layout(layout)?;
     }

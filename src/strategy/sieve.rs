@@ -7,22 +7,22 @@
 //!
 //! The filter of survivors is fed while they are spilled, where the plan has memory for two filters
 //! at a time, or else built from them afterwards, when it is known how many they are; and not at
-//! all where so many are common that it would not drop enough to pay for reading them once more.
+//! all where it would drop too few lines to pay for reading the survivors once more.
 //!
 //! Buckets are planned a second time when the first filter is complete ([`revision`](crate::plan::revision)):
 //! a sample of the next input tells how much of it survives. Where nearly all does, the filter goes, and
 //! the rest of the run is `partition`.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
 use crate::pass::join::{JoinKind, join};
-use crate::pass::look::passing_share;
+use crate::pass::look::look;
 use crate::pass::spill::{Spilled, spill};
-use crate::plan::revision::{Passing, Revision};
-use crate::plan::{Plan, SIEVE_BITS_PER_KEY};
+use crate::plan::revision::{Look, Revision};
+use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::strategy::{
     StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
@@ -43,12 +43,13 @@ pub(crate) fn sieve(
     run.record().filter = Some(describe(&built));
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
+        Some(revision) if !revision.asks_filter => {
+            drop(built);
+            run.set_layout(revision.layout)?;
+            return partition(run, None, inputs, JoinKind::Common, out);
+        }
         Some(revision) => {
             run.set_layout(revision.layout)?;
-            if !revision.asks_filter {
-                drop(built);
-                return partition(run, None, inputs, JoinKind::Common, out);
-            }
             revision.second_filter
         }
     };
@@ -58,10 +59,7 @@ pub(crate) fn sieve(
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
-        let mut fed = match second_filter {
-            Some(shape) => Some(empty(run, &shape)?),
-            None => None,
-        };
+        let mut fed = filter_to_feed(run, second_filter.as_ref())?;
         let useful = screen.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
         let fpr = match &screen {
@@ -89,17 +87,26 @@ fn revision(
     others: &[Input],
     built: &Filter,
 ) -> Result<Option<Revision>> {
-    let share = match others.first() {
-        Some(next) => passing_share(run, next, built)?,
+    let look = match others.first() {
+        Some(next) => look(run, next, 1, built)?,
         None => None,
     };
-    Ok(share.and_then(|share| {
-        plan.revised_sieve(Passing {
-            input: 1,
-            share,
-            filter_bytes: run.held_bytes(),
+    let cells = built.occupancy_sampled();
+    Ok(look.and_then(|look| {
+        plan.revised_sieve(Look {
+            filter_fpr: cells.fpr,
+            filter_distinct: cells.distinct.min(built.keys() as f64),
+            ..look
         })
     }))
+}
+
+/// The filter to feed, if one is planned and there is room for it: else it is built afterwards.
+fn filter_to_feed(run: &Run<'_>, planned: Option<&FilterPlan>) -> Result<Option<Filter>> {
+    match planned.map(|shape| empty(run, shape)) {
+        None | Some(Err(Error::Memory { .. })) => Ok(None),
+        Some(filter) => filter.map(Some),
+    }
 }
 
 /// A filter of what survived of `input` a filter of rate `fpr`, if it saves more than reading that

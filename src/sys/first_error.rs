@@ -58,7 +58,7 @@ impl FirstFailure {
 }
 
 /// Turns a panic of the thread that holds it into a failure that the other threads see, so that
-/// none waits for it for ever. The panic itself goes on to whoever joins the thread.
+/// none waits for it for ever. The panic itself goes on to the thread that joins this one.
 #[derive(Debug)]
 pub(crate) struct PanicAlarm<'a>(pub(crate) &'a FirstFailure);
 

@@ -52,7 +52,11 @@ pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -
     let sharing = |device: u64| devices.iter().filter(|&&other| other == device).count() as u64;
     places
         .zip(&devices)
-        .map(|(place, &device)| free_on(place) / sharing(device))
+        .map(|(place, &device)| match rustix::fs::statvfs(place) {
+            // Without a name to give it, a new file has no room, however much is free.
+            Ok(stat) if are_used_up(stat.f_files, stat.f_favail) => 0,
+            _ => free_on(place) / sharing(device),
+        })
         .collect()
 }
 

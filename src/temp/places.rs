@@ -26,7 +26,7 @@ use crate::interrupt::{Interrupt, PathGuard};
 use crate::temp::disk::room_of_each;
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 
-/// How often a directory is made anew that was taken for an orphan: whoever takes so many is no run of
+/// How often a directory is made anew that was taken for an orphan: a process that takes this many is no run of
 /// this program.
 const TRIES: usize = 100;
 

@@ -264,3 +264,52 @@ fn f5_a_loop_of_links_as_output_is_refused_and_stays() {
     }
     assert!(sandbox.output("new").is_file() && !sandbox.output("new").is_symlink());
 }
+
+#[test]
+fn b9_a_stream_that_is_appended_to_the_filter_is_refused() {
+    let sandbox = with_filter();
+    let before = fs::read(sandbox.input("filter")).unwrap();
+    let append = || {
+        let mut options = OpenOptions::new();
+        Stdio::from(options.append(true).open(sandbox.input("filter")).unwrap())
+    };
+    for arguments in [
+        "filter insert filter b",
+        "filter insert filter b --print-new",
+        "filter build b -o filter",
+        "filter merge hard-copy hard-copy -o filter",
+        "intersect a b --save-filter filter --strategy bloom",
+    ] {
+        fs::copy(sandbox.input("filter"), sandbox.input("hard-copy")).unwrap();
+        for is_stdout in [true, false] {
+            let mut command = sandbox.command(arguments);
+            if is_stdout {
+                command.stdout(append());
+            } else {
+                command.stderr(append());
+            }
+            let status = command.status().unwrap();
+            let after = fs::read(sandbox.input("filter")).unwrap();
+            if is_stdout {
+                assert_eq!((status.code(), &after), (Some(2), &before), "{arguments}");
+            } else {
+                // The message itself goes behind the filter.
+                assert_eq!(status.code(), Some(2), "{arguments}");
+                assert!(after.starts_with(&before), "{arguments}");
+                fs::write(sandbox.input("filter"), &before).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_set_that_repeats_is_planned_as_it_is_run() {
+    let empty = vec![b'\n'; 4 << 20];
+    let sandbox = Sandbox::with(&empty, b"x\n\n");
+    let options = "a b --strategy memory -m 16M";
+    sandbox
+        .run(&format!("intersect {options} --count-only"))
+        .succeeds();
+    sandbox.run(&format!("plan {options}")).succeeds();
+    sandbox.run(&format!("compare {options}")).succeeds();
+}

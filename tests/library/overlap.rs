@@ -43,6 +43,57 @@ fn h11_survivors_of_any_overlap_find_room_in_their_buckets() {
     }
 }
 
+/// Each line of `content`, `times` times, the copies far from each other.
+fn repeated(content: &[u8], times: usize) -> Vec<u8> {
+    content.repeat(times)
+}
+
+#[test]
+fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
+    let _alone = alone();
+    let place = Place::new();
+    let common_lines = numbered(0..60_000, 20);
+    let more = |from: u32| {
+        [
+            repeated(&common_lines, 8),
+            numbered(from..from + 480_000, 20),
+        ]
+        .concat()
+    };
+    let contents = [
+        common_lines.clone(),
+        more(1_000_000),
+        more(2_000_000),
+        more(3_000_000),
+    ];
+    let files = place.files(&contents);
+    for count in [3, 4] {
+        let options = Options {
+            strategy: Some(Strategy::Sieve),
+            ..place.options()
+        };
+        let (found, _) = run(&files[..count], &options).unwrap();
+        assert_eq!(found.len(), 60_000, "{count} inputs");
+    }
+}
+
+#[test]
+fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
+    let _alone = alone();
+    let place = Place::new();
+    let first = numbered(0..LINES, LENGTH);
+    let few = repeated(&numbered(0..100, LENGTH), 4000);
+    let files = place.files(&[first.clone(), few]);
+    let options = Options {
+        strategy: Some(Strategy::Sieve),
+        ..place.options()
+    };
+    let (found, stats) = run(&files, &options).unwrap();
+    assert_eq!(found.len(), 100);
+    let written = stats.temp.written_bytes;
+    assert!(written < first.len() as u64 / 2, "{written} bytes");
+}
+
 /// What `partition` spills of a line, or a few, beside a large input.
 fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
     let place = Place::new();

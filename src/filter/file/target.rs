@@ -20,7 +20,7 @@ use crate::filter::file::save::{header, write};
 use crate::filter::filter::Filter;
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::Buffer;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, is_appended_to};
 use crate::sys::file_id::FileId;
 
 /// How often a file is opened again that was replaced meanwhile.
@@ -40,8 +40,19 @@ impl FilterTarget {
     /// read.
     ///
     /// # Errors
-    /// [`Error::Output`] when it cannot be written, or when another process is about to replace it.
+    /// [`Error::Output`] when it cannot be written, or when another process is about to replace it;
+    /// [`Error::Usage`] where standard output or standard error is appended to it.
     pub fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        // Written through the stream, the new filter would stand behind the old one.
+        if is_appended_to(path) {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: standard output or standard error is appended to this filter",
+                    path.display()
+                ),
+                advice: "send it to another file".into(),
+            });
+        }
         Ok(Self {
             path: path.to_owned(),
             _lock: if path == Path::new("-") {

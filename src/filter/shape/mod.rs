@@ -141,7 +141,7 @@ impl Shape {
         Self::of(kind, keys, cells, hashes)
     }
 
-    /// The shape for `keys` keys with so many bits of storage each: 20 bits a key are 5 counters of
+    /// The shape for `keys` keys with this number of bits of storage each: 20 bits a key are 5 counters of
     /// 4 bits.
     pub fn for_bits_per_key(kind: Kind, keys: u64, bits: f64, hashes: Option<u32>) -> Self {
         let cells = keys.max(1) as f64 * bits / kind.cell_bits() as f64;
@@ -202,7 +202,7 @@ impl Shape {
         }
     }
 
-    /// The best number of hashes for `keys` keys in so many cells, before rounding: `ln 2` times the
+    /// The best number of hashes for `keys` keys in this number of cells, before rounding: `ln 2` times the
     /// cells per key. That is the flat filter's best; a blocked filter's is lower, has no formula,
     /// and is found by trying. A digest has one place, so `fingerprint` has 1.
     pub fn hashes_exact(&self, keys: u64) -> f64 {
@@ -226,7 +226,7 @@ impl Shape {
         self.bits() > MOST_BITS
     }
 
-    /// A shape of about so many cells that is one: whole blocks, as many as the kind needs at least, no
+    /// A possible shape of about this number of cells: whole blocks, as many as the kind needs at least, no
     /// more than `u64` bits.
     fn of(kind: Kind, keys: u64, cells: u64, hashes: Option<u32>) -> Self {
         let unit = unit_bits(kind) / kind.cell_bits();

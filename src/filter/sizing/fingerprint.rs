@@ -1,6 +1,6 @@
 //! Digests of 128 bits in a table: how likely two lines are taken for one.
 //!
-//! *Owns:* the chances, and the slots for so many keys. *Invariants:* a table is never fuller than
+//! *Owns:* the chances, and the slots for a number of keys. *Invariants:* a table is never fuller than
 //! [`MOST_FULL`] of its slots. *Cost:* none. *Source:* the birthday bound; a digest is taken for
 //! random because it is keyed.
 
@@ -38,7 +38,7 @@ pub fn fingerprint_slots(keys: u64) -> u64 {
     u64::try_from(slots).unwrap_or(u64::MAX)
 }
 
-/// The keys that a table of so many slots may hold.
+/// The keys that a table of this number of slots may hold.
 pub fn fingerprint_capacity(slots: u64) -> u64 {
     (u128::from(slots) * MOST_FULL.0 / MOST_FULL.1) as u64
 }

@@ -11,7 +11,7 @@ use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// An input of so many lines of so many bytes.
+/// An input of this number of lines, each of this length in bytes.
 fn input(lines: u64, line_bytes: u64) -> InputShape {
     InputShape {
         bytes: Some(lines * line_bytes),

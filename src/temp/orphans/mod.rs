@@ -8,13 +8,13 @@
 //! - The file has its name only once it is locked: a directory with one that is locked is left
 //!   alone. So is one of another user, one that others may enter, and one with anything in it that
 //!   no run makes. One without it goes if it is empty, or holds nothing but the file before it was
-//!   locked: whoever was about to mark it notices, and makes another.
+//!   locked: the run that was about to mark it notices, and makes another.
 //! - What is removed is removed relative to the directory that was looked at, and no link is followed.
 //!   The exception: a run that has no descriptor left for its own directory removes its mark by its path,
 //!   after a look at what is there; who may rename in that place could change it in between.
 //!
 //! *Cost:* one descriptor as long as the directory is there; a listing of each place that temporary
-//! files go to, once per run.
+//! files go to, once per command.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
@@ -39,7 +39,7 @@ const LOCK: &CStr = c"lock";
 const UNLOCKED: &str = "lock.new";
 /// What others than the owner may do, as bits of a mode.
 const OTHERS: u32 = 0o077;
-/// For whoever finds the directory.
+/// Tells a person who finds the directory what it is.
 const NOTE: &[u8] =
     b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
 

@@ -175,6 +175,12 @@ impl TempSpace {
         let mut place = file.extents.as_ref().map_or(file.place, |e| e.latest());
         let mut full = Vec::new();
         loop {
+            // Counted before it is there, and also where the write fails: a failed write may leave a file
+            // of no bytes, and the directory is only emptied where there may be some.
+            if place != file.place {
+                let present = &self.places.place(place).present;
+                present.fetch_add(1, Ordering::Relaxed);
+            }
             let error = match self.write_pages(file, place, offset, bytes) {
                 Ok(()) => {
                     let is_first = file
@@ -183,10 +189,10 @@ impl TempSpace {
                         .is_some_and(|extents| extents.note(place, offset, block_bytes));
                     if is_first {
                         self.files.fetch_add(1, Ordering::Relaxed);
-                        self.places
-                            .place(place)
-                            .present
-                            .fetch_add(1, Ordering::Relaxed);
+                    } else if place != file.place {
+                        // It was counted by the write that made it.
+                        let present = &self.places.place(place).present;
+                        present.fetch_sub(1, Ordering::Relaxed);
                     }
                     return Ok(());
                 }
@@ -296,7 +302,7 @@ impl TempSpace {
     }
 
     /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
-    /// error here: whoever needed its content has noticed.
+    /// error here: the reader of its content has noticed.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
         let places = match &file.extents {
             Some(extents) => extents.places(),
@@ -328,6 +334,13 @@ impl TempSpace {
         let retained = self.retained.load(Ordering::Relaxed);
         let before = self.used.swap(retained, Ordering::Relaxed);
         self.quota.give_back(before.saturating_sub(retained));
+    }
+
+    /// What the cap still allows, in bytes.
+    pub(crate) fn left_bytes(&self) -> u64 {
+        self.quota
+            .cap_bytes()
+            .saturating_sub(self.quota.used_bytes())
     }
 
     /// What was done so far.

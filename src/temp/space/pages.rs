@@ -34,8 +34,9 @@ impl TempSpace {
         let is_new = offset == 0 && place == file.place;
         let mut options = OpenOptions::new();
         options.write(true).mode(0o600).create_new(is_new);
-        // Where a file goes on, whichever block comes first makes it.
-        options.create(place != file.place);
+        // Where a file goes on, whichever block comes first makes it; also in its own place, where its first
+        // block may have found no room.
+        options.create(!is_new && file.extents.is_some());
         let was_direct = self.is_direct(place);
         let handle = self.open(&path, place, &options)?;
         if is_new {

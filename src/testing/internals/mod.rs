@@ -142,7 +142,7 @@ pub struct BucketShape {
     pub block_bytes: u64,
     /// Bytes of full blocks that may stay in memory; with 0 every full block is written.
     pub held_bytes: u64,
-    /// Threads that write full blocks; 0: whoever fills a block writes it.
+    /// Threads that write full blocks; 0: the thread that fills a block writes it.
     pub writers: usize,
 }
 

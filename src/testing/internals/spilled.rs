@@ -1,4 +1,4 @@
-//! A door to the reader of spill files, for whoever wants to give it other files than a writer made.
+//! A door to the reader of spill files, for tests that give it other files than a writer made.
 //!
 //! *Owns:* nothing. The reading is that of the join. *Invariants:* a reading takes no more memory than it is given. *Cost:* a
 //! temporary directory and a thread for each reading.

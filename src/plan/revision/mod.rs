@@ -1,0 +1,207 @@
+//! The plan once its first filter is complete: how much passes it is known by then.
+//!
+//! *Owns:* the second look at buckets, blocks and filters of `sieve` and `bloom`, by what a sample of the
+//! next input lets expect ([`Look`]).
+//!
+//! *Invariants:* what a revised layout assigns, and the filters that live at the same time, add up to no
+//! more than the limit, for any number of inputs. Without a better layout there is none, and the first one
+//! stays. A revision never needs temporary disk that is not there.
+//!
+//! *Cost:* a few microseconds.
+//!
+//! The first plan has to assume how many lines survive a filter. Where far more do, their buckets would
+//! not fit, and each would be written and read once more. And where filters keep hardly anything out of the
+//! buckets, they save less than it costs to ask them: then the rest of the run is `partition`, with their
+//! memory for its blocks.
+
+use crate::plan::buckets::{LEAST_BUCKET_BYTES, one_level_bytes, set_buckets};
+use crate::plan::design::{JOIN_SLACK_BYTES, partition_layout};
+use crate::plan::filters::SURVIVOR_SLACK;
+use crate::plan::job::{Extent, Sizes, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY};
+use crate::spill::pool::IN_FLIGHT;
+
+/// Bits per key below which a filter of survivors is better built afterwards, of their known number.
+const LEAST_FED_BITS: f64 = 4.0;
+/// Halvings of an interval after which a number of lines is known well enough.
+const HALVINGS: u32 = 60;
+
+/// What is known when the first filter is complete.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// The input that comes next, as a place in the plan's order.
+    pub(crate) input: usize,
+    /// Its lines in the sample.
+    pub(crate) sampled: u64,
+    /// Those of them that the filter lets through.
+    pub(crate) passed: u64,
+    /// The different lines among these.
+    pub(crate) passed_distinct: u64,
+    /// What filters take of the memory now, in bytes.
+    pub(crate) filter_bytes: u64,
+    /// The filter's false-positive rate, 0..1, by its cells.
+    pub(crate) filter_fpr: f64,
+    /// Different lines in the filter, by its cells.
+    pub(crate) filter_distinct: f64,
+    /// Temporary disk that may still be used, in bytes.
+    pub(crate) temp_bytes: u64,
+}
+
+impl Look {
+    /// The share of the next input that passes, 0..1.
+    fn share(&self) -> f64 {
+        self.passed as f64 / self.sampled.max(1) as f64
+    }
+
+    /// About how many different lines pass, where `passing` lines do: the number that would show as many
+    /// different ones in a sample of this size as were seen. Repeats that stand together are seen too often;
+    /// the number is too low then, and a filter is asked in vain rather than dropped in error.
+    fn distinct(&self, passing: u64) -> f64 {
+        let (seen, different) = (self.passed as f64, self.passed_distinct as f64);
+        // How many different lines a sample shows of `all`, each drawn as often as any other.
+        let shown = |all: f64| -all * (-seen / all).exp_m1();
+        let (mut low, mut high) = (different.max(1.0), passing as f64);
+        if high <= low || shown(high) <= different {
+            return high;
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if shown(middle) < different {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// How the run goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Revision {
+    /// How memory is divided from now on.
+    pub(crate) layout: Layout,
+    /// Whether the first filter is worth asking; if not, its memory is in the layout.
+    pub(crate) asks_filter: bool,
+    /// The filter of survivors, if it is fed while they are found.
+    pub(crate) second_filter: Option<FilterPlan>,
+}
+
+impl Plan {
+    /// How `sieve` goes on.
+    pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
+        let planned = Sizes::of(&self.job);
+        // Repeats of a line take no room in a set: buckets are for its different lines.
+        let distinct = look.filter_distinct / planned.build.lines.max(1) as f64;
+        let sizes = Sizes {
+            build: planned.build.part(distinct.min(1.0)),
+            ..planned
+        };
+        let survivors = self.survivors(look);
+        if saving(&planned, look, survivors) < LEAST_USEFUL_SAVING {
+            return self.partitioned(&sizes, look);
+        }
+        // The build side of a bucket is the smaller one.
+        let set_bytes = survivors.min(sizes.build).set_bytes();
+        // No more different lines survive than the first input has, and what passes by mistake.
+        let by_mistake = survivors.lines as f64 * look.filter_fpr;
+        let most = sizes.build.lines.saturating_add(by_mistake as u64);
+        let feeds = self.second_filter.map(|_| survivors.lines.min(most));
+        self.sieved(look, set_bytes, feeds)
+            .or_else(|| self.partitioned(&sizes, look))
+    }
+
+    /// How `bloom` goes on: its filter is asked in any case, for it makes the result.
+    pub(crate) fn revised_bloom(&self, look: Look) -> Option<Layout> {
+        let set_bytes = self.survivors(look).set_bytes();
+        self.sieved(look, set_bytes, None)
+            .map(|revision| revision.layout)
+    }
+
+    /// What of the next input is expected to pass.
+    fn survivors(&self, look: Look) -> Extent {
+        let sizes = sizes_in_order(&self.job);
+        let next = sizes.get(look.input).copied().unwrap_or_default();
+        next.part(look.share())
+    }
+
+    /// Buckets for survivors whose set has `set_bytes`, in what the filter leaves; `feeds` is the number of
+    /// lines that go into a second filter.
+    fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
+        let mut layout = self.layout.without_buckets();
+        let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
+        let rest = rest.saturating_sub(JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
+        let room = rest.checked_sub(one_level_bytes(&layout, set_bytes))?;
+        // From three inputs on a fed filter is asked while the next is fed: two of its size must fit
+        // where the first and one do.
+        let room = if self.job.inputs.len() > 2 {
+            room.min(look.filter_bytes)
+        } else {
+            room
+        };
+        let second_filter = feeds.and_then(|lines| self.fed(lines, room));
+        let fed_bytes = second_filter.map_or(0, |plan| plan.bits / 8);
+        let pool_bytes = (rest - fed_bytes).min(layout.usable_bytes / 2);
+        // Blocks that stay in memory leave less for the sets of the join.
+        let crowded = layout.usable_bytes as f64 / (layout.usable_bytes - pool_bytes).max(1) as f64;
+        let crowded_set = (set_bytes as f64 * crowded) as u64;
+        let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
+        set_buckets(&self.job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
+        shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
+        Some(Revision {
+            layout,
+            asks_filter: true,
+            second_filter,
+        })
+    }
+
+    /// A filter of `lines` survivors in `room` bytes, if it would be of use.
+    fn fed(&self, lines: u64, room: u64) -> Option<FilterPlan> {
+        let keys = (lines as f64 * SURVIVOR_SLACK) as u64;
+        let cap = self.job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+        let plan = FilterPlan::new(keys, room, cap);
+        let is_useful = plan.bits / 8 <= room && plan.bits_per_key >= LEAST_FED_BITS.min(cap);
+        is_useful.then_some(plan)
+    }
+
+    /// Buckets for everything, in all of the memory, if there is disk for it.
+    fn partitioned(&self, sizes: &Sizes, look: Look) -> Option<Revision> {
+        if sizes.total > look.temp_bytes {
+            return None;
+        }
+        let scan = self.layout.without_buckets();
+        let layout = partition_layout(&self.job, scan, sizes).ok()?;
+        Some(Revision {
+            layout,
+            asks_filter: false,
+            second_filter: None,
+        })
+    }
+}
+
+/// What both filters keep out of the buckets, as a share of all lines: the first of the next input, the
+/// second of the first one.
+fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
+    let common = look.distinct(survivors.lines) / look.filter_distinct.max(1.0);
+    let build = sizes.build.bytes as f64;
+    let others = (sizes.total - sizes.build.bytes) as f64;
+    let kept_out = others * (1.0 - look.share()) + build * (1.0 - common).max(0.0);
+    kept_out / (build + others).max(1.0)
+}
+
+/// Gives back what the bookkeeping of buckets has taken from blocks beside `filters` bytes; `None` where
+/// too few blocks would be left.
+fn shrink_pool(layout: &mut Layout, filters: u64) -> Option<()> {
+    let assigned = layout.scan_bytes() + layout.pool_bytes() + filters;
+    let excess = assigned.saturating_sub(layout.usable_bytes);
+    let blocks = layout
+        .pool_blocks
+        .checked_sub(excess.div_ceil(layout.block_bytes))?;
+    layout.pool_blocks = blocks;
+    (blocks > u64::from(layout.buckets) + IN_FLIGHT).then_some(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;

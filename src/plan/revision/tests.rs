@@ -1,0 +1,187 @@
+//! Revised plans at every overlap, number of inputs and size; nothing here reads a file.
+
+use super::*;
+use crate::plan::Strategy;
+use crate::plan::tests::{job, lines};
+use crate::plan::{InputShape, Job, plan};
+use crate::set::line_set::estimate_set_bytes;
+
+const SHARES: [f64; 7] = [0.0, 0.02, 0.1, 0.3, 0.5, 0.89, 1.0];
+/// Lines of a sample.
+const SAMPLED: u64 = 16_000;
+const MIB: u64 = 1 << 20;
+
+fn plan_of(strategy: Strategy, inputs: &[InputShape], memory: u64) -> Plan {
+    plan(&Job {
+        strategy: Some(strategy),
+        ..job(inputs, memory)
+    })
+    .unwrap()
+}
+
+/// A look that finds this share passing, no line of it repeated.
+fn look(plan: &Plan, share: f64) -> Look {
+    let filter = plan.costs.filter.unwrap();
+    let passed = (SAMPLED as f64 * share) as u64;
+    Look {
+        input: 1,
+        sampled: SAMPLED,
+        passed,
+        passed_distinct: passed,
+        filter_bytes: filter.bits / 8,
+        filter_fpr: filter.predicted_fpr,
+        filter_distinct: filter.keys as f64,
+        temp_bytes: u64::MAX,
+    }
+}
+
+/// The most that is in use at one time after the revision: with a further input the filter that was fed is
+/// asked while another is fed.
+fn in_use(revision: &Revision, filter_bytes: u64, inputs: usize) -> u64 {
+    let layout = &revision.layout;
+    let first = if revision.asks_filter {
+        filter_bytes
+    } else {
+        0
+    };
+    let second = revision.second_filter.map_or(0, |plan| plan.bits / 8);
+    let asked = if inputs > 2 { first.max(second) } else { first };
+    layout.scan_bytes() + layout.pool_bytes() + asked + second
+}
+
+#[test]
+fn c9_a_revised_layout_adds_up_to_the_limit_at_every_size() {
+    for memory in [16 * MIB, 24 * MIB, 64 * MIB, 160 * MIB, 1 << 30, 4 << 30] {
+        for count in [200_000, 5_000_000, 20_000_000, 5_000_000_000] {
+            for (further, factor) in [(1, 1), (1, 7), (2, 1), (3, 8), (23, 2)] {
+                let mut inputs = vec![lines(count)];
+                inputs.resize(1 + further, lines(count * factor));
+                let sieve = plan_of(Strategy::Sieve, &inputs, memory);
+                for share in SHARES {
+                    let look = look(&sieve, share);
+                    let Some(revision) = sieve.revised_sieve(look) else {
+                        continue;
+                    };
+                    let usable = revision.layout.usable_bytes;
+                    let used = in_use(&revision, look.filter_bytes, inputs.len());
+                    assert!(
+                        used <= usable,
+                        "{count} lines, {further} further, in {memory}, {share}: {used} of {usable}"
+                    );
+                    assert!(usable <= sieve.layout.usable_bytes);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn h11_buckets_are_for_what_survives() {
+    let count = 5_000_000;
+    for memory in [16 * MIB, 64 * MIB] {
+        for share in SHARES {
+            for strategy in [Strategy::Sieve, Strategy::Bloom] {
+                let plan = plan_of(strategy, &[lines(count), lines(count)], memory);
+                let look = look(&plan, share);
+                let layout = if strategy == Strategy::Sieve {
+                    plan.revised_sieve(look).map(|revision| revision.layout)
+                } else {
+                    plan.revised_bloom(look)
+                };
+                let Some(layout) = layout else {
+                    let is_tight = (strategy, memory) == (Strategy::Bloom, 16 * MIB);
+                    assert!(is_tight, "{strategy} in {memory}, {share}");
+                    continue;
+                };
+                let survivors = (count as f64 * share) as u64;
+                let set = estimate_set_bytes(survivors, survivors * 64);
+                let fits = layout.join_share(layout.join_workers);
+                assert!(
+                    set / u64::from(layout.buckets) <= fits,
+                    "{strategy} in {memory}, {share}: {} buckets",
+                    layout.buckets
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn h11_filters_that_keep_hardly_anything_out_are_dropped() {
+    let both = [lines(5_000_000), lines(5_000_000)];
+    let plan = plan_of(Strategy::Sieve, &both, 64 * MIB);
+    for (share, asks) in [(0.1, true), (0.5, true), (0.97, false), (1.0, false)] {
+        let revision = plan.revised_sieve(look(&plan, share)).unwrap();
+        assert_eq!(revision.asks_filter, asks, "{share}");
+    }
+}
+
+#[test]
+fn h11_few_lines_that_repeat_do_not_make_a_sieve_a_partition() {
+    let both = [lines(5_000_000), lines(5_000_000)];
+    let plan = plan_of(Strategy::Sieve, &both, 64 * MIB);
+    // All of the second input passes, but it has a hundred different lines.
+    let few = Look {
+        passed_distinct: 100,
+        ..look(&plan, 1.0)
+    };
+    assert!(plan.revised_sieve(few).unwrap().asks_filter);
+    // Of lines that come twenty times each a sample of this size shows few repeats.
+    let distinct = 250_000.0;
+    let shown = distinct * (1.0 - (-(SAMPLED as f64) / distinct).exp());
+    let repeated = Look {
+        passed_distinct: shown as u64,
+        filter_distinct: distinct,
+        ..look(&plan, 1.0)
+    };
+    assert!(!plan.revised_sieve(repeated).unwrap().asks_filter);
+}
+
+#[test]
+fn h11_buckets_are_for_different_lines() {
+    let both = [lines(5_000_000), lines(5_000_000)];
+    let plan = plan_of(Strategy::Sieve, &both, 16 * MIB);
+    let buckets = |filter_distinct| {
+        let look = Look {
+            filter_distinct,
+            ..look(&plan, 1.0)
+        };
+        plan.revised_sieve(look).unwrap().layout
+    };
+    let (all, few) = (buckets(5e6), buckets(250_000.0));
+    assert!(few.buckets * 5 < all.buckets, "{few:?} {all:?}");
+    assert!(few.block_bytes > 4 * all.block_bytes, "{few:?} {all:?}");
+}
+
+#[test]
+fn e5_a_sieve_stays_one_where_there_is_no_disk_for_a_partition() {
+    let both = [lines(5_000_000), lines(5_000_000)];
+    let plan = plan_of(Strategy::Sieve, &both, 64 * MIB);
+    let with = |temp_bytes| Look {
+        temp_bytes,
+        ..look(&plan, 1.0)
+    };
+    assert!(!plan.revised_sieve(with(640_000_000)).unwrap().asks_filter);
+    assert!(plan.revised_sieve(with(639_999_999)).is_none());
+}
+
+#[test]
+fn different_lines_are_estimated_from_the_repeats_of_a_sample() {
+    let plan = plan_of(
+        Strategy::Sieve,
+        &[lines(5_000_000), lines(5_000_000)],
+        64 * MIB,
+    );
+    for all in [10.0, 1000.0, 20_000.0, 400_000.0] {
+        let shown = all * (1.0 - (-(SAMPLED as f64) / all).exp());
+        let look = Look {
+            passed_distinct: shown.round() as u64,
+            ..look(&plan, 1.0)
+        };
+        let found = look.distinct(5_000_000);
+        assert!((found - all).abs() <= 0.1 * all + 1.0, "{found} of {all}");
+    }
+    // Without a repeat there are as many as pass.
+    assert!((look(&plan, 1.0).distinct(5_000_000) - 5e6).abs() < 1.0);
+    assert!(look(&plan, 0.0).distinct(0) <= 1.0);
+}
