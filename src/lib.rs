@@ -1,7 +1,7 @@
 //! Finds the lines that two or more huge files have in common, under a hard memory limit.
 //!
-//! The case it is named after (*out-of-core sets*): two files of 5 billion URLs, 320 GB each, on a
-//! server that may use 4 GB.
+//! The name stands for *out-of-core sets*: the library is designed for two files of 5 billion URLs, 320 GB each,
+//! on a server with 4 GB of memory to spare.
 //!
 //! ```
 //! use outset::{Options, Source, intersect};
@@ -24,75 +24,80 @@
 //!
 //! # Four strategies, three passes
 //!
-//! Everything is a short sequence of three passes over lines, under one memory budget:
+//! Every strategy is a short sequence of three passes over lines, under one memory budget:
 //!
 //! ```text
-//! filter(input)        read lines, hash each, set bits                    -> filter
-//! spill(input, keep)   read lines, hash each, drop what `keep` refuses,
-//!                      append the rest to its bucket                      -> buckets
-//! join(buckets)        per bucket: set of the build side's distinct lines, mark what
-//!                      each further input has, write what has all marks   -> lines
+//! filter(input)          read lines, hash each, set bits                      -> filter
+//! spill(input, screen)   read lines, hash each, drop what the screen refuses,
+//!                        append the rest to buckets                           -> buckets
+//! join(buckets)          per bucket: put the distinct lines of one input into a set, let every
+//!                        other input mark the lines it has, write lines that have all marks
+//!                                                                             -> lines
 //! ```
 //!
 //! | strategy | passes | exact | reads | writes |
 //! |---|---|---|---|---|
-//! | `memory` | join of inputs that never leave memory; a cached A through filters first | yes | A + B, or 2A + B | nothing |
-//! | `partition` | spill(A, all) · spill(B, all) · join | yes | A + B + spill | A + B |
-//! | `sieve` | filter(A) · spill(B, in A's filter) · filter(B') · spill(A, in B's filter) · join | yes | 2A + B + spill | what survives |
-//! | `bloom` | filter(A) · spill(B, in A's filter) · distinct | no: may add lines | A + B + spill | what survives |
+//! | `memory` | join in memory; if A is cached, through filters first | yes | A + B, or 2A + B | nothing |
+//! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
+//! | `sieve` | filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join | yes | 2A + B + spill | survivors |
+//! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
 //!
-//! A is the input with the fewest bytes, B' what survives of B. Further inputs extend the chain:
-//! each is sieved by the filter of the survivors before it, and the join demands a mark from every
-//! input. Blocks of buckets stay in memory while there is room: survivors that fit never touch the
-//! disk. The filter of B' is fed while B is spilled where there is memory for two filters; else it
-//! is built from the buckets, if so few survived that it pays.
+//! A is the input with the fewest bytes, B' the part of B that survives A's filter. Further inputs extend the
+//! chain: each is screened by the filter of the survivors before it, and the join demands a mark from every
+//! input. Blocks of buckets stay in memory while there is room, so survivors that fit never touch the disk. The
+//! filter of B' is filled while B is spilled if memory has room for two filters; otherwise it is built from the
+//! buckets, and only if it saves more than reading them costs.
 //!
-//! # Data's way
+//! `sieve` and `bloom` plan their buckets a second time when the first filter is complete, from a sample of the
+//! next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`.
+//!
+//! # How a line travels
 //!
 //! ```text
-//!  input            lines         hash              keep?             bucket work         output
-//!  Input ────────▶  Lines ──────▶ LineHasher ─────▶ BlockedFilter ──▶ BucketWriter ─────▶ Sink
-//!  (chunks)         (&[u8])       (u64, keyed)                        Bucket, LineSet     (one at a time)
-//!      sample ─▶ plan ─▶ Plan (pure numbers)       MemoryBudget: every large buffer asks it
+//!  input           lines        hash            filter          buckets            output
+//!  Input ────────▶ Lines ─────▶ LineHasher ───▶ Screen ───────▶ BucketWriter ────▶ Sink
+//!  (chunks)        (&[u8])      (u64, keyed)    (passes, or     Bucket, LineSet    (one thread
+//!     │                                          drops)                             at a time)
+//!     └─ sample ─▶ plan ─▶ Plan (pure numbers)                  MemoryBudget grants every large buffer
 //! ```
 //!
-//! `engine` opens and samples the inputs, asks [`plan`](mod@plan) for a decision, and runs a
-//! strategy of `strategy`, which is a few calls of `pass`. `pass` reads through `input`, hashes
-//! with [`hash`], asks [`filter`], appends to `spill`, joins with `set`. [`memory`] grants all
-//! memory that grows with the input.
+//! `engine` opens and samples the inputs, asks [`plan`](mod@plan) for a decision, and runs a strategy from
+//! `strategy`, which calls a few functions of `pass`. `pass` reads through `input`, hashes with [`hash`], asks
+//! [`filter`], appends to `spill` and joins with `set`. [`memory`] grants all memory that grows with the input.
 //!
-//! A filter can also outlive a run: [`stored`] builds, asks and changes filters that are in files, by
-//! the same reading, hashing and dividing of memory, and a stored filter can take the place of an
-//! input of `bloom`.
+//! A filter can outlive its run: [`stored`] builds, queries and changes filters in files. It reads, hashes and
+//! divides memory in the same way. A stored filter can replace one input of `bloom`.
 //!
-//! # Decisions, with their price
+//! `docs/how-it-works.md` in the repository follows one run through its threads and its memory.
 //!
-//! - **A hash decides where to look, never what is equal.** Two sides of 5 billion lines would meet
-//!   1.4 false matches of 64-bit hashes; bytes are compared. Price: lines are kept, not
+//! # Decisions and their price
+//!
+//! - **A hash decides where to look, never what is equal.** Between two sides of 5 billion lines, 1.4 pairs of
+//!   different lines are expected to share a 64-bit hash, so bytes are compared. Price: lines are kept, not
 //!   fingerprints.
-//! - **One keyed hash per line and pass** (`HighwayHash`, random key per run): nobody can prepare
-//!   lines that meet in one bucket. Price: 9 ns a line of 64 bytes with AVX-512, more without;
-//!   an unkeyed hash would take a third of that.
-//! - **The limit is the process's resident memory.** Large buffers are anonymous mappings of their
-//!   own, granted by the budget and gone when dropped. Price: page faults when a buffer is first
+//! - **Each pass hashes a line once, with a secret key** (`HighwayHash`, a random key for each run): an attacker
+//!   cannot craft lines that all land in one bucket. Price: 9 ns for a line of 64 bytes with AVX-512, more
+//!   without; a hash without a key would take a third of that.
+//! - **The limit is the resident memory of the process.** Every large buffer is an anonymous mapping of its own,
+//!   which the budget grants and which is gone when it is dropped. Price: page faults when a buffer is first
 //!   touched.
-//! - **Inputs are read, not mapped**: mapped pages would count as resident memory, and a file that
-//!   is truncated meanwhile would be a fatal signal instead of an error. Price: a copy, where the
-//!   page cache has the file.
-//! - **No file stays open between two operations.** Any number of buckets and inputs runs under any
-//!   descriptor limit. Price: an open and a close per block.
-//! - **Spill and result go around the page cache**, in large pieces and by threads of their own:
-//!   written that way they took a quarter of the time, and a container's limit stays free of cache.
-//!   Price: a result that is read next is read from the disk.
-//! - **Order is given up.** Lines come out as buckets are finished.
+//! - **Inputs are read, not mapped.** Mapped pages would count as resident memory, and a file that is truncated
+//!   during the run would raise a fatal signal instead of an error. Price: a copy if the file is in the page
+//!   cache.
+//! - **No file stays open between two operations.** Any number of buckets and inputs runs under any limit on open
+//!   files. Price: an open and a close for each block.
+//! - **Spill and result bypass the page cache**, in large pieces and on threads of their own. That took a quarter of
+//!   the time where it was measured, and a container's limit stays free of cache. Price: a result that is read
+//!   next comes from the disk.
+//! - **The result has no order.** Lines come out as their buckets are joined.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! Each common line is reported once. Bytes are compared as they are: no locale, no Unicode, no
-//! trimming. A last line without terminator counts, an empty line is a line. The result of an exact
-//! strategy is the same for every memory limit, number of buckets, of threads, and order of inputs.
-//! An input that changes during the run, and a spill block that does not come back as it was
-//! written, fail the run. Nothing is left in temporary space.
+//! Each common line is reported once. Bytes are compared as they are: no locale, no Unicode, no trimming. A last
+//! line without a terminator counts, and an empty line is a line. The result of an exact strategy does not depend
+//! on the memory limit, the number of buckets or threads, or the order of the inputs. A run fails if an input
+//! changes meanwhile, or if a spilled block does not come back as it was written. A run leaves nothing in temporary
+//! space.
 
 mod batch;
 pub mod compare;

@@ -1,5 +1,5 @@
 //! What a user is told of a run that goes well: lines that end otherwise in one input than in another (row A3 of
-//! `tests/README.md`), temporary files that take memory (row E7).
+//! `tests/matrix.tsv`), temporary files that take memory (row E7).
 
 use std::collections::BTreeSet;
 use std::fs;

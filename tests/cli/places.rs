@@ -1,4 +1,4 @@
-//! Places with limits (rows C, D and E of `tests/README.md`): groups with little memory, file systems without room, space that goes
+//! Places with limits (rows C, D and E of `tests/matrix.tsv`): groups with little memory, file systems without room, space that goes
 //! away, descriptors that are taken, directories with other things in them.
 //!
 //! What needs root says so and is skipped for others.

@@ -1,4 +1,4 @@
-//! What the README says can be pasted does what it says.
+//! Commands that the documentation gives to paste do what it says.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,25 @@ use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 
-/// The first block of shell commands behind a marker of the README.
-fn block(marker: &str) -> String {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(readme).unwrap();
+/// The block of shell commands behind a marker of a page.
+fn block(page: &str, marker: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = fs::read_to_string(page).unwrap();
     let (_, behind) = text
         .split_once(&format!("<!-- {marker} -->\n```sh\n"))
         .unwrap();
     behind.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn the_readme_has_one_main_job_and_one_test_command() {
+    for (marker, start) in [("main job", "cargo run "), ("tests", "cargo test ")] {
+        let commands = block("README.md", marker);
+        assert!(
+            commands.starts_with(start) && commands.lines().count() == 1,
+            "{commands}"
+        );
+    }
 }
 
 #[test]
@@ -22,7 +33,7 @@ fn the_crawlers_loop_fetches_every_page_once() {
     let program = cargo_bin("outset");
     let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
     let status = Command::new("sh")
-        .args(["-e", "-c", &block("crawler")])
+        .args(["-e", "-c", &block("docs/filters.md", "crawler")])
         .current_dir(place.path())
         .env("PATH", path)
         .status()

@@ -1,4 +1,4 @@
-//! Room for temporary files (row E5 of `tests/README.md`): what is known of it before a run begins, and what a user who knows
+//! Room for temporary files (row E5 of `tests/matrix.tsv`): what is known of it before a run begins, and what a user who knows
 //! better can do about it.
 
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Short and interrupted reads and writes (rows B18 and E12 of `tests/README.md`), by a library that is loaded before the C library
+//! Short and interrupted reads and writes (rows B18 and E12 of `tests/matrix.tsv`), by a library that is loaded before the C library
 //! (`shim.c`): it changes nothing that a system might not do.
 
 use std::fs;

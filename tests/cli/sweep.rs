@@ -1,4 +1,4 @@
-//! System calls that fail, one after the other (row J5 of `tests/README.md`): small runs under strace, each with one fault at the
+//! System calls that fail, one after the other (row J5 of `tests/matrix.tsv`): small runs under strace, each with one fault at the
 //! N-th call of a kind, once or from then on.
 //!
 //! How many calls there are is counted in a run without faults. Calls that the dynamic loader and the runtime make before the

@@ -20,7 +20,6 @@ use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY};
-use crate::spill::pool::IN_FLIGHT;
 
 /// Bits per key below which a filter of survivors is better built afterwards, of their known number.
 const LEAST_FED_BITS: f64 = 4.0;
@@ -199,7 +198,8 @@ fn shrink_pool(layout: &mut Layout, filters: u64) -> Option<()> {
         .pool_blocks
         .checked_sub(excess.div_ceil(layout.block_bytes))?;
     layout.pool_blocks = blocks;
-    (blocks > u64::from(layout.buckets) + IN_FLIGHT).then_some(())
+    // Each bucket has a block, and one is being written.
+    (blocks > u64::from(layout.buckets)).then_some(())
 }
 
 #[cfg(test)]
