@@ -68,8 +68,8 @@ pub enum Error {
         /// What differs.
         what: String,
     },
-    /// `--key ipv4` and a line that is no address.
-    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without the ipv4 key", path.display())]
+    /// `--key-type ipv4` and a line that is no address.
+    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
         /// The input.
         path: PathBuf,

@@ -16,7 +16,7 @@ use crate::temp::quota::Quota;
 
 /// What the lines are, beyond bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LineKey {
+pub enum KeyType {
     /// Bytes, compared as they are.
     #[default]
     Bytes,
@@ -77,7 +77,7 @@ pub struct Options {
     /// What a line is.
     pub format: LineFormat,
     /// What is in a line.
-    pub key: LineKey,
+    pub key_type: KeyType,
     /// The key of the hash; random by default.
     pub hash_key: HashKey,
     /// Stops the run from outside.
@@ -120,7 +120,7 @@ impl Default for Options {
             ignore_free_space: false,
             threads: None,
             format: LineFormat::default(),
-            key: LineKey::default(),
+            key_type: KeyType::default(),
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),
             observer: None,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
-use outset::{Interrupt, LineKey, Options, Source, Strategy};
+use outset::{Interrupt, KeyType, Options, Source, Strategy};
 
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
@@ -240,8 +240,8 @@ pub(crate) struct RunArguments {
     lines: LineArguments,
 
     /// Lines are IPv4 addresses: use an exact bitmap of them where memory has room for it (512M)
-    #[arg(long, value_name = "KIND")]
-    key: Option<KeyName>,
+    #[arg(long, value_name = "TYPE")]
+    key_type: Option<KeyTypeName>,
 }
 
 impl IntersectArguments {
@@ -288,10 +288,10 @@ impl RunArguments {
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
             format: self.lines.format(),
-            key: if self.key.is_some() {
-                LineKey::Ipv4
+            key_type: if self.key_type.is_some() {
+                KeyType::Ipv4
             } else {
-                LineKey::Bytes
+                KeyType::Bytes
             },
             hash_key: self.lines.hash_key(),
             ..self.machine.options(interrupt)
@@ -355,7 +355,7 @@ impl From<StrategyName> for Option<Strategy> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeyName {
+enum KeyTypeName {
     Ipv4,
 }
 

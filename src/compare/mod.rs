@@ -32,7 +32,7 @@ use crate::estimate::{Bounds, estimate};
 use crate::filter::sizing::blocked_bits_per_key;
 use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
-use crate::options::{LineKey, Options, Shared};
+use crate::options::{KeyType, Options, Shared};
 use crate::output::Sink;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Plan};
@@ -271,7 +271,7 @@ impl<'o> Comparer<'o> {
                 strip_cr: false,
                 ..self.options.format
             },
-            key: LineKey::Bytes,
+            key_type: KeyType::Bytes,
             buckets: None,
             ..self.exact_options(point)
         };
