@@ -116,7 +116,7 @@ impl Output {
         let (input, option) = (input.display(), self.option);
         let (what, advice) = if is_stream(&self.path) {
             let what = format!("standard output: goes to {input}, which this command reads");
-            (what, "send it to another file".to_owned())
+            (what, "redirect it to another file".to_owned())
         } else {
             let path = self.path.display();
             let what = format!("{path}: this command reads it, and {option} would replace it");

@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
 pub(super) fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
     if arguments.lines.len() < 2 {
         return Err(Error::Usage {
-            what: "lines: one input given".to_owned(),
-            advice: "give the lines of each, such as --lines 5e9,5e9".to_owned(),
+            what: "lines: only one input given".to_owned(),
+            advice: "give the number of lines of each input, such as --lines 5e9,5e9".to_owned(),
         });
     }
     let shape = |&lines: &u64| InputShape {
@@ -69,7 +69,7 @@ pub(super) fn describe(plan: &Plan) -> String {
             display_bytes(plan.limit_bytes())
         ),
         format!(
-            "  the process and its buffers take {}; the rest is for filters, sets and blocks that stay in memory",
+            "  the process and its buffers take {}; the rest holds filters, sets and blocks kept in memory",
             display_bytes(plan.buffer_bytes())
         ),
     ];
@@ -99,7 +99,7 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     }
     if let Some(filter) = &costs.filter {
         lines.push(format!(
-            "  filter of {}: {:.2} bits a key, k = {}, predicted false-positive rate {}",
+            "  filter of {}: {:.2} bits per key, k = {}, predicted false-positive rate {}",
             display_bytes(filter.bits / 8),
             filter.bits_per_key,
             filter.hashes,
@@ -108,7 +108,7 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     }
     if let Some(precision) = costs.expected_precision {
         lines.push(format!(
-            "  about {} of the result's lines are expected to be common",
+            "  expected precision: about {} of the result lines are common",
             display_rate(precision)
         ));
     }

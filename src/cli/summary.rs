@@ -17,8 +17,8 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
         format!("about {expected:.0}")
     };
     Some(format!(
-        "approximate result: nothing common is missing, but {expected} of {} lines are expected to be false \
-         (false-positive rate predicted {}, by the filter's fill {})",
+        "approximate result: no common line is missing, but {expected} of {} lines are expected to be false \
+         (false-positive rate: predicted {}, from the filter's fill {})",
         stats.output.lines,
         display_rate(filter.predicted_fpr),
         display_rate(filter.fill_fpr)
@@ -41,9 +41,12 @@ pub(super) fn summary(stats: &Stats) -> String {
         Some(filter) => {
             let rate = display_rate(filter.fill_fpr);
             let how = format!("approximate, false-positive rate {rate}");
-            (format!("{noun} answered"), how)
+            (format!("{noun} passed the filter"), how)
         }
-        None => (format!("{noun} answered"), "approximate".to_owned()),
+        None => (
+            format!("{noun} passed the filter"),
+            "approximate".to_owned(),
+        ),
     };
     format!(
         "{} {found} ({how}, {}) in {:.2} s; peak memory {} of {}; {disk}",

@@ -214,7 +214,7 @@ fn remix(hash: u64, odd: u64) -> u64 {
 fn random_key() -> Result<[u64; 4]> {
     let mut key = [0u64; 4];
     getrandom::fill(bytemuck::cast_slice_mut(&mut key)).map_err(|error| Error::Machine {
-        what: format!("no random bytes for the key of the hash: {error}"),
+        what: format!("hash key: no random bytes available: {error}"),
         advice: "check that the system's random source is available to this process",
     })?;
     Ok(key)

@@ -864,7 +864,7 @@ fn five_billion_lines_in_4_gigabytes_are_a_bloom_filter_where_five_per_cent_are_
         "approximate",
         "4 GiB",
         "k = 5",
-        "bits a key",
+        "bits per key",
         "not sieve",
         "not partition",
         "not memory",

@@ -648,7 +648,7 @@ fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_
                 &[
                     "-: the line at byte ",
                     "give at least",
-                    "more if it is longer still",
+                    "more if the line is longer",
                 ],
             );
     }

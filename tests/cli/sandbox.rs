@@ -368,7 +368,7 @@ impl Running<'_> {
         let (notices, stderr) = said
             .split_inclusive('\n')
             .map(str::to_owned)
-            .partition::<Vec<_>, _>(|line| line.contains("temporary files take memory here"));
+            .partition::<Vec<_>, _>(|line| line.contains("temporary files here use memory"));
         let outcome = Outcome {
             status,
             stdout,
@@ -502,7 +502,7 @@ impl Outcome {
 pub(crate) fn assert_is_summary(line: &str, kind: &str) {
     let what = match kind {
         "exact" => " common line",
-        _ => " answered (",
+        _ => " passed the filter (",
     };
     let parts = [
         what,

@@ -225,7 +225,7 @@ fn points_with_one_limit_share_the_exact_run() {
             "exact",
             "approximate",
             "false lines",
-            "different lines", // the first point
+            "distinct lines", // the first point
             "approximate",
             "false lines", // the second
             "exact",

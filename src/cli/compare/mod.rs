@@ -25,27 +25,29 @@ use super::progress::Reporter;
 use super::report::Page;
 use sweep::Sweep;
 
-/// Run the exact and the approximate way over two files, and show how they differ.
+/// Intersect two files exactly and approximately, and show how the results differ.
 ///
-/// Both run under the same memory limit, one after the other and each as if alone: what intersect
-/// would do, and what it would do with --strategy bloom. Then: common lines, lines that the filter
-/// answered, false ones among them; the false-positive rate as measured, as predicted, and by the filter's
-/// fill; precision; seconds, bytes, temporary disk and peak memory of each.
+/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
+/// limit. The output compares the number of common lines with the number of lines that passed the
+/// filter and the false ones among them. It shows the false-positive rate as measured, as predicted,
+/// and as computed from the filter's fill; the precision; and the seconds, bytes, temporary disk and
+/// peak memory of each run.
 ///
-/// The measured rate is the false lines as a share of the different lines of the larger file that are
-/// not common. Different lines are counted up to 65536 and estimated beyond, so it has bounds.
+/// The measured rate is the number of false lines divided by the number of distinct lines of the larger
+/// file that are not common. Up to 65536 distinct lines are counted, more are estimated; the rate
+/// therefore has bounds.
 ///
-/// No pass of one run serves the other, and the exact one goes first. What of the files is not in the page
-/// cache is read around it where the file system allows that, so that one run does not warm them for the next.
+/// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
+/// does not warm the cache for the second.
 ///
-/// Both results are kept on temporary disk until they are compared.
+/// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// How the exact run is done: auto chooses by the memory limit
+    /// Strategy of the exact run; auto chooses one by the memory limit
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: ExactName,
 
-    /// Refuse a filter that is predicted to have a higher false-positive rate, such as 1% or 0.01
+    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 
@@ -55,18 +57,18 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// A file; it is read several times
+    /// First file (read several times)
     #[arg(value_name = "FILE_A")]
     first: PathBuf,
 
-    /// Another
+    /// Second file (read several times)
     #[arg(value_name = "FILE_B")]
     second: PathBuf,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
-    /// memory: limits that both ways have. max-fpr: rates, each with a filter of just as many bits as
-    /// that needs; the exact way runs once.
+    /// memory: run both ways under each memory limit. max-fpr: run the exact way once, then the
+    /// approximate way with a filter sized for each rate.
     #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
     sweep: Option<Sweep>,
 
@@ -74,14 +76,14 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
     list_false: Option<PathBuf>,
 
-    /// Write the comparison as JSON to FILE; `-` is standard error
+    /// Write the comparison to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
-    /// Write a page with charts of the comparison to FILE, as HTML that needs nothing else
+    /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
-    /// The rates over memory, predicted and measured; the times of both ways; their phases, memory and
-    /// buckets; the table behind every picture.
+    /// The page shows the predicted and measured rates over memory, the times of both ways, their
+    /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 

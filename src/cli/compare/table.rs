@@ -33,7 +33,7 @@ pub(super) fn of_one(found: &Comparison) -> String {
     ];
     if let Some(filter) = &approximate.stats.filter {
         let bits = format!("{:.2}", filter.bits_per_key);
-        table.push(["filter bits a line".to_owned(), "-".to_owned(), bits]);
+        table.push(["filter bits per line".to_owned(), "-".to_owned(), bits]);
     }
     let mut lines = vec![format!(
         "memory limit {}; temporary disk with both results: {}",
@@ -57,8 +57,8 @@ fn describe_rates(found: &Comparison) -> String {
     let (Some(all), Some(measured)) = (found.could_pass_lines, found.measured_fpr_bounds) else {
         let known = found
             .could_pass_lines
-            .map(|_| "nothing could pass by mistake");
-        let why = known.unwrap_or("not known: there was no room to estimate the different lines");
+            .map(|_| "no line could pass by mistake");
+        let why = known.unwrap_or("unknown: too little memory to estimate the distinct lines");
         return format!("false-positive rate: {why}");
     };
     let predicted = found.predicted_fpr_bounds.map(describe_bounds);

@@ -91,7 +91,7 @@ fn describe(report: &Report, name: &str) -> String {
             display_bytes(report.file_bytes)
         ),
         format!(
-            "  {} bits, {} for each line inserted, k = {}",
+            "  {} bits, {} per line inserted, k = {}",
             filter.bits,
             if filter.keys == 0 {
                 "none yet".to_owned()
@@ -102,7 +102,7 @@ fn describe(report: &Report, name: &str) -> String {
         ),
         describe_lines(report),
         format!(
-            "  {:.2}% of the cells are in use: it is wrong for {} of the lines that are not in it ({} when it has what it was laid out for)",
+            "  {:.2}% of the cells are in use: false-positive rate {} ({} with the number of lines it was sized for)",
             filter.fill * 100.0,
             display_rate(filter.fill_fpr),
             display_rate(report.planned_fpr)
@@ -115,7 +115,7 @@ fn describe(report: &Report, name: &str) -> String {
                 "a newline"
             },
             if report.strip_cr {
-                "; a CR before it is not part of the line"
+                "; a CR before it is part of the line end"
             } else {
                 ""
             }
@@ -123,7 +123,7 @@ fn describe(report: &Report, name: &str) -> String {
     ];
     if report.saturated > 0 {
         lines.push(format!(
-            "  {} counters are at their top, and stay there",
+            "  {} counters have reached their maximum and stay there",
             report.saturated
         ));
     }
@@ -138,11 +138,11 @@ fn describe(report: &Report, name: &str) -> String {
 fn describe_lines(report: &Report) -> String {
     let (keys, planned) = (report.filter.keys, report.planned_keys);
     if report.collision_chance.is_some() {
-        return format!("  {keys} different lines; laid out for {planned}");
+        return format!("  {keys} distinct lines; sized for {planned}");
     }
     let different = match report.distinct_keys {
-        Some(keys) => format!("about {keys:.0} different"),
-        None => "nobody knows how many different".to_owned(),
+        Some(keys) => format!("about {keys:.0} distinct"),
+        None => "number of distinct lines unknown".to_owned(),
     };
-    format!("  {keys} lines inserted, repeats included; {different}; laid out for {planned}")
+    format!("  {keys} lines inserted, repeats included; {different}; sized for {planned}")
 }

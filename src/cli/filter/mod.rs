@@ -86,7 +86,7 @@ fn finish(filter: &Filter, target: FilterTarget) -> Result<()> {
     let planned = filter.shape().predicted_fpr(filter.rules().planned_keys);
     if planned > 0.5 && !occupancy.is_overfull(filter.shape(), filter.rules().planned_keys) {
         warn(&format!(
-            "{}: too small: with the {} lines that it is for it will be wrong for {} of all others: build a larger one",
+            "{}: too small for {} lines: false-positive rate {}: build a larger one",
             path.display(),
             filter.rules().planned_keys,
             display_rate(planned)
@@ -107,12 +107,12 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         };
         let [now, planned] = [occupancy.fpr, planned].map(|rate| display_rate(rate).to_string());
         let wrong = if now == planned {
-            format!("it is wrong for {now} of other lines, and would be with those, too")
+            format!("false-positive rate {now}")
         } else {
-            format!("it is wrong for {now} of other lines instead of {planned}")
+            format!("false-positive rate {now} instead of {planned}")
         };
         warn(&format!(
-            "{}: overfull: {} lines in a filter for {}: {wrong}: build a larger one",
+            "{}: overfull: {} lines in a filter for {}, {wrong}: build a larger one",
             path.display(),
             lines,
             rules.planned_keys,
@@ -207,7 +207,7 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
     finish(&changed.filter, target)?;
     if changed.noted > 0 {
         warn(&format!(
-            "{}: {} of {} lines were certainly not in, and were left alone",
+            "{}: {} of {} lines were certainly not in the filter: they were skipped",
             arguments.filter.display(),
             changed.noted,
             changed.lines

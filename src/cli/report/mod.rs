@@ -55,8 +55,8 @@ impl Page {
     fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         if path == Path::new("-") {
             return Err(Error::Usage {
-                what: "--report: a page is a file".to_owned(),
-                advice: "name a file for it, such as run.html".to_owned(),
+                what: "--report: cannot write to a stream".to_owned(),
+                advice: "name a file, such as run.html".to_owned(),
             });
         }
         Ok(Self {

@@ -57,6 +57,6 @@ pub(super) fn figure(title: &str, key: &Markup, picture: Option<Markup>, table: 
 pub(super) fn alone(title: &str, key: &Markup, picture: Option<Markup>) -> Markup {
     match picture {
         Some(picture) => html! { figure { figcaption { (title) p { (key) } } (picture) } },
-        None => html! { p.absent { (title) ": there is too little to draw." } },
+        None => html! { p.absent { (title) ": not enough data for a chart." } },
     }
 }

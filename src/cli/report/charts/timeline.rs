@@ -75,7 +75,7 @@ fn bar(phase: &RecordedPhase, end: f64) -> Bar {
             duration(phase.seconds),
             display_bytes(phase.bytes_per_second as u64)
         ),
-        None => "begun anew".to_owned(),
+        None => "restarted".to_owned(),
     };
     Bar {
         text: format!("{part}{name} – {figures}"),
