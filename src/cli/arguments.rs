@@ -253,14 +253,16 @@ pub(crate) struct RunArguments {
 }
 
 impl IntersectArguments {
-    /// Whether the statistics go to standard error.
-    pub(crate) fn reports_on_stderr(&self) -> bool {
-        self.stats.is_some() && self.stats_file().is_none()
+    /// The options that these arguments ask for.
+    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = self.run.options(self.output.as_deref(), interrupt);
+        let options = self.force.add_to(self.choice.add_to(options));
+        self.filters.add_to(options)
     }
 
-    /// The file that the statistics go to.
-    pub(crate) fn stats_file(&self) -> Option<&Path> {
-        self.stats.as_deref().filter(|path| *path != Path::new("-"))
+    /// Whether the statistics go to standard error.
+    pub(crate) fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
     }
 
     /// The inputs as paths.

@@ -13,9 +13,9 @@ use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
 use super::escaped;
-use super::files::CommandFiles;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
-use super::place::{json, print};
+use super::outputs::Claims;
+use super::print::{json, print};
 use super::progress::Reporter;
 
 /// Fewer common lines in the sample than this are a faint sign.
@@ -49,7 +49,7 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    CommandFiles::reading(&arguments.files).write(None, "the estimate")?;
+    Claims::reading(&arguments.files).write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
         format: arguments.lines.format(),

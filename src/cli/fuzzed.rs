@@ -39,13 +39,7 @@ fn use_options(command: &Command) {
     let interrupt = Interrupt::new();
     match command {
         Command::Intersect(arguments) => {
-            check(
-                &arguments.filters.add_to(
-                    arguments
-                        .run
-                        .options(arguments.output.as_deref(), &interrupt),
-                ),
-            );
+            check(&arguments.options(&interrupt));
             assert!(!arguments.sources().is_empty());
         }
         Command::Plan(arguments) => {

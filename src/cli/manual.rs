@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use outset::{Error, Result};
 
-use super::place::{print_bytes, unwritable};
+use super::print::{print_bytes, unwritable};
 
 /// Print a shell completion script for commands and options.
 ///

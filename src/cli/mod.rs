@@ -10,7 +10,6 @@ mod arguments;
 mod compare;
 mod estimate;
 mod exit;
-mod files;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
@@ -18,8 +17,9 @@ mod intersect;
 mod manual;
 mod numbers;
 mod options;
-mod place;
+mod outputs;
 mod plan;
+mod print;
 mod progress;
 mod report;
 mod signals;
@@ -140,7 +140,7 @@ fn not_a_command(
             .and_then(|()| error.print())
             .and_then(|()| std::io::stdout().flush())
             .map(|()| ExitStatus::Complete)
-            .map_err(place::unwritable);
+            .map_err(print::unwritable);
     }
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _nowhere_to_report = error.print();

@@ -7,15 +7,14 @@ use outset::size::{display_bytes, display_count, display_rate};
 use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
-use super::files::CommandFiles;
-use super::place::{json, print};
+use super::outputs::Claims;
+use super::print::{json, print};
 use super::progress::Reporter;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let files = arguments.files().iter();
-    CommandFiles::reading(files.chain(arguments.filters.filter.as_ref()))
-        .write(None, "the plan")?;
+    Claims::reading(files.chain(arguments.filters.filter.as_ref())).write(None, "the plan")?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments.choice.add_to(options);
     let mut options = arguments.filters.add_to(options);

@@ -18,11 +18,10 @@ use outset::{CountSink, Interrupt, Options, Result, Sink, Source, Strategy, Writ
 use serde::Serialize;
 
 use super::arguments::{ForceArguments, RunArguments};
-use super::files::CommandFiles;
 use super::options::TalkArguments;
-use super::place::{ResultPlace, StatsPlace, print};
+use super::outputs::{Claims, Outputs, ResultFile};
+use super::print::print;
 use super::progress::Reporter;
-use super::report::Page;
 use sweep::Sweep;
 
 /// Intersect two files exactly and approximately, and show how the results differ.
@@ -99,6 +98,21 @@ impl CompareArguments {
         [&self.first, &self.second]
     }
 
+    fn options(&self, interrupt: &Interrupt) -> Options {
+        Options {
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr,
+            ..self.force.add_to(self.run.options(None, interrupt))
+        }
+    }
+
+    fn points(&self) -> Vec<Point> {
+        match &self.sweep {
+            Some(sweep) => sweep.points(),
+            None => vec![Point::default()],
+        }
+    }
+
     /// Whether the comparison goes to standard error.
     fn reports_on_stderr(&self) -> bool {
         self.stats.as_deref() == Some(Path::new("-"))
@@ -150,6 +164,14 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The report as a table.
+    fn describe(&self) -> String {
+        match self {
+            Self::One(only) => table::of_one(only),
+            Self::Sweep { points, .. } => table::of_sweep(points),
+        }
+    }
+
     /// What was compared at each point.
     pub(crate) fn points(&self) -> &'a [Comparison] {
         match self {
@@ -163,75 +185,62 @@ impl<'a> Report<'a> {
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
     let reporter = Reporter::new(&arguments.talk);
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
-    let mut options = Options {
-        strategy: arguments.strategy.into(),
-        max_fpr: arguments.max_fpr,
-        ..arguments
-            .force
-            .add_to(arguments.run.options(None, interrupt))
-    };
-    options.observer = Some(reporter.clone());
+    let mut options = arguments.options(interrupt);
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    check_files(arguments)?;
-    let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
-    let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
-    if let Some(page) = &page {
-        options.observer = Some(page.beside(reporter.clone()));
-    }
-    let list = match &arguments.list_false {
-        Some(path) => Some(ResultPlace::open(Some(path), interrupt)?),
-        None => None,
-    };
+    let mut outputs = claim(arguments)?.open(interrupt)?;
+    options.observer = Some(outputs.observer(reporter.clone()));
     let sources: Vec<Source> = arguments.files().into_iter().map(Source::from).collect();
     let mut comparer = Comparer::new(&sources, &options)?;
-    let points = match &arguments.sweep {
-        Some(sweep) => sweep.points(),
-        None => vec![Point::default()],
-    };
+    let points = arguments.points();
     // Before the first run: what can be known to fail does not wait until its turn.
     reporter.expect(comparer.expected_bytes(&points)?);
-    let (plans, predicted) = match &page {
-        Some(_) => outlook(&comparer, &points)?,
-        None => Default::default(),
+    let (plans, predicted) = if outputs.has_page() {
+        outlook(&comparer, &points)?
+    } else {
+        Outlook::default()
     };
-    let is_sweep = arguments.sweep.is_some();
+    let terminator = options.format.terminator;
+    let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
+    reporter.finish();
+    let report = Report::new(&found, arguments.sweep.is_some());
+    let filled = outputs
+        .fill_stats(&report)
+        .and_then(|()| outputs.fill_page(|page| page.fill_comparison(&report, &plans, &predicted)));
+    // The table is there whatever becomes of the files.
+    print(&report.describe())?;
+    filled?;
+    outputs.put_in_place()
+}
+
+/// Compares at each point. Where one fails, those before it took their time: they are printed, though
+/// there is no report.
+fn compare_all(
+    comparer: &mut Comparer<'_>,
+    points: &[Point],
+    terminator: u8,
+    outputs: &Outputs,
+    reporter: &Reporter,
+) -> Result<Vec<Comparison>> {
     let mut found = Vec::with_capacity(points.len());
-    for &point in &points {
-        let compared = match &list {
-            Some(place) => listed(&mut comparer, point, place, options.format.terminator),
+    for &point in points {
+        let compared = match outputs.result() {
+            Some(list) => listed(comparer, point, list, terminator),
             None => comparer.compare(point, &mut CountSink),
         };
         match compared {
             Ok(point) => found.push(point),
-            Err(error) if found.is_empty() => return Err(error),
             Err(error) => {
-                // What was found took its time: it is shown, though there is no report.
-                reporter.finish();
-                print(&table::of_sweep(&found))?;
+                if !found.is_empty() {
+                    reporter.finish();
+                    print(&table::of_sweep(&found))?;
+                }
                 return Err(error);
             }
         }
     }
-    reporter.finish();
-    let report = Report::new(&found, is_sweep);
-    let text = match &report {
-        Report::One(only) => table::of_one(only),
-        Report::Sweep { points, .. } => table::of_sweep(points),
-    };
-    // The table is there whatever becomes of the files, and these are written before one is put in
-    // place.
-    let filled = stats_place.fill(&report).and_then(|()| {
-        page.as_mut().map_or(Ok(()), |page| {
-            page.fill_comparison(&report, &plans, &predicted)
-        })
-    });
-    print(&text)?;
-    filled?;
-    list.map_or(Ok(()), ResultPlace::put_in_place)?;
-    stats_place.put_in_place()?;
-    page.map_or(Ok(()), Page::put_in_place)
+    Ok(found)
 }
 
 /// The plans of points, and memory limits with the rates that are predicted for them.
@@ -260,34 +269,27 @@ fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
     Ok((plans, (0..PREDICTED).filter_map(rate).collect()))
 }
 
-/// Compares, and writes the false lines to `place`.
+/// Compares, and writes the false lines to `list`.
 fn listed(
     comparer: &mut Comparer<'_>,
     point: Point,
-    place: &ResultPlace,
+    list: &ResultFile,
     terminator: u8,
 ) -> Result<Comparison> {
-    let mut sink = WriteSink::new(place.writer()?, terminator, place.name());
+    let mut sink = WriteSink::new(list.writer()?, terminator, list.name());
     let found = comparer.compare(point, &mut sink as &mut dyn Sink)?;
-    place.flush(sink.into_inner())?;
+    list.flush(sink.into_inner())?;
     Ok(found)
 }
 
 /// Refuses outputs that are inputs, or one another.
-fn check_files(arguments: &CompareArguments) -> Result<()> {
-    let mut files = CommandFiles::reading(arguments.files());
-    // The table.
-    files.write(None, "the table")?;
+fn claim(arguments: &CompareArguments) -> Result<Claims> {
+    let mut claims = Claims::reading(arguments.files());
+    claims.write(None, "the table")?;
     if let Some(list) = &arguments.list_false {
-        files.write(Some(list), "--list-false")?;
+        claims.write_result(Some(list), "--list-false")?;
     }
-    if let Some(stats) = arguments.stats.as_deref()
-        && !arguments.reports_on_stderr()
-    {
-        files.write(Some(stats), "--stats")?;
-    }
-    match &arguments.report {
-        Some(page) => files.write(Some(page), "--report"),
-        None => Ok(()),
-    }
+    claims.write_stats(arguments.stats.as_deref())?;
+    claims.write_page(arguments.report.as_deref())?;
+    Ok(claims)
 }

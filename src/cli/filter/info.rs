@@ -11,8 +11,8 @@ use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
 use super::super::escaped;
-use super::super::files::CommandFiles;
-use super::super::place::{json, print};
+use super::super::outputs::Claims;
+use super::super::print::{json, print};
 use serde::Serialize;
 
 use super::arguments::InfoArguments;
@@ -45,7 +45,7 @@ struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<()> {
-    CommandFiles::reading([&arguments.filter]).write(None, "the report")?;
+    Claims::reading([&arguments.filter]).write(None, "the report")?;
     let stored = StoredFilter::open(&arguments.filter)?;
     let occupancy = stored.occupancy(&MemoryBudget::new(MEMORY, 0))?;
     let report = report(&stored, &occupancy);

@@ -101,7 +101,7 @@ impl Page {
             target: self.path.clone(),
             what: "cannot write the report",
             source,
-            advice: "check where --report points",
+            advice: "name another file for --report",
         };
         let Some(recorder) = self.recorder.take() else {
             return Ok(());
