@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
-use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
-use super::escaped;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use super::text::visible;
+use crate::cli::numbers;
 
 /// Fewer common lines in the sample than this are a faint sign.
 const FEW: u64 = 10;
@@ -75,7 +75,7 @@ fn describe(found: &Estimate) -> String {
 }
 
 fn describe_input(input: &InputEstimate) -> String {
-    let path = escaped(&input.path);
+    let path = visible(&input.path);
     let distinct = describe_count(input.distinct);
     format!("{path}: {} lines, {distinct} distinct", input.lines)
 }
@@ -121,10 +121,10 @@ fn describe_count(bounds: Bounds) -> String {
 }
 
 fn describe_share(bounds: Bounds) -> String {
-    let share = display_rate(bounds.estimate);
+    let share = numbers::rate(bounds.estimate);
     if bounds.is_exact() {
-        return share.to_string();
+        return share;
     }
-    let (low, high) = (display_rate(bounds.low), display_rate(bounds.high));
+    let (low, high) = (numbers::rate(bounds.low), numbers::rate(bounds.high));
     format!("about {share} ({low} to {high} at 99%)")
 }

@@ -26,6 +26,7 @@ mod signals;
 mod size;
 mod streams;
 mod summary;
+mod text;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -184,22 +185,9 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
 pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", escaped(message));
+    let line = format!("outset: {}\n", text::visible(message));
     screen::print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
     });
-}
-
-/// A text without control characters: a path may hold anything, and they must not reach the terminal.
-pub(crate) fn escaped(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_default().collect()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
 }

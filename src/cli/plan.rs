@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use outset::plan::{Costs, InputShape, Plan, plan};
-use outset::size::{display_bytes, display_count, display_rate};
 use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
@@ -65,11 +65,11 @@ pub(super) fn describe(plan: &Plan) -> String {
             } else {
                 "approximate: may add lines, never misses one"
             },
-            display_bytes(plan.limit_bytes())
+            numbers::bytes(plan.limit_bytes())
         ),
         format!(
             "  the process and its buffers take {}; the rest holds filters, sets and blocks kept in memory",
-            display_bytes(plan.buffer_bytes())
+            numbers::bytes(plan.buffer_bytes())
         ),
     ];
     lines.extend(describe_costs(&plan.costs));
@@ -88,10 +88,10 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
         } else {
             format!("{} passes", costs.passes)
         },
-        display_bytes(costs.bytes_read),
-        display_bytes(costs.bytes_written),
-        display_bytes(costs.temp_peak_bytes),
-        display_bytes(costs.memory_bytes),
+        numbers::bytes(costs.bytes_read),
+        numbers::bytes(costs.bytes_written),
+        numbers::bytes(costs.temp_peak_bytes),
+        numbers::bytes(costs.memory_bytes),
     )];
     if costs.buckets > 0 {
         lines.push(format!("  {} buckets", costs.buckets));
@@ -99,24 +99,22 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     if let Some(filter) = &costs.filter {
         lines.push(format!(
             "  filter of {}: {:.2} bits per key, k = {}, predicted false-positive rate {}",
-            display_bytes(filter.bits / 8),
+            numbers::bytes(filter.bits / 8),
             filter.bits_per_key,
             filter.hashes,
-            display_rate(filter.predicted_fpr)
+            numbers::rate(filter.predicted_fpr)
         ));
     }
     if let Some(precision) = costs.expected_precision {
         lines.push(format!(
             "  expected precision: about {} of the result lines are common",
-            display_rate(precision)
+            numbers::rate(precision)
         ));
     }
     if !costs.exact {
         lines.push(format!(
             "  about {} false lines expected in the result",
-            display_count(costs.expected_false_lines as u64)
-                .to_string()
-                .trim()
+            numbers::count(costs.expected_false_lines as u64)
         ));
     }
     lines

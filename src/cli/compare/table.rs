@@ -6,7 +6,7 @@
 use outset::compare::{Comparison, RunReport};
 use outset::estimate::Bounds;
 
-use crate::cli::numbers::{aligned, binary, grouped, percent, share};
+use crate::cli::numbers::{self, aligned, grouped, percent, share};
 
 /// Both ways beside each other.
 pub(super) fn of_one(found: &Comparison) -> String {
@@ -24,11 +24,13 @@ pub(super) fn of_one(found: &Comparison) -> String {
             grouped(found.false_lines),
         ],
         row("seconds", &|run| format!("{:.2}", run.stats.seconds)),
-        row("bytes read", &|run| binary(run.bytes_read)),
-        row("bytes written", &|run| binary(run.bytes_written)),
-        row("temporary disk", &|run| binary(run.stats.temp.peak_bytes)),
+        row("bytes read", &|run| numbers::bytes(run.bytes_read)),
+        row("bytes written", &|run| numbers::bytes(run.bytes_written)),
+        row("temporary disk", &|run| {
+            numbers::bytes(run.stats.temp.peak_bytes)
+        }),
         row("peak memory", &|run| {
-            binary(run.stats.memory.peak_rss_bytes)
+            numbers::bytes(run.stats.memory.peak_rss_bytes)
         }),
     ];
     if let Some(filter) = &approximate.stats.filter {
@@ -37,8 +39,8 @@ pub(super) fn of_one(found: &Comparison) -> String {
     }
     let mut lines = vec![format!(
         "memory limit {}; temporary disk with both results: {}",
-        binary(found.memory.limit_bytes),
-        binary(found.temp_peak_bytes)
+        numbers::bytes(found.memory.limit_bytes),
+        numbers::bytes(found.temp_peak_bytes)
     )];
     lines.extend(aligned(&table));
     lines.push(describe_rates(found));
@@ -121,14 +123,14 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             .as_ref()
             .map(|filter| filter.bits_per_key);
         [
-            binary(point.memory.limit_bytes),
+            numbers::bytes(point.memory.limit_bytes),
             exact.strategy.clone(),
             format!("{:.2}", exact.seconds),
-            binary(exact.temp.peak_bytes),
+            numbers::bytes(exact.temp.peak_bytes),
             grouped(exact.output.lines),
             bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
             format!("{:.2}", approximate.seconds),
-            binary(approximate.temp.peak_bytes),
+            numbers::bytes(approximate.temp.peak_bytes),
             grouped(approximate.output.lines),
             grouped(point.false_lines),
             grouped(point.missing_lines),
@@ -136,7 +138,7 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             optional(point.predicted_fpr),
             optional(point.fill_fpr),
             share(point.precision),
-            binary(point.memory.peak_rss_bytes),
+            numbers::bytes(point.memory.peak_rss_bytes),
         ]
     }));
     aligned(&table).join("\n")

@@ -6,17 +6,17 @@
 
 use outset::filter::{Kind, Occupancy, StoredFilter};
 use outset::memory::budget::MemoryBudget;
-use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
-use super::super::escaped;
 use super::super::outputs::Claims;
 use super::super::print::{json, print};
+use super::super::text::visible;
 use serde::Serialize;
 
 use super::arguments::InfoArguments;
 use super::warn_if_overfull;
+use crate::cli::numbers;
 
 /// Enough for reading a file in pieces.
 const MEMORY: u64 = 4 << 20;
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<(
     let text = if arguments.json {
         json(&report)?
     } else {
-        describe(&report, &escaped(&arguments.filter.display().to_string()))
+        describe(&report, &visible(&arguments.filter.display().to_string()))
     };
     print(&text)?;
     warn_if_overfull(
@@ -87,8 +87,8 @@ fn describe(report: &Report, name: &str) -> String {
         format!(
             "{name}: {} filter of {}, in a file of {}",
             filter.kind,
-            display_bytes(filter.bits.div_ceil(8)),
-            display_bytes(report.file_bytes)
+            numbers::bytes(filter.bits.div_ceil(8)),
+            numbers::bytes(report.file_bytes)
         ),
         format!(
             "  {} bits, {} per line inserted, k = {}",
@@ -104,8 +104,8 @@ fn describe(report: &Report, name: &str) -> String {
         format!(
             "  {:.2}% of the cells are in use: false-positive rate {} ({} with the number of lines it was sized for)",
             filter.fill * 100.0,
-            display_rate(filter.fill_fpr),
-            display_rate(report.planned_fpr)
+            numbers::rate(filter.fill_fpr),
+            numbers::rate(report.planned_fpr)
         ),
         format!(
             "  lines end in {}{}",

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
-use outset::size::display_rate;
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::{signals, warn};
+use crate::cli::numbers;
 pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
@@ -87,7 +87,7 @@ fn save(filter: &Filter, path: &Path, outputs: Outputs) -> Result<()> {
         warn(&format!(
             "{}: too small for {planned_keys} lines: false-positive rate {}: build a larger one",
             path.display(),
-            display_rate(planned)
+            numbers::rate(planned)
         ));
     }
     Ok(())
@@ -103,7 +103,7 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         } else {
             "far too many".to_owned()
         };
-        let [now, planned] = [occupancy.fpr, planned].map(|rate| display_rate(rate).to_string());
+        let [now, planned] = [occupancy.fpr, planned].map(numbers::rate);
         let wrong = if now == planned {
             format!("false-positive rate {now}")
         } else {

@@ -5,14 +5,14 @@
 
 use maud::{Markup, html};
 use outset::Stats;
-use outset::size::display_bytes;
 use serde_json::json;
 
-use super::figures::{Figures, Unit, duration, grouped};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{beside, list, rows};
+use crate::cli::numbers;
 
 /// The page.
 pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<String> {
@@ -23,8 +23,8 @@ pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<Str
     }));
     let peak = format!(
         "Its peak was {} of {}.",
-        display_bytes(stats.memory.peak_rss_bytes),
-        display_bytes(stats.memory.limit_bytes)
+        numbers::bytes(stats.memory.peak_rss_bytes),
+        numbers::bytes(stats.memory.limit_bytes)
     );
     let sections = html! {
         (summary(&figures))
@@ -50,8 +50,8 @@ fn lead(stats: &Stats) -> Markup {
     html! {
         p.lead {
             "Found by " strong { (stats.strategy) } " (" (if stats.exact { "exact" } else { "approximate" }) ") in "
-            (duration(stats.seconds)) ", with " (display_bytes(stats.memory.peak_rss_bytes)) " of at most "
-            (display_bytes(stats.memory.limit_bytes)) " of memory and " (display_bytes(stats.temp.peak_bytes))
+            (numbers::duration(stats.seconds)) ", with " (numbers::bytes(stats.memory.peak_rss_bytes)) " of at most "
+            (numbers::bytes(stats.memory.limit_bytes)) " of memory and " (numbers::bytes(stats.temp.peak_bytes))
             " of temporary disk."
         }
         @if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {

@@ -6,7 +6,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::charts::colours;
-use super::figures::{Figures, visible};
+use super::figures::Figures;
+use crate::cli::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing may be loaded or run; styles are in the page itself.

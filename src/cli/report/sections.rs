@@ -8,10 +8,11 @@ use maud::{Markup, html};
 use outset::stats::BucketStats;
 
 use super::charts;
-use super::figures::{Figures, Unit, duration, grouped};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{alone, figure, section};
 use super::recording::Recorded;
 use super::tables::{list, rows};
+use crate::cli::numbers;
 
 /// The phases, and how much was read when.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
@@ -19,7 +20,7 @@ pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
         "{} phases in {}, including opening the inputs and writing the result. Each phase reads an input or its \
          spilled lines once and writes only temporary files.",
         recorded.phases.len(),
-        duration(recorded.seconds)
+        numbers::duration(recorded.seconds)
     );
     let rate = html! {
         span.key { span.first { b { "━" } } " mean over a short time" }

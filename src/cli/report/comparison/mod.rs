@@ -5,16 +5,16 @@
 
 use maud::{Markup, html};
 use outset::compare::{Comparison, Plans};
-use outset::size::display_bytes;
 use serde_json::{Value, json};
 
 use super::charts::curves::{self, MeasuredRate, MeasuredTime};
-use super::figures::{Figures, Unit, duration, grouped, rate};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{alone, figure, page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, rows, rows_at};
 use crate::cli::compare::Report;
+use crate::cli::numbers;
 
 /// The page.
 pub(super) fn page(
@@ -32,7 +32,7 @@ pub(super) fn page(
     let peak = peaks.map(|run| run.stats.memory.peak_rss_bytes).max();
     let peak = format!(
         "The largest peak of a run was {}.",
-        display_bytes(peak.unwrap_or(0))
+        numbers::bytes(peak.unwrap_or(0))
     );
     let last = points.last().zip(bases.last());
     let sections = html! {
@@ -104,11 +104,11 @@ fn lead_of_one(point: &Comparison) -> Markup {
     html! {
         p.lead {
             strong { (grouped(exact.output.lines as f64)) " common lines" }
-            ", found exactly by " (exact.strategy) " in " (duration(exact.seconds))
-            "; approximately in " (duration(approximate.seconds)) ", with "
+            ", found exactly by " (exact.strategy) " in " (numbers::duration(exact.seconds))
+            "; approximately in " (numbers::duration(approximate.seconds)) ", with "
             strong { (grouped(point.false_lines as f64)) " false lines" }
             " among " (grouped(approximate.output.lines as f64))
-            " (precision " (rate(point.precision)) "). Both had " (display_bytes(point.memory.limit_bytes)) " of memory."
+            " (precision " (numbers::share(point.precision)) "). Both had " (numbers::bytes(point.memory.limit_bytes)) " of memory."
         }
     }
 }
@@ -122,15 +122,15 @@ fn lead_of_several(points: &[Comparison]) -> Markup {
             (least, most) => format!("{least} to {most}"),
         }
     };
-    let bytes = |bytes: f64| display_bytes(bytes as u64).to_string();
+    let bytes = |bytes: f64| numbers::bytes(bytes as u64);
     html! {
         p.lead {
             strong { (range(|point| point.exact.stats.output.lines as f64, grouped)) " common lines" }
             ". With " (range(|point| point.memory.limit_bytes as f64, bytes)) " of memory the exact way took "
-            (range(|point| point.exact.stats.seconds, duration)) ", the approximate one "
-            (range(|point| point.approximate.stats.seconds, duration)) ", with "
+            (range(|point| point.exact.stats.seconds, numbers::duration)) ", the approximate one "
+            (range(|point| point.approximate.stats.seconds, numbers::duration)) ", with "
             strong { (range(|point| point.false_lines as f64, grouped)) " false lines" }
-            " (precision " (range(|point| point.precision, rate)) ")."
+            " (precision " (range(|point| point.precision, numbers::share)) ")."
         }
     }
 }
