@@ -60,8 +60,8 @@ pub(crate) struct LineArguments {
     ///
     /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
-    #[arg(long, value_name = "HEX", value_parser = parse_hash_key)]
-    hash_key: Option<[u64; 4]>,
+    #[arg(long, value_name = "HEX")]
+    hash_key: Option<HashKey>,
 }
 
 impl LineArguments {
@@ -75,7 +75,7 @@ impl LineArguments {
 
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
-        self.hash_key.map_or(HashKey::Random, HashKey::Fixed)
+        self.hash_key.unwrap_or_default()
     }
 }
 
@@ -146,16 +146,4 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     } else {
         Err("give a number from 1 to 4096".to_owned())
     }
-}
-
-fn parse_hash_key(text: &str) -> Result<[u64; 4], String> {
-    let bad = || "give 64 hexadecimal digits".to_owned();
-    if text.len() != 64 || !text.is_ascii() {
-        return Err(bad());
-    }
-    let mut key = [0; 4];
-    for (word, part) in key.iter_mut().zip([0, 16, 32, 48]) {
-        *word = u64::from_str_radix(&text[part..part + 16], 16).map_err(|_| bad())?;
-    }
-    Ok(key)
 }
