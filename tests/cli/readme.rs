@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
+use crate::sandbox::OUTSET;
 
 /// The first block of shell commands behind a marker of the README.
 fn block(marker: &str) -> String {
@@ -19,7 +19,7 @@ fn block(marker: &str) -> String {
 #[test]
 fn the_crawlers_loop_fetches_every_page_once() {
     let place = tempfile::tempdir().unwrap();
-    let program = cargo_bin("outset");
+    let program = Path::new(OUTSET);
     let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
     let status = Command::new("sh")
         .args(["-e", "-c", &block("crawler")])
