@@ -1,10 +1,12 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
-//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]),
-//! progress ([`progress`]), the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:*
-//! every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
-//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
+//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`outputs`] and what they [`mod@print`], exit
+//! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
+//! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
+//! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
+//! about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for
+//! signals.
 
 mod arguments;
 mod compare;
