@@ -148,8 +148,8 @@ fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     };
     if options.hash_key != HashKey::Random {
         return Err(Error::Usage {
-            what: "hash-key: a stored filter brings the key that lines are hashed under".into(),
-            advice: "leave --hash-key or --filter out".into(),
+            what: "hash-key: a stored filter brings its own hash key".into(),
+            advice: "leave out --hash-key or --filter".into(),
         });
     }
     let filter = StoredFilter::open(path)?;
@@ -165,10 +165,10 @@ fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarge
     if inputs.iter().any(|input| input.is_at(path)) {
         return Err(Error::Usage {
             what: format!(
-                "{}: is an input, and the place of the filter",
+                "{}: this command reads it, and --save-filter would replace it",
                 path.display()
             ),
-            advice: "save the filter to a file of its own".into(),
+            advice: "name another file for --save-filter".into(),
         });
     }
     FilterTarget::open(path, &options.interrupt).map(Some)
@@ -193,8 +193,8 @@ fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
 
 fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     let (least, advice) = match options.stored_filter {
-        Some(_) => (1, "name a file to hold against the filter"),
-        None => (2, "name two files or more"),
+        Some(_) => (1, "give at least one file to check against the filter"),
+        None => (2, "give two or more files"),
     };
     if inputs.len() < least {
         return Err(Error::Usage {

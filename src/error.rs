@@ -61,15 +61,15 @@ pub enum Error {
         advice: &'static str,
     },
     /// An input is not the file that was opened at the start.
-    #[error("{}: changed while it was read ({what}): run again when nothing writes to it", path.display())]
+    #[error("{}: changed while it was being read ({what}): run again when nothing is writing to it", path.display())]
     InputChanged {
         /// The input.
         path: PathBuf,
         /// What differs.
         what: String,
     },
-    /// `--key ipv4` and a line that is no address.
-    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without the ipv4 key", path.display())]
+    /// `--key-type ipv4` and a line that is no address.
+    #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
         /// The input.
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} {} and does not fit the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if line_bytes.is_none() { ", or more if it is longer still" } else { "" })]
+    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if line_bytes.is_none() { ", or more if the line is longer" } else { "" })]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
@@ -131,7 +131,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The budget refused a reservation.
-    #[error("{consumer}: {} of memory needed, {} of {} is in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_at_least(*least_bytes))]
+    #[error("{consumer}: {} of memory needed, {} of {} in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_at_least(*least_bytes))]
     Memory {
         /// Who asked.
         consumer: &'static str,
@@ -165,7 +165,7 @@ pub enum Error {
         advice: String,
     },
     /// A spill block is not what was written.
-    #[error("{}: block {block}: {what}: the temporary disk or its memory is faulty; run again on another one", path.display())]
+    #[error("{}: block {block}: {what}: this means a faulty disk or faulty memory; retry with another --temp-dir or on another machine", path.display())]
     Damaged {
         /// The spill file.
         path: PathBuf,
@@ -175,7 +175,7 @@ pub enum Error {
         what: String,
     },
     /// Lines of an input did not all reach the buckets.
-    #[error("{}: {what}: the memory of this machine is faulty, or outset is; run again on another one, and tell us if it comes again", path.display())]
+    #[error("{}: {what}: this means faulty memory or a bug in outset; retry on another machine and report it if it recurs", path.display())]
     LinesLost {
         /// The input.
         path: PathBuf,
@@ -193,7 +193,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// Interrupted from outside ([`Interrupt`](crate::interrupt::Interrupt)).
-    #[error("interrupted: the run was stopped from outside: run it again")]
+    #[error("interrupted: the run was stopped: run it again")]
     Interrupted,
     /// The machine refused something that every run needs.
     #[error("{what}: {advice}")]
@@ -238,9 +238,7 @@ impl Error {
 fn advice_for<'a>(source: &io::Error, advice: &'a str) -> &'a str {
     match errno(source) {
         Some(Errno::MFILE) => "raise the limit on open files (ulimit -n)",
-        Some(Errno::NFILE) => {
-            "all programs together have too many files open: close some, or raise fs.file-max"
-        }
+        Some(Errno::NFILE) => "close programs that have many files open, or raise fs.file-max",
         _ => advice,
     }
 }
@@ -301,7 +299,7 @@ mod tests {
                 path: "t".into(),
                 what: "cannot write a spill file",
                 source,
-                advice: "name another place with --temp-dir",
+                advice: "choose another directory with --temp-dir",
             };
             error.to_string()
         };
@@ -327,7 +325,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "filter: 8 MiB of memory needed, 10 MiB of 12 MiB is in use: give at least 22 MiB of memory"
+            "filter: 8 MiB of memory needed, 10 MiB of 12 MiB in use: give at least 22 MiB of memory"
         );
     }
 }

@@ -113,7 +113,7 @@ pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
     if inputs.len() < 2 {
         return Err(Error::Usage {
             what: format!("inputs: {} given", inputs.len()),
-            advice: "name two files or more".into(),
+            advice: "give two or more files".into(),
         });
     }
     let inputs = Input::open_all(inputs)?;

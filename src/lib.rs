@@ -137,7 +137,7 @@ pub use input::lines::{LineFormat, Lines};
 pub use interrupt::Interrupt;
 pub use notice::Notice;
 pub use observer::Observer;
-pub use options::{LineKey, Options};
+pub use options::{KeyType, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use plan::Strategy;
 pub use run::survey::job_for;

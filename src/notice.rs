@@ -1,26 +1,26 @@
-//! What a user should know of a run that goes well.
+//! Warnings about runs that succeed.
 //!
-//! *Owns:* the things worth a word, and the words. *Invariants:* a notice changes neither the result nor
-//! how the run ends; each has the form of an error, `OBJECT: what is the matter: what to do about it`,
-//! on one line. *Cost:* none.
+//! *Owns:* the conditions worth a warning, and their texts. *Invariants:* a notice changes neither the
+//! result nor the exit status; each has the form of an error, `OBJECT: what happened: what to do about
+//! it`, on one line.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Something that is no failure, and most likely not what was meant. An
-/// [`Observer`](crate::Observer) is told of it.
+/// Something that is not a failure but probably not what the user meant. The run passes it to the
+/// [`Observer`](crate::Observer).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
-    /// More than half of the lines that were sampled in one input end in a CR, and at most half of
-    /// another's do: no line of the one is likely to be in the other.
+    /// More than half of the sampled lines of one input end in a CR, and at most half of another's do:
+    /// hardly any line of the one can be in the other.
     CarriageReturns {
-        /// The input whose lines do.
+        /// The input whose lines end in a CR.
         with: PathBuf,
         /// The input whose lines do not.
         without: PathBuf,
     },
-    /// Temporary files go to a file system that is in memory (tmpfs or ramfs).
+    /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
         place: PathBuf,
@@ -32,13 +32,13 @@ impl fmt::Display for Notice {
         match self {
             Self::CarriageReturns { with, without } => write!(
                 f,
-                "{}: most of its lines end in CR LF, those of {} do not, and the CR counts: give --strip-cr to leave it out",
+                "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use --strip-cr to ignore the CR",
                 with.display(),
                 without.display()
             ),
             Self::TempInMemory { place } => write!(
                 f,
-                "{}: temporary files take memory here (tmpfs or ramfs), beyond the memory limit: name a place on a disk with --temp-dir",
+                "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with --temp-dir",
                 place.display()
             ),
         }

@@ -1,7 +1,7 @@
 //! What a caller can ask for.
 //!
-//! *Owns:* [`Options`]. *Invariants:* every field has a default
-//! that suits most runs; nothing here reads the machine. *Cost:* none.
+//! *Owns:* [`Options`]. *Invariants:* every field has a default that suits most runs; nothing here reads
+//! the machine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::plan::Strategy;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 
-/// What the lines are, beyond bytes.
+/// How the content of a line is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LineKey {
+pub enum KeyType {
     /// Bytes, compared as they are.
     #[default]
     Bytes,
-    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters
-    /// where the memory limit has room for it. A line that is no address fails the run.
+    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters if it
+    /// fits in the memory limit. A line that is not an address fails the run.
     Ipv4,
 }
 
-/// What a run may use and how it shall work.
+/// What a run may use, and how it works.
 ///
 /// ```
 /// use outset::{Options, Strategy};
@@ -38,53 +38,53 @@ pub enum LineKey {
 /// ```
 #[derive(Clone)]
 pub struct Options {
-    /// Ceiling for the resident memory of the whole process, in bytes; at least 16 MiB. `None`:
-    /// half of the smallest of available RAM, cgroup limit and address-space limit.
+    /// Limit on the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
+    /// smallest of available RAM, cgroup limit and address-space limit.
     pub memory_bytes: Option<u64>,
-    /// `None`: chosen by the memory limit (memory, else bloom if `max_fpr` allows it, else sieve or
-    /// partition).
+    /// How to find the common lines. `None`: chosen by the memory limit (memory, else bloom if `max_fpr`
+    /// allows it, else sieve or partition).
     pub strategy: Option<Strategy>,
-    /// The largest false-positive rate that is accepted, 0..1. `None`: exact only, unless `strategy`
-    /// is [`Strategy::Bloom`] or there is a `stored_filter`: these are themselves requests for an
-    /// approximate result, at whatever rate comes. `Some(0.0)`: exact only; `bloom` is refused
-    /// ([`Error::RateTooHigh`](crate::Error::RateTooHigh)).
+    /// Maximum false-positive rate, 0..1. `None`: exact only, unless `strategy` is [`Strategy::Bloom`] or
+    /// there is a `stored_filter`; either is itself a request for an approximate result, at any rate.
+    /// `Some(0.0)`: exact only; `bloom` fails with
+    /// [`Error::RateTooHigh`](crate::Error::RateTooHigh).
     pub max_fpr: Option<f64>,
-    /// Number of buckets. `None`: planned (for two inputs of 5 billion lines in 4 GB, `partition` has
-    /// 1000).
+    /// Number of buckets. `None`: chosen by the plan (`partition` uses 1000 for two inputs of 5 billion
+    /// lines in 4 GB).
     pub buckets: Option<u32>,
-    /// Cap on the filter's bits per key. `None`: as many as the memory limit leaves, up to where
-    /// more would no longer help.
+    /// Maximum number of filter bits per key. `None`: as many as fit in the memory limit, up to the point
+    /// where more no longer help.
     pub bits_per_key: Option<f64>,
-    /// A filter that was stored ([`crate::filter::StoredFilter`]) as one more input, in place of the
-    /// lines it was built of: a request for an approximate result (`bloom`). One input is enough
-    /// then. It brings the key of its hash: `hash_key` must be left as it is by default.
+    /// A stored filter ([`crate::filter::StoredFilter`]) that stands in for the lines it was built from,
+    /// as one more input: a request for an approximate result (`bloom`). One input is enough then. The
+    /// filter brings its own hash key, so `hash_key` must keep its default.
     pub stored_filter: Option<PathBuf>,
-    /// Where the filter of the smallest input is to be saved, once it is built; `auto` then chooses
-    /// a strategy that builds one.
+    /// File to save the filter of the smallest input to; `auto` then chooses a strategy that builds
+    /// one.
     pub save_filter: Option<PathBuf>,
-    /// Where spill goes, spread over all of them by the room that they have; what finds a place full goes
-    /// on in another. Empty: `$TMPDIR`, else the current directory.
+    /// Temporary directories. Those with more free space get more files, and a file whose directory fills
+    /// up continues in another one. Empty: `$TMPDIR`, else the current directory.
     pub temp_dirs: Vec<PathBuf>,
-    /// Cap on temporary disk in bytes. `None`: what is free.
+    /// Maximum temporary disk space in bytes. `None`: all free space.
     pub max_temp_bytes: Option<u64>,
-    /// Begin although the temporary places have less free than the run certainly needs, which is
-    /// refused otherwise ([`Error::TempLimit`](crate::Error::TempLimit)): because more is about to be
-    /// freed, or lines repeat so often that the need is overrated. A disk that does fill up ends the
-    /// run with [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` holds nevertheless.
+    /// Start even if the temporary directories have less free space than the plan needs; by default such
+    /// a run fails with [`Error::TempLimit`](crate::Error::TempLimit). Useful if space is about to be
+    /// freed, or if many lines repeat and the run will need less than planned. A disk that does fill up
+    /// ends the run with [`Error::Temp`](crate::Error::Temp). `max_temp_bytes` still applies.
     pub ignore_free_space: bool,
-    /// Threads for the work on lines. `None`: the cores available to the process.
+    /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,
     /// What a line is.
     pub format: LineFormat,
-    /// What is in a line.
-    pub key: LineKey,
-    /// The key of the hash; random by default.
+    /// How the content of a line is interpreted.
+    pub key_type: KeyType,
+    /// The hash key; random by default.
     pub hash_key: HashKey,
     /// Stops the run from outside.
     pub interrupt: Interrupt,
-    /// Is told how the run goes.
+    /// Receives the plan, the phases and the progress of the run.
     pub observer: Option<Arc<dyn Observer>>,
-    /// What a run has in common with others that belong to it.
+    /// What a run shares with others that belong to it.
     #[doc(hidden)]
     pub shared: Option<Shared>,
     /// For tests: spill every full block, as if memory were full.
@@ -120,7 +120,7 @@ impl Default for Options {
             ignore_free_space: false,
             threads: None,
             format: LineFormat::default(),
-            key: LineKey::default(),
+            key_type: KeyType::default(),
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),
             observer: None,

@@ -1,73 +1,16 @@
-//! Numbers as people write them: `20M`, `5e9`, `64KiB`, `10%`.
+//! Amounts: a count such as `20M`, or a share such as `10%`.
 //!
-//! *Owns:* the parsing and printing of counts and shares. *Invariant:* what is printed parses to the
+//! *Owns:* the parsing and printing of shares; a count is parsed by [`outset::size`]. *Invariant:* what is printed parses to the
 //! same value; a share is an exact number of billionths, so that counts never depend on rounding
 //! of floats. *Cost:* none that matters.
 
 use std::fmt;
 use std::str::FromStr;
 
+use outset::size::parse_count;
 use serde::{Deserialize, Serialize};
 
 const BILLION: u64 = 1_000_000_000;
-
-/// Parses a count: digits with `_`, a decimal point or an exponent, and a unit: `k`, `M`, `G` (or
-/// `B`) and `T` are powers of 1000, `Ki`, `Mi` and `Gi` of 1024, each with or without a `B` behind.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn parse_count(text: &str) -> Result<u64, String> {
-    let plain = text.trim().replace('_', "");
-    if let Ok(count) = plain.parse() {
-        return Ok(count);
-    }
-    let (number, unit) = split_unit(&plain);
-    let scale =
-        scale_of(unit).ok_or_else(|| format!("`{unit}` is no unit; write 20M, 5e9 or 64Ki"))?;
-    if let Ok(count) = number.parse::<u64>() {
-        return count
-            .checked_mul(scale)
-            .ok_or_else(|| format!("{text} is too large"));
-    }
-    let value = number
-        .parse::<f64>()
-        .map_err(|_| format!("`{text}` is no number; write 20M, 5e9 or 64Ki"))?;
-    let scaled = value * scale as f64;
-    // Beyond 2^53 a float would silently be another number than the one written.
-    if !(0.0..9e15).contains(&scaled) {
-        return Err(format!("{text} is out of range"));
-    }
-    if (scaled - scaled.round()).abs() > 1e-6 {
-        return Err(format!("{text} is not a whole number"));
-    }
-    Ok(scaled.round() as u64)
-}
-
-/// Cuts the text before its unit. An exponent's `e` is followed by a digit, a unit's letter never is.
-fn split_unit(text: &str) -> (&str, &str) {
-    let at = text
-        .trim_end_matches(|c: char| c.is_ascii_alphabetic())
-        .len();
-    text.split_at(at)
-}
-
-fn scale_of(unit: &str) -> Option<u64> {
-    let short = unit
-        .strip_suffix('B')
-        .filter(|rest| !rest.is_empty())
-        .unwrap_or(unit);
-    Some(match short {
-        "" => 1,
-        "k" | "K" => 1000,
-        "M" => 1_000_000,
-        "G" | "B" => BILLION,
-        "T" => 1000 * BILLION,
-        "Ki" => 1 << 10,
-        "Mi" => 1 << 20,
-        "Gi" => 1 << 30,
-        _ => return None,
-    })
-}
 
 /// A part of a whole, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -150,7 +93,7 @@ impl TryFrom<String> for Share {
 pub enum Amount {
     /// A part of the whole.
     Share(Share),
-    /// So many.
+    /// A number of things.
     Count(u64),
 }
 
@@ -171,7 +114,8 @@ impl FromStr for Amount {
         if text.trim().ends_with('%') {
             text.parse().map(Self::Share)
         } else {
-            parse_count(text).map(Self::Count)
+            let count = parse_count(text).map_err(|error| error.to_string())?;
+            Ok(Self::Count(count))
         }
     }
 }
@@ -202,38 +146,6 @@ impl TryFrom<String> for Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_parse_as_people_write_them() {
-        let cases = [
-            ("0", 0),
-            ("20M", 20_000_000),
-            ("5e9", 5_000_000_000),
-            ("1.5k", 1500),
-            ("1_000", 1000),
-            ("64KiB", 65_536),
-            ("1MiB", 1 << 20),
-            ("2GB", 2 * BILLION),
-            ("3B", 3 * BILLION),
-            ("18446744073709551615", u64::MAX),
-        ];
-        for (text, count) in cases {
-            assert_eq!(parse_count(text), Ok(count), "{text}");
-        }
-        for text in [
-            "",
-            "M",
-            "-1",
-            "1.5",
-            "20X",
-            "1e30",
-            "99999999T",
-            "nan",
-            "inf",
-        ] {
-            assert!(parse_count(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn shares_and_amounts_print_what_they_parse() {

@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use data_gen::amount::parse_count;
 use data_gen::bucket::OneBucket;
 use data_gen::error::{Error, Result};
 use data_gen::key::Key;
 use data_gen::options::{Crlf, Form, Length, Order, Terminator};
 use data_gen::{Amount, Options, Share, Target, Workload};
+use outset::size::{parse_bytes, parse_count};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   data-gen --dir d --workload zipf --zipf 1.5         repeats by a steeper law
   data-gen check --manifest d/manifest.json --result out.txt
 
-Counts are written 20M, 5e9 or 64Ki, shares 10% or 0.1.
+Counts are written 20M or 5e9, sizes 64K or 1MiB (powers of 1024), shares 10% or 0.1.
 Exit status: 0 done (or the result is right), 1 a file failed (or the result is wrong), 2 wrong options.";
 
 /// Writes files of lines with a known intersection, and a manifest with the exact number of common
@@ -127,21 +127,21 @@ struct Text {
     /// What a line looks like.
     #[arg(long, value_enum)]
     form: Option<Form>,
-    /// Every line has so many bytes without its terminator.
-    #[arg(long, value_parser = parse_count, value_name = "BYTES", conflicts_with = "fixed")]
+    /// Length of every line in bytes, without its terminator.
+    #[arg(long, value_parser = parse_bytes, value_name = "BYTES", conflicts_with = "fixed")]
     length: Option<u64>,
-    /// Every line has so many bytes with its terminator of one byte (the CR of CR LF comes on top):
-    /// --fixed 64 is --length 63, and 20 million lines are 1.28 GB.
-    #[arg(long, value_parser = parse_count, value_name = "BYTES")]
+    /// Length of every line in bytes, with its terminator of one byte (a CR adds one more): --fixed 64 is
+    /// --length 63, and 20 million lines are 1.28 GB.
+    #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
     fixed: Option<u64>,
     /// Distinct lines that are long, from 4 KiB.
     #[arg(long, value_name = "SHARE")]
     long: Option<Share>,
     /// The length of the longest line, where there are long ones.
-    #[arg(long, value_parser = parse_count, value_name = "BYTES")]
+    #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
     longest: Option<u64>,
-    /// All lines start with the same bytes, so many; 64 or more.
-    #[arg(long, value_parser = parse_count, value_name = "BYTES")]
+    /// Length of a prefix that all lines share, 64 bytes or more.
+    #[arg(long, value_parser = parse_bytes, value_name = "BYTES")]
     prefix: Option<u64>,
     /// The files with CR LF: none, all, or the letter of one.
     #[arg(long, value_name = "FILES")]

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use outset::hash::HashKey;
 use serde::{Deserialize, Serialize};
 
 /// The key of the hash. As text: 64 hexadecimal digits, each word with its highest digit first.
@@ -16,15 +17,10 @@ impl FromStr for Key {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let problem = || format!("`{text}` is no key; write 64 hexadecimal digits");
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(problem());
+        match text.parse() {
+            Ok(HashKey::Fixed(key)) => Ok(Self(key)),
+            _ => Err(format!("'{text}' is not a key: give 64 hexadecimal digits")),
         }
-        let mut key = [0; 4];
-        for (at, word) in key.iter_mut().enumerate() {
-            *word = u64::from_str_radix(&text[16 * at..16 * at + 16], 16).map_err(|_| problem())?;
-        }
-        Ok(Self(key))
     }
 }
 

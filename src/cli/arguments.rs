@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
-use outset::{Interrupt, LineKey, Options, Source, Strategy};
+use outset::{Interrupt, KeyType, Options, Source, Strategy};
 
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
@@ -20,8 +20,8 @@ use super::size::SizeArguments;
 /// Find the lines that two or more huge files have in common, under a hard memory limit.
 ///
 /// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no
-/// particular order (pipe the result into `LC_ALL=C sort` if you need one). How the work is done is
-/// chosen by the memory limit; `outset plan` shows the choice and its cost beforehand.
+/// particular order (to sort the result, pipe it into `LC_ALL=C sort`). The memory limit decides
+/// which strategy runs; `outset plan` shows that choice and its cost beforehand.
 #[derive(Debug, Parser)]
 #[command(
     name = "outset",
@@ -58,9 +58,10 @@ pub(crate) enum Command {
 
 /// Write the lines that are in every FILE.
 ///
-/// Each once, in no particular order. A line is the bytes before a newline; a last line without one
-/// counts, an empty line is a line. The same file given twice counts as one. `-` is standard input,
-/// and a FILE may be a FIFO: what must be read twice is copied to temporary space first.
+/// Each line is written once, in no particular order. A line is the bytes before a newline; a last
+/// line without a newline counts, and so does an empty line. A file given twice counts as one input.
+/// `-` is standard input, and a FILE may be a FIFO: what must be read twice is first copied to the
+/// temporary directory.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct IntersectArguments {
@@ -76,15 +77,15 @@ pub(crate) struct IntersectArguments {
     #[command(flatten)]
     pub(crate) filters: StoredFilterArguments,
 
-    /// Two files or more (with --filter one); `-` is standard input
+    /// Two or more files (one is enough with --filter); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
     /// Write the result to FILE, complete or not at all
     ///
-    /// The result is written beside FILE and put in its place at the end; if the run fails, FILE is
-    /// what it was before. A FIFO or a device is written directly. Default: standard output, which
-    /// `-` names too. A file that the command reads is refused.
+    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
+    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
+    /// one of the inputs. Default: standard output, which `-` names too.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -92,15 +93,15 @@ pub(crate) struct IntersectArguments {
     #[arg(long)]
     pub(crate) count_only: bool,
 
-    /// Write a JSON report of the run to FILE; `-` is standard error
+    /// Write statistics of the run to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     pub(crate) stats: Option<PathBuf>,
 
-    /// Write a report of the run as an HTML page with charts to FILE
+    /// Write a report of the run to FILE, as an HTML page with charts
     ///
-    /// The plan, a timeline of the phases, memory against the limit, sizes of buckets, and the table
-    /// behind every chart, in one file that needs no network. FILE is written at the end of a run
-    /// that succeeds.
+    /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
+    /// and the table behind each chart. It loads nothing from the network. It is written only if the
+    /// run succeeds.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
@@ -108,10 +109,11 @@ pub(crate) struct IntersectArguments {
     pub(crate) talk: TalkArguments,
 }
 
-/// Show what intersect would do, and what it would cost, without doing it.
+/// Show what intersect would do and what it would cost, without doing it.
 ///
-/// Which strategy it would choose and why; for each strategy its passes, bytes read and written,
-/// temporary disk, memory, predicted false-positive rate and expected false lines.
+/// The plan names the strategy that intersect would choose and says why the others were rejected. For
+/// each strategy it lists passes over the inputs, bytes read and written, temporary disk, memory,
+/// predicted false-positive rate and expected false lines.
 ///
 /// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
 #[derive(Debug, Args)]
@@ -129,18 +131,19 @@ pub(crate) struct PlanArguments {
     #[arg(value_name = "FILE", required_unless_present = "lines")]
     files: Vec<PathBuf>,
 
-    /// Instead of files: lines of each input, such as 5e9,5e9
+    /// Number of lines of each input, such as 5e9,5e9 (instead of files)
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with = "files")]
     pub(crate) lines: Vec<u64>,
 
-    /// Mean length of a line in bytes, its terminator included (with --lines)
+    /// Mean line length in bytes, including the line end (with --lines)
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
     pub(crate) line_bytes: u64,
 
-    /// Read the files first (as outset estimate), and plan with their different lines and overlap
+    /// Read the files first, and plan with their estimated distinct lines and overlap
     ///
-    /// Tells the precision of an approximate result, too. intersect itself goes by a sample: where it
-    /// would choose otherwise, name the strategy.
+    /// The files are read as by `outset estimate`. The plan then also predicts the precision of an
+    /// approximate result. intersect itself plans from a sample; to make it follow this plan, pass the
+    /// strategy with --strategy.
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
 
@@ -152,23 +155,25 @@ pub(crate) struct PlanArguments {
     pub(crate) talk: TalkArguments,
 }
 
-/// How it is done, and whether the result may be approximate.
+/// Which strategy runs, and whether the result may be approximate.
 #[derive(Debug, Args)]
 pub(crate) struct ChoiceArguments {
-    /// How to do it: auto chooses by the memory limit
+    /// Strategy; auto chooses one by the memory limit
     ///
-    /// memory: the smallest input as a set in memory. partition: all inputs into bucket files, then
-    /// bucket by bucket. sieve: each input through a filter of the one before, survivors into
-    /// buckets. bloom: one filter, no second look (approximate: may add lines, never misses one).
+    /// memory: keep the smallest input as a set in memory. partition: split all inputs into bucket
+    /// files, then work bucket by bucket. sieve: pass each input through a filter of the previous one,
+    /// and put only the survivors into buckets. bloom: use one filter and check nothing further
+    /// (approximate: may add lines, never misses one).
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
-    /// Accept an approximate result with up to this false-positive rate, such as 1% or 0.01
+    /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
-    /// With auto, bloom is chosen if its predicted rate is no higher; with --strategy bloom or a
-    /// stored filter a higher prediction is refused. A stored filter is taken at the rate that it was
-    /// built for, or at that of its fill where that is lower or it has more lines than it was built
-    /// for. 0: exact only. Default: exact only with auto, any rate with bloom or a stored filter.
+    /// auto chooses bloom if its predicted rate is at most P. With --strategy bloom or --filter, a
+    /// higher prediction is an error. A stored filter counts with the rate it was built for; its
+    /// current fill decides instead if that gives a lower rate, or if the filter holds more lines than
+    /// it was built for. 0 means exact only. Default: exact only with auto, any rate with --strategy
+    /// bloom or --filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -184,17 +189,17 @@ impl ChoiceArguments {
     }
 }
 
-/// Filters that are kept in files.
+/// Filters stored in files.
 #[derive(Debug, Args)]
 pub(crate) struct StoredFilterArguments {
-    /// Use a stored filter (outset filter build) in place of one FILE: approximate, by bloom
+    /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// Lines are hashed under the filter's key (so there is no --hash-key), and what a line is must be
-    /// what it was when the filter was built (-z, --strip-cr).
+    /// The filter brings its own hash key, so --hash-key is not allowed. Pass -z and --strip-cr exactly
+    /// as when the filter was built.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
-    /// Save the filter of the smallest FILE, for later runs; auto then chooses a strategy with one
+    /// Save the filter of the smallest FILE for later runs; auto then chooses a strategy that builds one
     #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
     pub(crate) save_filter: Option<PathBuf>,
 }
@@ -216,43 +221,48 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     machine: MachineArguments,
 
-    /// Number of buckets [default: planned]
+    /// Number of buckets [default: chosen by the plan]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
-    /// Give filters at most so many bits per key [default: what memory leaves, up to where more is
-    /// of no use]; with `memory`, use filters whatever the size
+    /// Maximum number of filter bits per key
+    ///
+    /// With --strategy memory, this also forces the use of filters. Default: as many bits as fit in
+    /// memory, up to the point where more no longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
     /// Directory for temporary files; repeat it to spread them over several
     ///
-    /// Each gets files by the room that it has, and what finds one full goes on in another. Default:
-    /// $TMPDIR, else the output's directory (the current one for standard output).
+    /// Directories with more free space get more files. A file whose directory fills up continues in
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the
+    /// current directory).
     #[arg(short = 'T', long, value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
 
-    /// Use at most so much temporary disk [default: what is free]
+    /// Maximum temporary disk space [default: all free space]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_temp: Option<u64>,
 
     #[command(flatten)]
     lines: LineArguments,
 
-    /// Lines are IPv4 addresses: use an exact bitmap of them where memory has room for it (512M)
-    #[arg(long, value_name = "KIND")]
-    key: Option<KeyName>,
+    /// Treat lines as values of this type: ipv4 uses an exact bitmap (512 MiB) if it fits in memory
+    #[arg(long, value_name = "TYPE")]
+    key_type: Option<KeyTypeName>,
 }
 
 impl IntersectArguments {
-    /// Whether the statistics go to standard error.
-    pub(crate) fn reports_on_stderr(&self) -> bool {
-        self.stats.is_some() && self.stats_file().is_none()
+    /// The options that these arguments ask for.
+    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = self.run.options(self.output.as_deref(), interrupt);
+        let options = self.force.add_to(self.choice.add_to(options));
+        self.filters.add_to(options)
     }
 
-    /// The file that the statistics go to.
-    pub(crate) fn stats_file(&self) -> Option<&Path> {
-        self.stats.as_deref().filter(|path| *path != Path::new("-"))
+    /// Whether the statistics go to standard error.
+    pub(crate) fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
     }
 
     /// The inputs as paths.
@@ -288,10 +298,10 @@ impl RunArguments {
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
             format: self.lines.format(),
-            key: if self.key.is_some() {
-                LineKey::Ipv4
+            key_type: if self.key_type.is_some() {
+                KeyType::Ipv4
             } else {
-                LineKey::Bytes
+                KeyType::Bytes
             },
             hash_key: self.lines.hash_key(),
             ..self.machine.options(interrupt)
@@ -311,14 +321,15 @@ impl RunArguments {
     }
 }
 
-/// What goes on although it looks bad.
+/// Checks that the user overrides.
 #[derive(Debug, Args)]
 pub(crate) struct ForceArguments {
-    /// Go on although the free temporary disk looks too small
+    /// Start even if the free temporary disk space looks too small
     ///
-    /// A partition run over files that needs more than is free is refused before it reads anything. With this
-    /// it goes on: lines that repeat need less than planned, or something else may free space meanwhile. A disk that is
-    /// full indeed ends the run with status 4 and nothing left. The cap of --max-temp holds all the same.
+    /// By default, a partition run over regular files stops at the start if it needs more temporary
+    /// disk than is free. Use --force if many lines repeat, or if space will be freed during the run.
+    /// If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp still
+    /// applies.
     #[arg(long)]
     force: bool,
 }
@@ -355,7 +366,7 @@ impl From<StrategyName> for Option<Strategy> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum KeyName {
+enum KeyTypeName {
     Ipv4,
 }
 

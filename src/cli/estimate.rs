@@ -9,24 +9,24 @@ use std::sync::Arc;
 
 use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
-use outset::size::display_rate;
 use outset::{Interrupt, Options, Result, Source, estimate};
 
-use super::escaped;
-use super::files::CommandFiles;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
-use super::place::{json, print};
+use super::outputs::Claims;
+use super::print::{json, print};
 use super::progress::Reporter;
+use super::text::visible;
+use crate::cli::numbers;
 
 /// Fewer common lines in the sample than this are a faint sign.
 const FEW: u64 = 10;
 
 /// Estimate how many lines each FILE has, and how many are in all of them.
 ///
-/// Each FILE is read once, in a few MiB of memory: its lines, its different lines, the lines common to
-/// all, and these as a share of all different lines (Jaccard), with bounds that hold in 99 of 100 runs.
-/// Inputs of up to 65536 different lines are counted exactly. `-` is standard input, and a FILE may be
-/// a FIFO.
+/// Reads each FILE once, using a few MiB of memory. Prints the lines and the distinct lines of each
+/// FILE, the lines common to all, and their share of all distinct lines (Jaccard index), with bounds
+/// that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly. `-` is
+/// standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 pub(crate) struct EstimateArguments {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct EstimateArguments {
     #[command(flatten)]
     lines: LineArguments,
 
-    /// Two files or more; `-` is standard input
+    /// Two or more files; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -49,7 +49,7 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    CommandFiles::reading(&arguments.files).write(None, "the estimate")?;
+    Claims::reading(&arguments.files).write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
         format: arguments.lines.format(),
@@ -75,9 +75,9 @@ fn describe(found: &Estimate) -> String {
 }
 
 fn describe_input(input: &InputEstimate) -> String {
-    let path = escaped(&input.path);
+    let path = visible(&input.path);
     let distinct = describe_count(input.distinct);
-    format!("{path}: {} lines, {distinct} different", input.lines)
+    format!("{path}: {} lines, {distinct} distinct", input.lines)
 }
 
 fn describe_common(found: &Estimate) -> Vec<String> {
@@ -85,22 +85,22 @@ fn describe_common(found: &Estimate) -> Vec<String> {
     if found.is_too_small_to_see() {
         return vec![
             format!(
-                "common: too small to see: at most {:.0} lines (at 99%); none of {} sampled is common",
+                "common: too few to estimate: at most {:.0} lines (at 99%); none of {} sampled lines is common",
                 common.high, found.sample_lines
             ),
-            "  outset intersect --count-only counts them".to_owned(),
+            "  to count them: outset intersect --count-only".to_owned(),
         ];
     }
     let mut lines = vec![
-        format!("common: {} different lines", describe_count(common)),
+        format!("common: {} distinct lines", describe_count(common)),
         format!(
-            "  {} of all different lines (Jaccard)",
+            "  {} of all distinct lines (Jaccard index)",
             describe_share(found.jaccard)
         ),
     ];
     if found.common_seen < FEW && !common.is_exact() {
         lines.push(format!(
-            "  hardly to be seen: {} of {} sampled lines",
+            "  uncertain: only {} of {} sampled lines are common",
             found.common_seen, found.sample_lines
         ));
     }
@@ -121,10 +121,10 @@ fn describe_count(bounds: Bounds) -> String {
 }
 
 fn describe_share(bounds: Bounds) -> String {
-    let share = display_rate(bounds.estimate);
+    let share = numbers::rate(bounds.estimate);
     if bounds.is_exact() {
-        return share.to_string();
+        return share;
     }
-    let (low, high) = (display_rate(bounds.low), display_rate(bounds.high));
+    let (low, high) = (numbers::rate(bounds.low), numbers::rate(bounds.high));
     format!("about {share} ({low} to {high} at 99%)")
 }

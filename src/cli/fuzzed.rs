@@ -24,7 +24,7 @@ pub(crate) fn parse_options(data: &[u8]) {
     match parse([OsString::from("outset")].into_iter().chain(arguments)) {
         Ok(cli) => use_options(&cli.command),
         Err(error) if error.use_stderr() => {
-            let line = super::escaped(&usage_line(&error, "outset"));
+            let line = super::text::visible(&usage_line(&error, "outset"));
             assert!(
                 line.starts_with("usage: ") && !line.contains(char::is_control),
                 "{line}"
@@ -39,13 +39,7 @@ fn use_options(command: &Command) {
     let interrupt = Interrupt::new();
     match command {
         Command::Intersect(arguments) => {
-            check(
-                &arguments.filters.add_to(
-                    arguments
-                        .run
-                        .options(arguments.output.as_deref(), &interrupt),
-                ),
-            );
+            check(&arguments.options(&interrupt));
             assert!(!arguments.sources().is_empty());
         }
         Command::Plan(arguments) => {

@@ -1,65 +1,38 @@
-//! `outset intersect`: opens where the result goes, runs, puts the result in place, reports.
+//! `outset intersect`: opens the outputs, runs, puts them in place, reports.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use outset::{CountSink, Interrupt, Result, WriteSink, intersect};
+use outset::{CountSink, Interrupt, Options, OutputWriter, Result, Stats, WriteSink, intersect};
 
 use super::arguments::IntersectArguments;
-use super::files::CommandFiles;
-use super::place::{ResultPlace, StatsPlace};
+use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
-use super::report::Page;
 use super::summary::{label, summary};
 use super::{signals, warn};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Result<()> {
-    let options = arguments
-        .run
-        .options(arguments.output.as_deref(), interrupt);
-    let options = arguments.choice.add_to(options);
-    let options = arguments.force.add_to(options);
-    let mut options = arguments.filters.add_to(options);
     let reporter = Reporter::new(&arguments.talk);
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
-    options.observer = Some(reporter.clone());
-    check_files(arguments)?;
-    if let Some(filter) = &options.stored_filter {
+    let claims = claim(arguments)?;
+    if let Some(filter) = &arguments.filters.filter {
         signals::watch_mapping(filter, interrupt)?;
     }
-    let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
-    let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
-    if let Some(page) = &page {
-        options.observer = Some(page.beside(reporter.clone()));
-    }
-    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
-    let terminator = options.format.terminator;
-    let sources = arguments.sources();
-
-    let (stats, writer) = if arguments.count_only {
-        let stats = intersect(&sources, &options, &mut CountSink)?;
-        let mut writer = place.writer()?;
-        writeln!(writer, "{}", stats.output.lines).map_err(|e| place.error("cannot write", e))?;
-        (stats, writer)
-    } else {
-        let mut sink = WriteSink::new(place.writer()?, terminator, place.name());
-        let stats = intersect(&sources, &options, &mut sink)?;
-        (stats, sink.into_inner())
+    let mut outputs = claims.open(interrupt)?;
+    let options = Options {
+        observer: Some(outputs.observer(reporter.clone())),
+        ..arguments.options(interrupt)
     };
+    let (stats, writer) = find(arguments, &options, &outputs)?;
     reporter.finish();
-    // All is written before anything is put in place: a failure leaves what was there before.
-    place.flush(writer)?;
-    stats_place.fill(&stats)?;
-    if let Some(page) = &mut page {
-        page.fill_intersection(&stats)?;
-    }
-    place.put_in_place()?;
-    if let Some(label) = label(&stats) {
-        warn(&label);
-    }
-    stats_place.put_in_place()?;
-    page.map_or(Ok(()), Page::put_in_place)?;
+    outputs.require_result()?.flush(writer)?;
+    outputs.fill_stats(&stats)?;
+    outputs.fill_page(|page| page.fill_intersection(&stats))?;
+    outputs.put_in_place_with_label(|| {
+        if let Some(label) = label(&stats) {
+            warn(&label);
+        }
+    })?;
     // Last: a failure is said in one line.
     if !arguments.talk.quiet && !arguments.reports_on_stderr() {
         warn(&summary(&stats));
@@ -67,19 +40,33 @@ pub(crate) fn run(arguments: &IntersectArguments, interrupt: &Interrupt) -> Resu
     Ok(())
 }
 
+/// Writes the common lines, or their number, to a writer that is yet to be flushed.
+fn find(
+    arguments: &IntersectArguments,
+    options: &Options,
+    outputs: &Outputs,
+) -> Result<(Stats, OutputWriter)> {
+    let (sources, result) = (arguments.sources(), outputs.require_result()?);
+    if arguments.count_only {
+        let stats = intersect(&sources, options, &mut CountSink)?;
+        let writer = result.number(stats.output.lines)?;
+        return Ok((stats, writer));
+    }
+    let terminator = options.format.terminator;
+    let mut sink = WriteSink::new(result.writer()?, terminator, result.name());
+    let stats = intersect(&sources, options, &mut sink)?;
+    Ok((stats, sink.into_inner()))
+}
+
 /// Refuses outputs that are inputs, or one another.
-fn check_files(arguments: &IntersectArguments) -> Result<()> {
+fn claim(arguments: &IntersectArguments) -> Result<Claims> {
     let filters = &arguments.filters;
-    let mut files = CommandFiles::reading(arguments.files().iter().chain(filters.filter.as_ref()));
-    files.write(arguments.output.as_deref(), "-o")?;
+    let mut claims = Claims::reading(arguments.files().iter().chain(filters.filter.as_ref()));
+    claims.write_result(arguments.output.as_deref(), "-o")?;
     if let Some(filter) = &filters.save_filter {
-        files.write(Some(filter), "--save-filter")?;
+        claims.write(Some(filter), "--save-filter")?;
     }
-    if let Some(stats) = arguments.stats_file() {
-        files.write(Some(stats), "--stats")?;
-    }
-    match &arguments.report {
-        Some(page) => files.write(Some(page), "--report"),
-        None => Ok(()),
-    }
+    claims.write_stats(arguments.stats.as_deref())?;
+    claims.write_page(arguments.report.as_deref())?;
+    Ok(claims)
 }

@@ -7,24 +7,24 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use outset::{Error, Result};
 
-use super::place::{print_bytes, unwritable};
+use super::print::{print_bytes, unwritable};
 
-/// Print a script that completes commands and options in a shell.
+/// Print a shell completion script for commands and options.
 ///
 /// For bash: outset completions bash > ~/.local/share/bash-completion/completions/outset
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArguments {
-    /// The shell
+    /// Shell to complete in
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Print the manual page of outset, or of a command, as troff source.
+/// Print the manual page of outset or of one command, as troff source.
 ///
 /// To read one: outset man filter build | man -l -
 #[derive(Debug, Args)]
 pub(crate) struct ManArguments {
-    /// The command, such as intersect, or filter build [default: outset itself]
+    /// Command, such as intersect or filter build [default: outset itself]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }

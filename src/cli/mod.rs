@@ -1,16 +1,17 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
-//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), exit status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]),
-//! progress ([`progress`]), the final [`summary`] and the page of a run ([`mod@report`]). *Invariants:*
-//! every error is one line on standard error, `outset: OBJECT: what happened: what to do about it`;
-//! standard output carries the result and nothing else. *Cost:* one thread that waits for signals.
+//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`outputs`] and what they [`mod@print`], exit
+//! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
+//! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
+//! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
+//! about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for
+//! signals.
 
 mod arguments;
 mod compare;
 mod estimate;
 mod exit;
-mod files;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
@@ -18,14 +19,16 @@ mod intersect;
 mod manual;
 mod numbers;
 mod options;
-mod place;
+mod outputs;
 mod plan;
+mod print;
 mod progress;
 mod report;
 mod signals;
 mod size;
 mod streams;
 mod summary;
+mod text;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -37,7 +40,7 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
 use exit::ExitStatus;
-use outset::{Error, Interrupt};
+use outset::{Error, Interrupt, Result};
 use progress::screen;
 
 /// The stack of the thread that runs the command, whatever `ulimit -s` gives the first thread. The parser
@@ -66,7 +69,10 @@ pub(crate) fn main() -> ExitCode {
 fn run() -> ExitCode {
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return not_a_command(&error, std::env::args_os()).into(),
+        Err(error) => {
+            let status = not_a_command(&error, std::env::args_os());
+            return status.map_or_else(|error| failed(&error, &Interrupt::new()), ExitCode::from);
+        }
     };
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
@@ -87,16 +93,21 @@ fn run() -> ExitCode {
     };
     match result {
         Ok(()) => ExitStatus::Complete.into(),
-        Err(error) if error.is_broken_pipe() => signals::end_as_broken_pipe(),
-        Err(Error::Interrupted) => signals::wait_for_the_end(),
-        Err(error) => {
-            if signals::may_have_caused(&error, &interrupt) {
-                return signals::wait_for_the_end();
-            }
-            warn(&error.to_string());
-            ExitStatus::of(&error).into()
-        }
+        Err(error) => failed(&error, &interrupt),
     }
+}
+
+/// Ends a command that failed, when everything that it made is cleaned up: quietly where the reader of
+/// standard output went away or a signal came, else with one line on standard error.
+fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
+    if error.is_broken_pipe() {
+        return signals::end_as_broken_pipe();
+    }
+    if matches!(error, Error::Interrupted) || signals::may_have_caused(error, interrupt) {
+        return signals::wait_for_the_end();
+    }
+    warn(&error.to_string());
+    ExitStatus::of(error).into()
 }
 
 /// What these arguments ask for; the first is the program.
@@ -117,28 +128,29 @@ fn use_one_arena() {
 }
 
 /// Help and version go to standard output; wrong usage is one line on standard error.
-fn not_a_command(error: &clap::Error, arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
+///
+/// # Errors
+/// [`Error::Output`] where standard output cannot be written.
+fn not_a_command(
+    error: &clap::Error,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<ExitStatus> {
     if matches!(
         error.kind(),
         ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion
     ) {
-        let printed = streams::check_stdout()
+        return streams::check_stdout()
             .and_then(|()| error.print())
-            .and_then(|()| std::io::stdout().flush());
-        return match printed {
-            Ok(()) => ExitStatus::Complete,
-            Err(error) => {
-                warn(&place::unwritable(error).to_string());
-                ExitStatus::Output
-            }
-        };
+            .and_then(|()| std::io::stdout().flush())
+            .map(|()| ExitStatus::Complete)
+            .map_err(print::unwritable);
     }
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _nowhere_to_report = error.print();
-        return ExitStatus::Usage;
+        return Ok(ExitStatus::Usage);
     }
     warn(&usage_line(error, &command_name(arguments)));
-    ExitStatus::Usage
+    Ok(ExitStatus::Usage)
 }
 
 /// The command that these arguments name, with the program before it: `outset filter build`.
@@ -175,22 +187,9 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
 pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", escaped(message));
+    let line = format!("outset: {}\n", text::visible(message));
     screen::print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
     });
-}
-
-/// A text without control characters: a path may hold anything, and they must not reach the terminal.
-pub(crate) fn escaped(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_default().collect()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
 }

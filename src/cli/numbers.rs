@@ -1,7 +1,44 @@
-//! Numbers in tables: enough digits to tell two numbers of hashes apart.
+//! Numbers as the command line prints them.
 //!
-//! *Owns:* four significant digits, thousands separators, units, and columns under each other. *Invariants:* nothing is rounded to
-//! zero. *Cost:* none.
+//! *Owns:* every form: in sentences a size, count, rate or time in its largest unit, as in messages of the
+//! library; in tables whole numbers in groups of three and rates with four significant digits, which tell
+//! two numbers of hash functions apart; and columns under each other. *Invariants:* a size looks the same
+//! everywhere, but for `outset size`, whose answer it is; no rate is rounded to zero or up to all.
+
+use outset::size::{display_bytes, display_count, display_duration, display_rate};
+
+/// A size: `64 MiB`, `1.5 GiB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    display_bytes(bytes).to_string()
+}
+
+/// A count in a sentence: `20 M`.
+pub(crate) fn count(count: u64) -> String {
+    display_count(count).to_string().trim().to_owned()
+}
+
+/// A rate in a sentence: `1.256%`.
+pub(crate) fn rate(rate: f64) -> String {
+    display_rate(rate).to_string()
+}
+
+/// The time that is left, rounded up: `12 s`, `2 min`.
+pub(crate) fn time_left(seconds: f64) -> String {
+    display_duration(seconds).to_string()
+}
+
+/// The time that something took: `12 ms`, `1.25 s`, `3 min 20 s`, `2 h 05 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match seconds {
+        0.0 => "0 s".to_owned(),
+        s if s < 0.01 => format!("{:.1} ms", s * 1e3),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 100.0 => format!("{s:.2} s"),
+        s if s < 3600.0 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
 
 /// `19,170,117`.
 pub(crate) fn grouped(number: u64) -> String {
@@ -50,12 +87,12 @@ pub(crate) fn share(share: f64) -> String {
     format!("{:.decimals$}%", share * 100.0)
 }
 
-/// Bytes by powers of 1024: `2.285 MiB`.
+/// The computed size of a filter by powers of 1024, with four digits: `2.285 MiB`.
 pub(crate) fn binary(bytes: u64) -> String {
     scaled(bytes, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// Bytes by powers of 1000: `5.991 GB`.
+/// As [`binary`], by powers of 1000: `5.991 GB`.
 pub(crate) fn decimal(bytes: u64) -> String {
     scaled(bytes, 1000.0, &["B", "KB", "MB", "GB", "TB", "PB"])
 }
@@ -122,6 +159,10 @@ mod tests {
         ] {
             assert_eq!(share(part), text);
         }
+        let times = [0.0021, 0.25, 1.254, 200.0, 7500.0].map(duration);
+        let texts = ["2.1 ms", "250 ms", "1.25 s", "3 min 20 s", "2 h 05 min"];
+        assert_eq!(times, texts);
+        assert_eq!(count(20_000_000), "20 M");
         assert_eq!(binary(2_396_265), "2.285 MiB");
         assert_eq!(binary(4 << 30), "4 GiB");
         assert_eq!(decimal(5_990_661_488), "5.991 GB");

@@ -12,11 +12,11 @@ use outset::{Interrupt, LineFormat, Options, machine};
 /// What a command may use of the machine.
 #[derive(Debug, Args)]
 pub(crate) struct MachineArguments {
-    /// Ceiling for the memory of the whole process, such as 64M, 4G or 50%
+    /// Memory limit for the whole process, such as 64M, 4G or 50%
     ///
-    /// Peak resident memory stays at or under it; at least 16M. K M G T are powers of 1024 (KiB...
-    /// too), KB MB GB powers of 1000; a percentage is of what the default is half of. Default: half
-    /// of the smallest of available RAM, cgroup limit and address-space limit.
+    /// Peak resident memory stays at or below it; the minimum is 16M. K M G T (also KiB...) are powers
+    /// of 1024, KB MB GB are powers of 1000. A percentage refers to the smallest of available RAM,
+    /// cgroup limit and address-space limit. Default: 50%.
     #[arg(
         short,
         long,
@@ -26,7 +26,7 @@ pub(crate) struct MachineArguments {
     )]
     memory: Option<Size>,
 
-    /// Threads for the work on lines [default: the cores available]
+    /// Number of worker threads [default: number of available cores]
     #[arg(short = 'j', long, value_name = "N", value_parser = parse_threads)]
     threads: Option<usize>,
 }
@@ -48,20 +48,20 @@ impl MachineArguments {
 /// What a line is, and how lines are hashed.
 #[derive(Debug, Args)]
 pub(crate) struct LineArguments {
-    /// Lines end in NUL, not newline
+    /// Lines end in NUL instead of newline
     #[arg(short, long)]
     zero_terminated: bool,
 
-    /// A CR before the line end is not part of the line
+    /// Treat a CR before the line end as part of the line end
     #[arg(long)]
     strip_cr: bool,
 
-    /// Use this key (64 hexadecimal digits) for the hash instead of a random one
+    /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
-    /// Equal runs then place lines alike, for reproducing one. Unsafe for data that strangers
-    /// wrote: whoever knows the key can prepare lines that slow the run down.
-    #[arg(long, value_name = "HEX", value_parser = parse_hash_key)]
-    hash_key: Option<[u64; 4]>,
+    /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
+    /// untrusted data: anyone who knows the key can craft lines that slow the run down.
+    #[arg(long, value_name = "HEX")]
+    hash_key: Option<HashKey>,
 }
 
 impl LineArguments {
@@ -75,25 +75,25 @@ impl LineArguments {
 
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
-        self.hash_key.map_or(HashKey::Random, HashKey::Fixed)
+        self.hash_key.unwrap_or_default()
     }
 }
 
 /// What is said on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct TalkArguments {
-    /// Show progress with rate and time left on standard error
+    /// When to show progress, speed and time left on standard error
     ///
-    /// auto shows it on a terminal; always prints plain lines where there is none, or where TERM is not
-    /// set, empty or dumb.
+    /// auto: only on a terminal. always: also elsewhere, as plain lines. A terminal whose TERM is unset,
+    /// empty or dumb counts as none.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
-    /// Say more on standard error: the limit, the plan, each phase
+    /// Print the memory limit, the plan and each phase to standard error
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Say nothing but errors, and that a result is approximate or a filter overfull
+    /// Print only errors, and warnings about approximate results and overfull filters
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -146,16 +146,4 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     } else {
         Err("give a number from 1 to 4096".to_owned())
     }
-}
-
-fn parse_hash_key(text: &str) -> Result<[u64; 4], String> {
-    let bad = || "give 64 hexadecimal digits".to_owned();
-    if text.len() != 64 || !text.is_ascii() {
-        return Err(bad());
-    }
-    let mut key = [0; 4];
-    for (word, part) in key.iter_mut().zip([0, 16, 32, 48]) {
-        *word = u64::from_str_radix(&text[part..part + 16], 16).map_err(|_| bad())?;
-    }
-    Ok(key)
 }

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use outset::plan::{Costs, InputShape, Plan, plan};
-use outset::size::{display_bytes, display_count, display_rate};
 use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
-use super::files::CommandFiles;
-use super::place::{json, print};
+use super::outputs::Claims;
+use super::print::{json, print};
 use super::progress::Reporter;
+use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let files = arguments.files().iter();
-    CommandFiles::reading(files.chain(arguments.filters.filter.as_ref()))
-        .write(None, "the plan")?;
+    Claims::reading(files.chain(arguments.filters.filter.as_ref())).write(None, "the plan")?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments.choice.add_to(options);
     let mut options = arguments.filters.add_to(options);
@@ -42,8 +41,8 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
 pub(super) fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
     if arguments.lines.len() < 2 {
         return Err(Error::Usage {
-            what: "lines: one input given".to_owned(),
-            advice: "give the lines of each, such as --lines 5e9,5e9".to_owned(),
+            what: "lines: only one input given".to_owned(),
+            advice: "give the number of lines of each input, such as --lines 5e9,5e9".to_owned(),
         });
     }
     let shape = |&lines: &u64| InputShape {
@@ -66,11 +65,11 @@ pub(super) fn describe(plan: &Plan) -> String {
             } else {
                 "approximate: may add lines, never misses one"
             },
-            display_bytes(plan.limit_bytes())
+            numbers::bytes(plan.limit_bytes())
         ),
         format!(
-            "  the process and its buffers take {}; the rest is for filters, sets and blocks that stay in memory",
-            display_bytes(plan.buffer_bytes())
+            "  the process and its buffers take {}; the rest holds filters, sets and blocks kept in memory",
+            numbers::bytes(plan.buffer_bytes())
         ),
     ];
     lines.extend(describe_costs(&plan.costs));
@@ -89,35 +88,33 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
         } else {
             format!("{} passes", costs.passes)
         },
-        display_bytes(costs.bytes_read),
-        display_bytes(costs.bytes_written),
-        display_bytes(costs.temp_peak_bytes),
-        display_bytes(costs.memory_bytes),
+        numbers::bytes(costs.bytes_read),
+        numbers::bytes(costs.bytes_written),
+        numbers::bytes(costs.temp_peak_bytes),
+        numbers::bytes(costs.memory_bytes),
     )];
     if costs.buckets > 0 {
         lines.push(format!("  {} buckets", costs.buckets));
     }
     if let Some(filter) = &costs.filter {
         lines.push(format!(
-            "  filter of {}: {:.2} bits a key, k = {}, predicted false-positive rate {}",
-            display_bytes(filter.bits / 8),
+            "  filter of {}: {:.2} bits per key, k = {}, predicted false-positive rate {}",
+            numbers::bytes(filter.bits / 8),
             filter.bits_per_key,
             filter.hashes,
-            display_rate(filter.predicted_fpr)
+            numbers::rate(filter.predicted_fpr)
         ));
     }
     if let Some(precision) = costs.expected_precision {
         lines.push(format!(
-            "  about {} of the result's lines are expected to be common",
-            display_rate(precision)
+            "  expected precision: about {} of the result lines are common",
+            numbers::rate(precision)
         ));
     }
     if !costs.exact {
         lines.push(format!(
             "  about {} false lines expected in the result",
-            display_count(costs.expected_false_lines as u64)
-                .to_string()
-                .trim()
+            numbers::count(costs.expected_false_lines as u64)
         ));
     }
     lines

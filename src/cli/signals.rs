@@ -54,7 +54,7 @@ fn not_handled(error: &io::Error) -> Error {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);
     Error::Machine {
-        what: format!("signals: cannot be handled: {reason}"),
+        what: format!("signals: cannot install handlers: {reason}"),
         advice: match error.raw_os_error() {
             Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)",
             _ => "raise the limit on processes (ulimit -u)",
@@ -79,7 +79,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
                 interrupt.stop_and_clean_up();
                 screen::end(SCREEN_PATIENCE);
                 warn(&format!(
-                    "{path}: became shorter while it was asked, or its disk fails: restore it from a copy, or build it again"
+                    "{path}: was truncated while in use, or its disk fails: restore it from a copy, or build it again"
                 ));
                 signal_hook::low_level::exit(ExitStatus::Damaged as i32);
             }

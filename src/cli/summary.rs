@@ -4,8 +4,8 @@
 //! whatever was asked for; the summary never stands beside a report on standard error. *Cost:*
 //! none.
 
+use crate::cli::numbers;
 use outset::Stats;
-use outset::size::{display_bytes, display_rate};
 
 /// What everybody must know of an approximate result; `None` if it is exact.
 pub(super) fn label(stats: &Stats) -> Option<String> {
@@ -17,11 +17,11 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
         format!("about {expected:.0}")
     };
     Some(format!(
-        "approximate result: nothing common is missing, but {expected} of {} lines are expected to be false \
-         (false-positive rate predicted {}, by the filter's fill {})",
+        "approximate result: no common line is missing, but {expected} of {} lines are expected to be false \
+         (false-positive rate: predicted {}, from the filter's fill {})",
         stats.output.lines,
-        display_rate(filter.predicted_fpr),
-        display_rate(filter.fill_fpr)
+        numbers::rate(filter.predicted_fpr),
+        numbers::rate(filter.fill_fpr)
     ))
 }
 
@@ -29,7 +29,7 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
 pub(super) fn summary(stats: &Stats) -> String {
     let disk = match stats.temp.peak_bytes {
         0 => "no temporary disk".to_owned(),
-        bytes => format!("temporary disk {}", display_bytes(bytes)),
+        bytes => format!("temporary disk {}", numbers::bytes(bytes)),
     };
     let noun = if stats.output.lines == 1 {
         "line"
@@ -39,18 +39,21 @@ pub(super) fn summary(stats: &Stats) -> String {
     let (found, how) = match &stats.filter {
         _ if stats.exact => (format!("common {noun}"), "exact".to_owned()),
         Some(filter) => {
-            let rate = display_rate(filter.fill_fpr);
+            let rate = numbers::rate(filter.fill_fpr);
             let how = format!("approximate, false-positive rate {rate}");
-            (format!("{noun} answered"), how)
+            (format!("{noun} passed the filter"), how)
         }
-        None => (format!("{noun} answered"), "approximate".to_owned()),
+        None => (
+            format!("{noun} passed the filter"),
+            "approximate".to_owned(),
+        ),
     };
     format!(
         "{} {found} ({how}, {}) in {:.2} s; peak memory {} of {}; {disk}",
         stats.output.lines,
         stats.strategy,
         stats.seconds,
-        display_bytes(stats.memory.peak_rss_bytes),
-        display_bytes(stats.memory.limit_bytes),
+        numbers::bytes(stats.memory.peak_rss_bytes),
+        numbers::bytes(stats.memory.limit_bytes),
     )
 }

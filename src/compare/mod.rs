@@ -32,7 +32,7 @@ use crate::estimate::{Bounds, estimate};
 use crate::filter::sizing::blocked_bits_per_key;
 use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
-use crate::options::{LineKey, Options, Shared};
+use crate::options::{KeyType, Options, Shared};
 use crate::output::Sink;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Plan};
@@ -271,7 +271,7 @@ impl<'o> Comparer<'o> {
                 strip_cr: false,
                 ..self.options.format
             },
-            key: LineKey::Bytes,
+            key_type: KeyType::Bytes,
             buckets: None,
             ..self.exact_options(point)
         };
@@ -285,7 +285,7 @@ impl<'o> Comparer<'o> {
         if let Some(known) = &self.different_lines {
             return Ok(known.clone());
         }
-        self.begin("different lines")?;
+        self.begin("distinct lines")?;
         let bounds = match estimate(&self.sources, &self.exact_options(point)) {
             Ok(found) => found.inputs.iter().map(|input| input.distinct).collect(),
             // Lines that the two runs could hold, one after the other, do not fit beside a sketch:
@@ -325,17 +325,17 @@ impl<'o> Comparer<'o> {
 fn check_options(sources: &[Source], options: &Options) -> Result<()> {
     if sources.len() != 2 {
         let given = format!("inputs: {} given", sources.len());
-        return Err(usage(&given, "name two files to compare the two ways over"));
+        return Err(usage(&given, "give two files"));
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(usage(
-            "strategy: bloom is the approximate run of every comparison",
-            "name the strategy of the exact run, or none",
+            "strategy: bloom is always the approximate run",
+            "name a strategy for the exact run, or none",
         ));
     }
     if options.stored_filter.is_some() || options.save_filter.is_some() {
         return Err(usage(
-            "filter: a comparison needs the lines of both inputs, and keeps nothing",
+            "filter: a comparison needs the lines of both inputs and saves no filter",
             "use intersect for stored filters",
         ));
     }

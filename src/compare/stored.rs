@@ -121,8 +121,8 @@ impl Drop for Stored {
 fn unwritable(path: &Path, source: io::Error) -> Error {
     Error::Temp {
         path: PathBuf::from(path),
-        what: "cannot write a result that is to be compared",
+        what: "cannot write a temporary result",
         source,
-        advice: "free some space, or name another place with --temp-dir",
+        advice: "free some space, or choose another directory with --temp-dir",
     }
 }

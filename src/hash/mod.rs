@@ -27,6 +27,8 @@ mod kernel;
 #[cfg(target_arch = "x86_64")]
 mod state;
 
+use std::str::FromStr;
+
 use highway::{HighwayHash, HighwayHasher, Key};
 
 use self::kernel::Kernel;
@@ -50,6 +52,28 @@ pub enum HashKey {
     /// For tests: every line has the same hash.
     #[doc(hidden)]
     Constant,
+}
+
+/// Why a text is no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give 64 hexadecimal digits")]
+pub struct ParseKeyError;
+
+impl FromStr for HashKey {
+    type Err = ParseKeyError;
+
+    /// A fixed key: 64 hexadecimal digits, four words with their highest digit first.
+    fn from_str(text: &str) -> std::result::Result<Self, ParseKeyError> {
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(ParseKeyError);
+        }
+        let mut key = [0; 4];
+        for (word, start) in key.iter_mut().zip([0, 16, 32, 48]) {
+            let digits = &text[start..start + 16];
+            *word = u64::from_str_radix(digits, 16).map_err(|_| ParseKeyError)?;
+        }
+        Ok(Self::Fixed(key))
+    }
 }
 
 /// What a derived value is for. Each purpose has an odd multiplier of its own.
@@ -214,7 +238,7 @@ fn remix(hash: u64, odd: u64) -> u64 {
 fn random_key() -> Result<[u64; 4]> {
     let mut key = [0u64; 4];
     getrandom::fill(bytemuck::cast_slice_mut(&mut key)).map_err(|error| Error::Machine {
-        what: format!("no random bytes for the key of the hash: {error}"),
+        what: format!("hash key: no random bytes available: {error}"),
         advice: "check that the system's random source is available to this process",
     })?;
     Ok(key)
@@ -252,6 +276,20 @@ mod tests {
         // From the crate's page: key 1, 2, 3, 4 and the byte 255.
         let hasher = LineHasher::with_key([1, 2, 3, 4]);
         assert_eq!(hasher.hash(&[255]), 0x7858_f24d_2d79_b2b2);
+    }
+
+    #[test]
+    fn a_key_is_64_hexadecimal_digits() {
+        let text = "0000000000000001000000000000000a000000000000000fffffffffffffffff";
+        assert_eq!(text.parse(), Ok(HashKey::Fixed([1, 10, 15, u64::MAX])));
+        for wrong in [
+            "",
+            &text[1..],
+            &text.replace('a', "g"),
+            &text.replacen('0', "+", 1),
+        ] {
+            assert_eq!(wrong.parse::<HashKey>(), Err(ParseKeyError), "{wrong}");
+        }
     }
 
     #[test]

@@ -148,7 +148,7 @@ pub(crate) fn round_up(bytes: u64, unit: u64) -> u64 {
 
 fn refused(bytes: u64, error: &std::io::Error) -> Error {
     Error::Machine {
-        what: format!("{bytes} bytes of memory refused by the system: {error}"),
+        what: format!("memory: the system refused {bytes} bytes: {error}"),
         advice: "give a lower memory limit, or raise the address-space limit (ulimit -v)",
     }
 }

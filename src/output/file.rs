@@ -106,13 +106,13 @@ impl OutputFile {
             OutputPlace::Unnamed(file, path) => {
                 file.take_mode().map_err(fail("cannot set the mode"))?;
                 sync(file.as_file()).map_err(fail("cannot sync"))?;
-                file.name(&path).map_err(fail("cannot put in place"))?;
+                file.name(&path).map_err(fail("cannot move into place"))?;
                 path
             }
             OutputPlace::Replacing(file, _guard, path) => {
                 sync(file.as_file()).map_err(fail("cannot sync"))?;
                 let named = file.persist(&path).map_err(|error| error.error);
-                named.map_err(fail("cannot put in place"))?;
+                named.map_err(fail("cannot move into place"))?;
                 path
             }
         };

@@ -187,10 +187,10 @@ impl<'c, 's> Outbox<'c, 's> {
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, or write elsewhere"
+            "free some space, or write to another disk"
         }
-        io::ErrorKind::NotFound => "make its directory first",
-        io::ErrorKind::PermissionDenied => "choose a place you may write to",
+        io::ErrorKind::NotFound => "create its directory first",
+        io::ErrorKind::PermissionDenied => "choose a directory that you may write to",
         _ => "check where the result goes",
     };
     Error::Output {

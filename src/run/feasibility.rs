@@ -66,7 +66,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             cap,
             "allowed by --max-temp",
-            "raise --max-temp, give more memory, or run the sieve",
+            "raise --max-temp, give more memory, or use --strategy sieve",
         );
     }
     if options.ignore_free_space {
@@ -82,7 +82,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             free,
             "free",
-            "name a larger place with --temp-dir, give more memory, run the sieve, or go on with --force",
+            "choose a larger disk with --temp-dir, give more memory, use --strategy sieve, or override with --force",
         );
     }
     Ok(())

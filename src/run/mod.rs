@@ -18,7 +18,7 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::{MemoryBudget, Reservation};
-use crate::options::{LineKey, Options};
+use crate::options::{KeyType, Options};
 use crate::plan::{Layout, PlannedPhase};
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
@@ -141,7 +141,7 @@ impl<'o> Run<'o> {
 
     /// Whether lines must be IPv4 addresses.
     pub(crate) fn is_ipv4(&self) -> bool {
-        self.options.key == LineKey::Ipv4
+        self.options.key_type == KeyType::Ipv4
     }
 
     /// Tells the observer that each of `inputs` will be read, once for each of `verbs`.

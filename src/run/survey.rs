@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::input::lines::LineFormat;
 use crate::input::sample::{Sample, sample};
 use crate::notice::Notice;
-use crate::options::{LineKey, Options};
+use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
@@ -56,7 +56,7 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         bits_per_key: options.bits_per_key,
         stored_filter: None,
         wants_filter: options.save_filter.is_some(),
-        is_ipv4: options.key == LineKey::Ipv4,
+        is_ipv4: options.key_type == KeyType::Ipv4,
         common_share: None,
         always_spill: options.always_spill,
         set_estimate: SetEstimate::Trust,

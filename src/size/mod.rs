@@ -129,9 +129,20 @@ pub fn display_apart(one: u64, other: u64) -> (String, String) {
     (text(one), text(other))
 }
 
-/// Prints a size that is advised, in whole mebibytes and never rounded down: `3470 MiB`.
+/// Prints a size that is advised, never rounded down: in whole mebibytes below 1 GiB, and in its largest
+/// unit from there, with at most one decimal: `26 MiB`, `3.1 GiB`, `521 GiB`.
 pub fn display_at_least(bytes: u64) -> impl fmt::Display {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
+    let mebibytes = bytes.div_ceil(1 << 20);
+    let units = [("PiB", 30), ("TiB", 20), ("GiB", 10)];
+    let Some((unit, power)) = units.iter().find(|(_, power)| mebibytes >= 1 << power) else {
+        return format!("{mebibytes} MiB");
+    };
+    let tenths = (mebibytes * 10).div_ceil(1 << power);
+    if tenths >= 1000 || tenths.is_multiple_of(10) {
+        format!("{} {unit}", tenths.div_ceil(10))
+    } else {
+        format!("{}.{} {unit}", tenths / 10, tenths % 10)
+    }
 }
 
 /// Rounds up to whole mebibytes, for advice.

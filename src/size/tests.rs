@@ -97,7 +97,20 @@ fn k4_sizes_print_rounded_and_two_that_differ_can_be_told_apart() {
 fn sizes_print_short() {
     assert_eq!(display_bytes(64 << 20).to_string(), "64 MiB");
     assert_eq!(display_bytes((3 << 30) / 2).to_string(), "1.5 GiB");
-    assert_eq!(display_at_least((3 << 30) + 1).to_string(), "3073 MiB");
+    for (bytes, text) in [
+        ((25 << 20) + 1, "26 MiB"),
+        ((1 << 30) - 1, "1 GiB"),
+        (3 << 30, "3 GiB"),
+        ((3 << 30) + 1, "3.1 GiB"),
+        (533_445 << 20, "521 GiB"),
+        ((1 << 50) + 1, "1.1 PiB"),
+    ] {
+        assert_eq!(display_at_least(bytes).to_string(), text);
+        assert!(
+            parse_bytes(text).is_ok_and(|parsed| parsed >= bytes),
+            "{text}"
+        );
+    }
     assert_eq!(display_rate(0.01256).to_string(), "1.256%");
     assert_eq!(display_rate(3.2e-9).to_string(), "3.2e-7%");
     assert_eq!(display_count(20_000_000).to_string(), "20 M");

@@ -86,16 +86,16 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
         u64::from_le_bytes(bytes)
     };
     if block.len() < HEADER || word(0) != MAGIC {
-        return Err("it is not a spill block".into());
+        return Err("not a spill block".into());
     }
     let payload_bytes = usize::try_from(word(40)).unwrap_or(usize::MAX);
     let kind = BlockKind::from_u32((word(24) >> 32) as u32);
     let (Some(kind), Some(payload)) = (kind, block[HEADER..].get(..payload_bytes)) else {
-        return Err("its header makes no sense".into());
+        return Err("its header is invalid".into());
     };
     let header = header(address, kind, payload_bytes as u64, word(48));
     if block[..56] != header[..56] {
-        return Err("it belongs to another place or another run".into());
+        return Err("it belongs to another bucket or another run".into());
     }
     if sum_of(&header, payload) != word(56) {
         return Err("its checksum does not match its content".into());
@@ -242,10 +242,10 @@ mod tests {
         assert_eq!(check(&empty, &ADDRESS).unwrap().payload_bytes, 0);
         for length in 0..HEADER {
             let told = check(&empty[..length], &ADDRESS).unwrap_err();
-            assert_eq!(told, "it is not a spill block", "{length} bytes");
+            assert_eq!(told, "not a spill block", "{length} bytes");
         }
         let told = check(&[0; HEADER + 10], &ADDRESS).unwrap_err();
-        assert_eq!(told, "it is not a spill block");
+        assert_eq!(told, "not a spill block");
     }
 
     #[test]

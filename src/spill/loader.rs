@@ -159,7 +159,7 @@ impl Reading<'_> {
         let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
         while self.next < file.blocks {
             let Some(path) = file.path.clone() else {
-                return Err(self.bucket.damaged(self.next, "it is in no file".into()));
+                return Err(self.bucket.damaged(self.next, "it is missing".into()));
             };
             let Some(buffer) = self.loader.free.pop() else {
                 return Ok(());

@@ -57,7 +57,7 @@ pub fn query(
     let kind = filter.shape().kind;
     if question == Question::Counts && !matches!(kind, Kind::Counting | Kind::Spectral) {
         return Err(Error::Usage {
-            what: format!("filter: a {kind} one does not count"),
+            what: format!("filter: {kind} filters do not support counting"),
             advice: "build a spectral or a counting filter".into(),
         });
     }

@@ -74,20 +74,17 @@ impl BuildRequest<'_> {
             .hashes
             .is_some_and(|hashes| !(1..=most).contains(&hashes))
         {
-            let what = format!(
-                "hashes: a {} filter sets at most {most} of a line",
-                self.kind
-            );
-            return usage(what, "ask for fewer, or build a classic filter");
+            let what = format!("hashes: a {} filter uses at most {most}", self.kind);
+            return usage(what, "give fewer, or build a classic filter");
         }
         match self.size {
             FilterSize::Fpr(fpr) if !(fpr > 0.0 && fpr < 1.0) => usage(
-                "max-fpr: it is no rate that a filter can have".into(),
+                "max-fpr: no filter has this rate".into(),
                 "give a rate between 0 and 1, such as 0.1%",
             ),
-            FilterSize::Bytes(0) => usage("size: nothing fits in it".into(), "give at least 64"),
+            FilterSize::Bytes(0) => usage("size: 0 bytes is too small".into(), "give at least 64"),
             FilterSize::BitsPerKey(bits) if !(bits > 0.0 && bits.is_finite()) => usage(
-                "bits-per-key: it must be positive".into(),
+                "bits-per-key: must be positive".into(),
                 "leave it out for the default",
             ),
             _ => Ok(()),
@@ -100,18 +97,18 @@ impl BuildRequest<'_> {
         if shape.is_too_large() {
             return Err(Error::Usage {
                 what: format!(
-                    "filter: a {} one for {keys} lines would be larger than {}, the most that a filter can have",
+                    "filter: a {} filter for {keys} lines would exceed the maximum filter size of {}",
                     self.kind,
                     display_bytes(MOST_BITS / 8)
                 ),
-                advice: "give fewer lines, or less for each".into(),
+                advice: "give fewer lines, or fewer bits per line".into(),
             });
         }
         let reached = shape.predicted_fpr(keys);
         match self.size {
             FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
                 what: format!(
-                    "max-fpr: a {} filter with k = {} does not get below {}",
+                    "max-fpr: a {} filter with k = {} cannot get below {}",
                     self.kind,
                     shape.hashes,
                     display_rate(reached)
@@ -183,16 +180,16 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
     if let Some(stream) = inputs.iter().find(|input| !input.is_file()) {
         return Err(Error::Usage {
             what: format!(
-                "{}: its lines cannot be estimated before it is read",
+                "{}: the number of lines of a stream is not known in advance",
                 stream.name().display()
             ),
-            advice: "say for how many lines the filter is (--lines)".into(),
+            advice: "give the number of distinct lines (--lines)".into(),
         });
     }
     if inputs.is_empty() {
         return Err(Error::Usage {
-            what: "lines: nothing tells how many there will be".into(),
-            advice: "say for how many lines the filter is (--lines), or name files".into(),
+            what: "lines: unknown without files".into(),
+            advice: "give the number of distinct lines (--lines), or name files".into(),
         });
     }
     if count == KeyCount::Sampled {

@@ -18,7 +18,7 @@ pub fn merge(stored: &[StoredFilter], options: &Options) -> Result<Filter> {
     let Some((first, others)) = stored.split_first() else {
         return Err(Error::Usage {
             what: "filters: none given".into(),
-            advice: "name two or more".into(),
+            advice: "give two or more".into(),
         });
     };
     for other in others {

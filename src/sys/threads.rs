@@ -102,7 +102,7 @@ impl<'t> Team<'t> {
 fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {}", Plain(error)),
-        advice: "ask for fewer --threads, or raise the limit on processes (ulimit -u)",
+        advice: "use fewer --threads, or raise the limit on processes (ulimit -u)",
     }
 }
 

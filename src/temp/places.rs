@@ -255,9 +255,9 @@ impl Place {
 pub(crate) fn no_directory(parent: &Path, source: io::Error) -> Error {
     Error::Temp {
         path: parent.to_owned(),
-        what: "cannot make a temporary directory",
+        what: "cannot create a temporary directory",
         source,
-        advice: "name another place with --temp-dir",
+        advice: "choose another directory with --temp-dir",
     }
 }
 

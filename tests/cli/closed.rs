@@ -148,3 +148,51 @@ fn a_closed_standard_error_fails_only_who_asked_for_something_there() {
         assert!(!sandbox.output("r").exists());
     }
 }
+
+/// Commands that print something, over the inputs and filters of the test below.
+const PRINTING: [&str; 22] = [
+    "--help",
+    "-h",
+    "--version",
+    "help filter",
+    "intersect --help",
+    "filter build --help",
+    "man",
+    "man filter build",
+    "completions bash",
+    "completions zsh",
+    "size",
+    "size --json --lines 1e6 --max-fpr 1%",
+    "plan a b",
+    "plan --json a b",
+    "plan --lines 5e9,5e9 --memory 4G",
+    "estimate a b",
+    "compare a b --memory 16M --stats ../out/s",
+    "filter info ../out/filter",
+    "filter query ../out/filter a",
+    "filter count ../out/filter a",
+    "filter insert ../out/filter b --print-new",
+    "intersect a b --count-only --memory 64M --report ../out/page.html",
+];
+
+/// Runs a command whose output nobody reads.
+fn assert_ends_quietly(sandbox: &Sandbox, arguments: &str) {
+    let command = sandbox.command_unread(arguments);
+    sandbox.start(command).finish().ends_by(Signal::PIPE);
+}
+
+#[test]
+fn f7_every_command_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() {
+    let sandbox = spilling();
+    let build = "filter build a --kind counting --lines 100K --size 1M -o ../out/filter";
+    sandbox.run(build).succeeds();
+    for arguments in PRINTING {
+        assert_ends_quietly(&sandbox, arguments);
+    }
+    for strategy in SPILLING {
+        let arguments = format!(
+            "intersect a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"
+        );
+        assert_ends_quietly(&sandbox, &arguments);
+    }
+}

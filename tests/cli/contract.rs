@@ -253,7 +253,9 @@ fn addresses_are_intersected_with_and_without_room_for_the_bitmap() {
     for memory in ["16M", "600M", "1G", "1200M"] {
         for (inputs, expected) in [("a b", common(&[&a, &b])), ("b c a", common(&[&a, &b, &c]))] {
             sandbox
-                .run(&format!("intersect {inputs} --key ipv4 --memory {memory}"))
+                .run(&format!(
+                    "intersect {inputs} --key-type ipv4 --memory {memory}"
+                ))
                 .succeeds_silently()
                 .has_lines(&expected);
         }
@@ -271,7 +273,7 @@ fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
         for strategy in ["auto", "memory", "partition", "sieve", "bloom"] {
             sandbox
                 .run(&format!(
-                    "intersect a b --key ipv4 --memory {memory} --strategy {strategy} -o ../out/r"
+                    "intersect a b --key-type ipv4 --memory {memory} --strategy {strategy} -o ../out/r"
                 ))
                 .fails(3, &["b: ", &format!("byte {place} "), "10.0.0.256"]);
         }
@@ -443,7 +445,7 @@ fn values_that_make_no_sense_are_wrong_usage_and_named() {
         ("--bits-per-key 0", &["--bits-per-key"]),
         ("--bits-per-key nan", &["--bits-per-key"]),
         ("--strategy quick", &["quick"]),
-        ("--key ipv6", &["ipv6"]),
+        ("--key-type ipv6", &["ipv6"]),
         ("--hash-key 12", &["--hash-key"]),
         ("--progress often", &["often"]),
         ("-v -q", &["--quiet"]),
@@ -862,7 +864,7 @@ fn five_billion_lines_in_4_gigabytes_are_a_bloom_filter_where_five_per_cent_are_
         "approximate",
         "4 GiB",
         "k = 5",
-        "bits a key",
+        "bits per key",
         "not sieve",
         "not partition",
         "not memory",

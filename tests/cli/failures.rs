@@ -393,11 +393,9 @@ fn f7_a_reader_that_goes_away_ends_the_run_silently_by_a_signal() {
         Sandbox::with(&megabytes(6, 0), &megabytes(6, 0)),
     ] {
         for strategy in EXACT {
-            let mut running = sandbox.start_unread(
-                sandbox.command(&format!("intersect a b --strategy {strategy} --memory 64M")),
-            );
-            drop(running.child.stdout.take());
-            running.finish().ends_by(Signal::PIPE);
+            let arguments = format!("intersect a b --strategy {strategy} --memory 64M");
+            let command = sandbox.command_unread(&arguments);
+            sandbox.start(command).finish().ends_by(Signal::PIPE);
         }
     }
 }
@@ -648,7 +646,7 @@ fn a12_a_line_longer_than_the_memory_limit_that_comes_through_a_pipe_is_refused_
                 &[
                     "-: the line at byte ",
                     "give at least",
-                    "more if it is longer still",
+                    "more if the line is longer",
                 ],
             );
     }

@@ -131,7 +131,7 @@ fn requests_that_make_no_sense_are_wrong_usage() {
         ("filter query ../out/f - -", "-"),
         ("filter insert ../out/f b -o ../out/new", "--print-new"),
         ("filter remove ../out/f b", "cannot forget"),
-        ("filter count ../out/f b", "does not count"),
+        ("filter count ../out/f b", "do not support counting"),
         ("filter merge ../out/f -o ../out/g", "FILTER"),
         ("filter merge ../out/f ../out/f", "--output"),
     ] {

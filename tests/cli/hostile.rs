@@ -86,9 +86,7 @@ fn h6_the_help_says_that_a_fixed_key_is_unsafe_for_data_of_strangers() {
         let (_, option) = text.split_once("--hash-key").unwrap();
         let words: Vec<&str> = option.split_whitespace().take(60).collect();
         assert!(
-            words
-                .join(" ")
-                .contains("Unsafe for data that strangers wrote"),
+            words.join(" ").contains("Do not use one on untrusted data"),
             "{command}: {option}"
         );
     }

@@ -39,6 +39,8 @@ mod filter_requests;
 mod filter_rows;
 // Kills and signals at a thousand random moments.
 mod kills;
+// Help texts, held by files.
+mod help;
 // Memory groups: heeded, enough, and lowered meanwhile.
 mod groups;
 // Memory, descriptors and address space, measured from outside the process.

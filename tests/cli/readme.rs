@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use assert_cmd::cargo::cargo_bin;
+use crate::sandbox::OUTSET;
 
 /// The block of shell commands behind a marker of a page.
 fn block(page: &str, marker: &str) -> String {
@@ -30,7 +30,7 @@ fn the_readme_has_one_main_job_and_one_test_command() {
 #[test]
 fn the_crawlers_loop_fetches_every_page_once() {
     let place = tempfile::tempdir().unwrap();
-    let program = cargo_bin("outset");
+    let program = Path::new(OUTSET);
     let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
     let status = Command::new("sh")
         .args(["-e", "-c", &block("docs/filters.md", "crawler")])

@@ -188,7 +188,7 @@ fn every_picture_has_a_name_colours_for_dark_mode_and_a_table() {
         "When each phase ran",
         "Bytes read per second over time",
         "Resident memory over time, and the limit",
-        "Buckets by their lines",
+        "Buckets by number of lines",
     ];
     assert_eq!(pictures, expected);
     for section in all(&page, "section:has(svg)") {

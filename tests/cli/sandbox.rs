@@ -123,6 +123,15 @@ impl Sandbox {
         command
     }
 
+    /// As [`Sandbox::command`], with a standard output whose reader has gone away already.
+    pub(crate) fn command_unread(&self, arguments: &str) -> Command {
+        let mut command = self.command(arguments);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        command.stdout(writer);
+        command
+    }
+
     /// As [`Sandbox::command`], in a mount namespace where `directory` of the sandbox is a file system of its own with
     /// room for `size`, holding what was in it before. The exit status is 99 when the run leaves anything else in it.
     pub(crate) fn command_on_small_disk(
@@ -368,7 +377,7 @@ impl Running<'_> {
         let (notices, stderr) = said
             .split_inclusive('\n')
             .map(str::to_owned)
-            .partition::<Vec<_>, _>(|line| line.contains("temporary files take memory here"));
+            .partition::<Vec<_>, _>(|line| line.contains("temporary files here use memory"));
         let outcome = Outcome {
             status,
             stdout,
@@ -502,7 +511,7 @@ impl Outcome {
 pub(crate) fn assert_is_summary(line: &str, kind: &str) {
     let what = match kind {
         "exact" => " common line",
-        _ => " answered (",
+        _ => " passed the filter (",
     };
     let parts = [
         what,

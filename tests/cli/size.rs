@@ -95,7 +95,7 @@ const FIGURES: [Figure; 12] = [
     ),
     (
         "p = 0.1%",
-        &["14.38 bits", "each tenfold lower rate: 4.79 bits"],
+        &["14.38 bits", "each tenfold lower rate: 4.79 more bits"],
         &[("bits_per_key", "14.38"), ("bits_per_tenfold", "4.79")],
     ),
     (
@@ -346,7 +346,7 @@ fn one_hash_is_the_plain_bitmap_and_one_kind_can_be_asked_for() {
 fn what_a_kind_cannot_do_is_said_and_not_faked() {
     let answer = json("--lines 1e6 --max-fpr 1e-40");
     let blocked = row(&answer, "blocked");
-    assert_eq!(blocked["notes"][0], "does not reach a rate of 1.00e-38%");
+    assert_eq!(blocked["notes"][0], "cannot reach a rate of 1.00e-38%");
     assert!(blocked["predicted_fpr"].as_f64().unwrap() > 1e-40);
     let classic = row(&answer, "classic");
     assert!(classic.get("notes").is_none(), "{classic:#}");
@@ -356,7 +356,10 @@ fn what_a_kind_cannot_do_is_said_and_not_faked() {
     );
 
     let text = text("--lines 1e6 --max-fpr 1% --hashes 20");
-    assert!(text.contains("blocked: has 14 hashes at most"), "{text}");
+    assert!(
+        text.contains("blocked: uses at most 14 hash functions"),
+        "{text}"
+    );
 }
 
 // Requests that make no sense.
@@ -382,7 +385,7 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
         ("--kind classic", ["--kind", "add --lines"]),
         (
             "--lines 5 --max-fpr 1% --bits-per-key 8",
-            ["--max-fpr and --bits-per-key", "one of them"],
+            ["--max-fpr and --bits-per-key", "give only one"],
         ),
         (
             "--lines 5 --max-fpr 1% --memory 1G",
@@ -392,7 +395,7 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
             "--lines 5 --bits-per-key 8 --memory 1G",
             ["--memory", "leave one out"],
         ),
-        ("--lines 0 --max-fpr 1%", ["lines: 0", "1 at least"]),
+        ("--lines 0 --max-fpr 1%", ["lines: 0", "at least 1"]),
         (
             "--lines 5 --max-fpr 0",
             ["max-fpr: 0", "above 0 and below 1"],
@@ -402,7 +405,7 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
             ["max-fpr: 1", "above 0 and below 1"],
         ),
         ("--lines 5 --max-fpr 5", ["'5' is not a rate", "1%"]),
-        ("--lines 5 --memory 63", ["memory: 63 bytes", "64 at least"]),
+        ("--lines 5 --memory 63", ["memory: 63 bytes", "at least 64"]),
         (
             "--lines 5 --bits-per-key 0",
             ["bits-per-key: 0", "a positive number"],
@@ -419,14 +422,23 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
             "--lines 5 --bits-per-key inf",
             ["bits-per-key: inf", "a positive number"],
         ),
-        ("--lines 1e19 --max-fpr 1%", ["2^63 bits", "give less"]),
-        ("--lines 5 --bits-per-key 1e30", ["2^63 bits", "give less"]),
-        ("--lines 5 --memory 9000P", ["2^63 bits", "give less"]),
+        (
+            "--lines 1e19 --max-fpr 1%",
+            ["2^63 bits", "give fewer lines"],
+        ),
+        (
+            "--lines 5 --bits-per-key 1e30",
+            ["2^63 bits", "give fewer lines"],
+        ),
+        (
+            "--lines 5 --memory 9000P",
+            ["2^63 bits", "give fewer lines"],
+        ),
         ("--lines 5 --max-fpr 1% --hashes 0", ["--hashes", "1..=64"]),
         ("--lines 5 --max-fpr 1% --hashes 65", ["--hashes", "1..=64"]),
         (
             "--lines 5 --max-fpr 1% --kind blocked --hashes 15",
-            ["has 14 at most", "--kind classic"],
+            ["uses at most 14", "--kind classic"],
         ),
         ("--lines 5 --max-fpr 1% --kind bloom", ["'bloom'", "--kind"]),
         (
@@ -453,5 +465,8 @@ fn the_help_has_an_example_that_works() {
         count += 1;
     }
     assert_eq!(count, 4, "{help}");
-    assert!(help.contains("Two of three determine the third"), "{help}");
+    assert!(
+        help.contains("Give two of these three, and the third follows"),
+        "{help}"
+    );
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use outset::compare::{Comparer, Comparison, Point, compare};
 use outset::hash::HashKey;
 use outset::plan::Plan;
-use outset::{CountSink, ErrorKind, LineFormat, LineKey, Observer, Options, Source, Strategy};
+use outset::{CountSink, ErrorKind, KeyType, LineFormat, Observer, Options, Source, Strategy};
 use proptest::prelude::*;
 
 use crate::oracle::{Lines, common, distinct};
@@ -150,7 +150,7 @@ fn addresses_are_compared() {
         range.map(line).collect::<String>().into_bytes()
     };
     let options = Options {
-        key: LineKey::Ipv4,
+        key_type: KeyType::Ipv4,
         bits_per_key: Some(2.0),
         hash_key: KEY,
         ..place.options()
@@ -225,7 +225,7 @@ fn points_with_one_limit_share_the_exact_run() {
             "exact",
             "approximate",
             "false lines",
-            "different lines", // the first point
+            "distinct lines", // the first point
             "approximate",
             "false lines", // the second
             "exact",

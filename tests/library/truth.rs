@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use outset::{ErrorKind, LineFormat, LineKey, Options, Strategy};
+use outset::{ErrorKind, KeyType, LineFormat, Options, Strategy};
 use sha2::{Digest, Sha256};
 
 use crate::oracle::{Lines, distinct};
@@ -240,7 +240,7 @@ fn addresses_as_keys_give_the_recorded_answers() {
             for strategy in EXACT {
                 let options = Options {
                     strategy,
-                    key: LineKey::Ipv4,
+                    key_type: KeyType::Ipv4,
                     memory_bytes: Some(memory * MIB),
                     ..place.options()
                 };

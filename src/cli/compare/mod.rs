@@ -18,34 +18,35 @@ use outset::{CountSink, Interrupt, Options, Result, Sink, Source, Strategy, Writ
 use serde::Serialize;
 
 use super::arguments::{ForceArguments, RunArguments};
-use super::files::CommandFiles;
 use super::options::TalkArguments;
-use super::place::{ResultPlace, StatsPlace, print};
+use super::outputs::{Claims, Outputs, ResultFile};
+use super::print::print;
 use super::progress::Reporter;
-use super::report::Page;
 use sweep::Sweep;
 
-/// Run the exact and the approximate way over two files, and show how they differ.
+/// Intersect two files exactly and approximately, and show how the results differ.
 ///
-/// Both run under the same memory limit, one after the other and each as if alone: what intersect
-/// would do, and what it would do with --strategy bloom. Then: common lines, lines that the filter
-/// answered, false ones among them; the false-positive rate as measured, as predicted, and by the filter's
-/// fill; precision; seconds, bytes, temporary disk and peak memory of each.
+/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
+/// limit. The output compares the number of common lines with the number of lines that passed the
+/// filter and the false ones among them. It shows the false-positive rate as measured, as predicted,
+/// and as computed from the filter's fill; the precision; and the seconds, bytes, temporary disk and
+/// peak memory of each run.
 ///
-/// The measured rate is the false lines as a share of the different lines of the larger file that are
-/// not common. Different lines are counted up to 65536 and estimated beyond, so it has bounds.
+/// The measured rate is the number of false lines divided by the number of distinct lines of the larger
+/// file that are not common. Up to 65536 distinct lines are counted, more are estimated; the rate
+/// therefore has bounds.
 ///
-/// No pass of one run serves the other, and the exact one goes first. What of the files is not in the page
-/// cache is read around it where the file system allows that, so that one run does not warm them for the next.
+/// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
+/// does not warm the cache for the second.
 ///
-/// Both results are kept on temporary disk until they are compared.
+/// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// How the exact run is done: auto chooses by the memory limit
+    /// Strategy of the exact run; auto chooses one by the memory limit
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: ExactName,
 
-    /// Refuse a filter that is predicted to have a higher false-positive rate, such as 1% or 0.01
+    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 
@@ -55,18 +56,18 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// A file; it is read several times
+    /// First file (read several times)
     #[arg(value_name = "FILE_A")]
     first: PathBuf,
 
-    /// Another
+    /// Second file (read several times)
     #[arg(value_name = "FILE_B")]
     second: PathBuf,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
-    /// memory: limits that both ways have. max-fpr: rates, each with a filter of just as many bits as
-    /// that needs; the exact way runs once.
+    /// memory: run both ways under each memory limit. max-fpr: run the exact way once, then the
+    /// approximate way with a filter sized for each rate.
     #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
     sweep: Option<Sweep>,
 
@@ -74,14 +75,14 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
     list_false: Option<PathBuf>,
 
-    /// Write the comparison as JSON to FILE; `-` is standard error
+    /// Write the comparison to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
 
-    /// Write a page with charts of the comparison to FILE, as HTML that needs nothing else
+    /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
-    /// The rates over memory, predicted and measured; the times of both ways; their phases, memory and
-    /// buckets; the table behind every picture.
+    /// The page shows the predicted and measured rates over memory, the times of both ways, their
+    /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
@@ -95,6 +96,21 @@ const PREDICTED: u32 = 24;
 impl CompareArguments {
     fn files(&self) -> [&PathBuf; 2] {
         [&self.first, &self.second]
+    }
+
+    fn options(&self, interrupt: &Interrupt) -> Options {
+        Options {
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr,
+            ..self.force.add_to(self.run.options(None, interrupt))
+        }
+    }
+
+    fn points(&self) -> Vec<Point> {
+        match &self.sweep {
+            Some(sweep) => sweep.points(),
+            None => vec![Point::default()],
+        }
     }
 
     /// Whether the comparison goes to standard error.
@@ -148,6 +164,14 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The report as a table.
+    fn describe(&self) -> String {
+        match self {
+            Self::One(only) => table::of_one(only),
+            Self::Sweep { points, .. } => table::of_sweep(points),
+        }
+    }
+
     /// What was compared at each point.
     pub(crate) fn points(&self) -> &'a [Comparison] {
         match self {
@@ -161,75 +185,62 @@ impl<'a> Report<'a> {
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {
     let reporter = Reporter::new(&arguments.talk);
     let reporter = Arc::new(reporter.without_notices_if(arguments.reports_on_stderr()));
-    let mut options = Options {
-        strategy: arguments.strategy.into(),
-        max_fpr: arguments.max_fpr,
-        ..arguments
-            .force
-            .add_to(arguments.run.options(None, interrupt))
-    };
-    options.observer = Some(reporter.clone());
+    let mut options = arguments.options(interrupt);
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    check_files(arguments)?;
-    let stats_place = StatsPlace::open(arguments.stats.as_deref(), interrupt)?;
-    let mut page = Page::open_if_wanted(arguments.report.as_deref(), interrupt)?;
-    if let Some(page) = &page {
-        options.observer = Some(page.beside(reporter.clone()));
-    }
-    let list = match &arguments.list_false {
-        Some(path) => Some(ResultPlace::open(Some(path), interrupt)?),
-        None => None,
-    };
+    let mut outputs = claim(arguments)?.open(interrupt)?;
+    options.observer = Some(outputs.observer(reporter.clone()));
     let sources: Vec<Source> = arguments.files().into_iter().map(Source::from).collect();
     let mut comparer = Comparer::new(&sources, &options)?;
-    let points = match &arguments.sweep {
-        Some(sweep) => sweep.points(),
-        None => vec![Point::default()],
-    };
+    let points = arguments.points();
     // Before the first run: what can be known to fail does not wait until its turn.
     reporter.expect(comparer.expected_bytes(&points)?);
-    let (plans, predicted) = match &page {
-        Some(_) => outlook(&comparer, &points)?,
-        None => Default::default(),
+    let (plans, predicted) = if outputs.has_page() {
+        outlook(&comparer, &points)?
+    } else {
+        Outlook::default()
     };
-    let is_sweep = arguments.sweep.is_some();
+    let terminator = options.format.terminator;
+    let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
+    reporter.finish();
+    let report = Report::new(&found, arguments.sweep.is_some());
+    let filled = outputs
+        .fill_stats(&report)
+        .and_then(|()| outputs.fill_page(|page| page.fill_comparison(&report, &plans, &predicted)));
+    // The table is there whatever becomes of the files.
+    print(&report.describe())?;
+    filled?;
+    outputs.put_in_place()
+}
+
+/// Compares at each point. Where one fails, those before it took their time: they are printed, though
+/// there is no report.
+fn compare_all(
+    comparer: &mut Comparer<'_>,
+    points: &[Point],
+    terminator: u8,
+    outputs: &Outputs,
+    reporter: &Reporter,
+) -> Result<Vec<Comparison>> {
     let mut found = Vec::with_capacity(points.len());
-    for &point in &points {
-        let compared = match &list {
-            Some(place) => listed(&mut comparer, point, place, options.format.terminator),
+    for &point in points {
+        let compared = match outputs.result() {
+            Some(list) => listed(comparer, point, list, terminator),
             None => comparer.compare(point, &mut CountSink),
         };
         match compared {
             Ok(point) => found.push(point),
-            Err(error) if found.is_empty() => return Err(error),
             Err(error) => {
-                // What was found took its time: it is shown, though there is no report.
-                reporter.finish();
-                print(&table::of_sweep(&found))?;
+                if !found.is_empty() {
+                    reporter.finish();
+                    print(&table::of_sweep(&found))?;
+                }
                 return Err(error);
             }
         }
     }
-    reporter.finish();
-    let report = Report::new(&found, is_sweep);
-    let text = match &report {
-        Report::One(only) => table::of_one(only),
-        Report::Sweep { points, .. } => table::of_sweep(points),
-    };
-    // The table is there whatever becomes of the files, and these are written before one is put in
-    // place.
-    let filled = stats_place.fill(&report).and_then(|()| {
-        page.as_mut().map_or(Ok(()), |page| {
-            page.fill_comparison(&report, &plans, &predicted)
-        })
-    });
-    print(&text)?;
-    filled?;
-    list.map_or(Ok(()), ResultPlace::put_in_place)?;
-    stats_place.put_in_place()?;
-    page.map_or(Ok(()), Page::put_in_place)
+    Ok(found)
 }
 
 /// The plans of points, and memory limits with the rates that are predicted for them.
@@ -258,34 +269,27 @@ fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
     Ok((plans, (0..PREDICTED).filter_map(rate).collect()))
 }
 
-/// Compares, and writes the false lines to `place`.
+/// Compares, and writes the false lines to `list`.
 fn listed(
     comparer: &mut Comparer<'_>,
     point: Point,
-    place: &ResultPlace,
+    list: &ResultFile,
     terminator: u8,
 ) -> Result<Comparison> {
-    let mut sink = WriteSink::new(place.writer()?, terminator, place.name());
+    let mut sink = WriteSink::new(list.writer()?, terminator, list.name());
     let found = comparer.compare(point, &mut sink as &mut dyn Sink)?;
-    place.flush(sink.into_inner())?;
+    list.flush(sink.into_inner())?;
     Ok(found)
 }
 
 /// Refuses outputs that are inputs, or one another.
-fn check_files(arguments: &CompareArguments) -> Result<()> {
-    let mut files = CommandFiles::reading(arguments.files());
-    // The table.
-    files.write(None, "the table")?;
+fn claim(arguments: &CompareArguments) -> Result<Claims> {
+    let mut claims = Claims::reading(arguments.files());
+    claims.write(None, "the table")?;
     if let Some(list) = &arguments.list_false {
-        files.write(Some(list), "--list-false")?;
+        claims.write_result(Some(list), "--list-false")?;
     }
-    if let Some(stats) = arguments.stats.as_deref()
-        && !arguments.reports_on_stderr()
-    {
-        files.write(Some(stats), "--stats")?;
-    }
-    match &arguments.report {
-        Some(page) => files.write(Some(page), "--report"),
-        None => Ok(()),
-    }
+    claims.write_stats(arguments.stats.as_deref())?;
+    claims.write_page(arguments.report.as_deref())?;
+    Ok(claims)
 }

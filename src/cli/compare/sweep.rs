@@ -27,8 +27,8 @@ impl Sweep {
             _ => return Ok(()),
         };
         Err(Error::Usage {
-            what: format!("sweep: {clash} is given, too"),
-            advice: "leave it out: the sweep has values of its own".to_owned(),
+            what: format!("sweep: {clash} cannot be combined with it"),
+            advice: "leave it out: the sweep sets it at each point".to_owned(),
         })
     }
 
@@ -79,7 +79,7 @@ fn parse_all<T, E: ToString>(
 fn parse_positive_rate(text: &str) -> Result<f64, String> {
     match parse_rate(text) {
         Ok(rate) if rate > 0.0 => Ok(rate),
-        Ok(_) => Err("no filter has the rate 0".to_owned()),
+        Ok(_) => Err("give a rate above 0, such as 1%".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -6,7 +6,7 @@
 use outset::compare::{Comparison, RunReport};
 use outset::estimate::Bounds;
 
-use crate::cli::numbers::{aligned, binary, grouped, percent, share};
+use crate::cli::numbers::{self, aligned, grouped, percent, share};
 
 /// Both ways beside each other.
 pub(super) fn of_one(found: &Comparison) -> String {
@@ -24,21 +24,23 @@ pub(super) fn of_one(found: &Comparison) -> String {
             grouped(found.false_lines),
         ],
         row("seconds", &|run| format!("{:.2}", run.stats.seconds)),
-        row("bytes read", &|run| binary(run.bytes_read)),
-        row("bytes written", &|run| binary(run.bytes_written)),
-        row("temporary disk", &|run| binary(run.stats.temp.peak_bytes)),
+        row("bytes read", &|run| numbers::bytes(run.bytes_read)),
+        row("bytes written", &|run| numbers::bytes(run.bytes_written)),
+        row("temporary disk", &|run| {
+            numbers::bytes(run.stats.temp.peak_bytes)
+        }),
         row("peak memory", &|run| {
-            binary(run.stats.memory.peak_rss_bytes)
+            numbers::bytes(run.stats.memory.peak_rss_bytes)
         }),
     ];
     if let Some(filter) = &approximate.stats.filter {
         let bits = format!("{:.2}", filter.bits_per_key);
-        table.push(["filter bits a line".to_owned(), "-".to_owned(), bits]);
+        table.push(["filter bits per line".to_owned(), "-".to_owned(), bits]);
     }
     let mut lines = vec![format!(
         "memory limit {}; temporary disk with both results: {}",
-        binary(found.memory.limit_bytes),
-        binary(found.temp_peak_bytes)
+        numbers::bytes(found.memory.limit_bytes),
+        numbers::bytes(found.temp_peak_bytes)
     )];
     lines.extend(aligned(&table));
     lines.push(describe_rates(found));
@@ -57,8 +59,8 @@ fn describe_rates(found: &Comparison) -> String {
     let (Some(all), Some(measured)) = (found.could_pass_lines, found.measured_fpr_bounds) else {
         let known = found
             .could_pass_lines
-            .map(|_| "nothing could pass by mistake");
-        let why = known.unwrap_or("not known: there was no room to estimate the different lines");
+            .map(|_| "no line could pass by mistake");
+        let why = known.unwrap_or("unknown: too little memory to estimate the distinct lines");
         return format!("false-positive rate: {why}");
     };
     let predicted = found.predicted_fpr_bounds.map(describe_bounds);
@@ -121,14 +123,14 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             .as_ref()
             .map(|filter| filter.bits_per_key);
         [
-            binary(point.memory.limit_bytes),
+            numbers::bytes(point.memory.limit_bytes),
             exact.strategy.clone(),
             format!("{:.2}", exact.seconds),
-            binary(exact.temp.peak_bytes),
+            numbers::bytes(exact.temp.peak_bytes),
             grouped(exact.output.lines),
             bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
             format!("{:.2}", approximate.seconds),
-            binary(approximate.temp.peak_bytes),
+            numbers::bytes(approximate.temp.peak_bytes),
             grouped(approximate.output.lines),
             grouped(point.false_lines),
             grouped(point.missing_lines),
@@ -136,7 +138,7 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             optional(point.predicted_fpr),
             optional(point.fill_fpr),
             share(point.precision),
-            binary(point.memory.peak_rss_bytes),
+            numbers::bytes(point.memory.peak_rss_bytes),
         ]
     }));
     aligned(&table).join("\n")

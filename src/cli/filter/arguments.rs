@@ -20,7 +20,7 @@ const EXAMPLE: &str = "\
 Example:     outset filter build --lines 10M --max-fpr 0.1% -o seen.osf
              crawler | outset filter insert seen.osf --print-new | fetch";
 
-/// Build, ask and change filters that are kept in files.
+/// Build, query and modify filters stored in files.
 #[derive(Debug, Subcommand)]
 #[command(after_help = EXAMPLE)]
 pub(crate) enum FilterCommand {
@@ -43,56 +43,57 @@ pub(crate) struct WorkArguments {
     pub(crate) talk: TalkArguments,
 }
 
-/// Build a filter of all lines of FILEs (of none: an empty one).
+/// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
-/// How large it is follows from how many lines it is for (--lines; for files they are estimated
-/// from a sample otherwise) and from one of --max-fpr, --size and --bits-per-key.
+/// The size follows from the number of distinct lines (--lines; by default estimated from a sample of
+/// the FILEs) and from one of --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
-    /// The inputs; `-` is standard input
+    /// Input files; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the filter to FILTER, complete or not at all, readable by its owner alone; `-` is standard
-    /// output
+    /// Write the filter to FILTER, complete or not at all; `-` is standard output
+    ///
+    /// Only the file's owner can read it, since it contains the hash key.
     #[arg(short, long, value_name = "FILTER")]
     pub(crate) output: PathBuf,
 
-    /// What the filter keeps of a line
+    /// Kind of filter
     ///
-    /// blocked: bits in one cache line; the fastest. classic: bits anywhere; the fewest (with
-    /// --hashes 1 a plain bitmap). counting: 4-bit counters; lines can be removed. spectral: 16-bit
-    /// counters; the number of insertions is estimated. fingerprint: 128-bit digests; exact but for
-    /// lines with equal digests, and lines can be removed.
+    /// blocked: bits within one cache line; fastest. classic: bits anywhere; smallest (with --hashes 1,
+    /// a plain bitmap). counting: 4-bit counters; supports removal. spectral: 16-bit counters; estimates
+    /// how often a line was inserted. fingerprint: 128-bit digests; exact unless two lines have equal
+    /// digests; supports removal.
     #[arg(long, value_name = "KIND", default_value = "blocked")]
     pub(crate) kind: KindName,
 
-    /// For how many different lines [default: as many as FILEs have, estimated from a sample]
+    /// Number of distinct lines to size for [default: estimated from a sample of the FILEs]
     #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 
-    /// Count the lines of FILEs first, in a reading of its own, instead of estimating them
+    /// Count the lines of the FILEs in a first pass instead of estimating them
     #[arg(long)]
     count_lines: bool,
 
-    /// As large as this false-positive rate takes, such as 0.1% or 0.001 [default: 1%]
+    /// False-positive rate to size for, such as 0.1% or 0.001 [default: 1%]
     #[arg(long, value_name = "P", value_parser = parse_fpr, group = "sizing")]
     max_fpr: Option<f64>,
 
-    /// So many bytes, such as 64M or 4G
+    /// Filter size, such as 64M or 4G
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, group = "sizing")]
     size: Option<u64>,
 
-    /// So many bits for each line
+    /// Number of bits per line
     #[arg(long, value_name = "B", value_parser = parse_bits, group = "sizing")]
     bits_per_key: Option<f64>,
 
-    /// Set so many cells for each line [default: the number with the lowest rate]
+    /// Hash functions per line (k) [default: the number with the lowest false-positive rate]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
-    /// Build it like this filter (kind, size, hashes, key, what a line is), so that they can be
-    /// merged
+    /// Copy kind, size, hash functions, hash key and line format from this filter, so that the two can
+    /// be merged
     #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key"])]
     pub(crate) like: Option<PathBuf>,
 
@@ -136,15 +137,15 @@ impl BuildArguments {
 // What is asked, and of what. (Not a doc comment: it would become the help text of its commands.)
 #[derive(Debug, Args)]
 pub(crate) struct AskArguments {
-    /// The filter
+    /// Filter file
     #[arg(value_name = "FILTER")]
     pub(crate) filter: PathBuf,
 
-    /// The lines to ask about [default: standard input]
+    /// Files with the lines to look up [default: standard input]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write the answers to FILE, complete or not at all [default: standard output]
+    /// Write the result to FILE, complete or not at all [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -164,28 +165,29 @@ impl AskArguments {
     }
 }
 
-/// Write the lines that the filter may have.
+/// Print the lines that the filter may contain.
 ///
-/// In their order, repeats included. Of the others it is certain that they were not inserted. Lines
-/// from a pipe are answered as they come. The filter is mapped from its file; one that is larger
-/// than the memory limit is read as it is asked.
+/// They keep their order, and repeats are printed again. All other lines were certainly not inserted.
+/// Lines from a pipe are answered as they arrive. The filter file is memory-mapped; if it is larger
+/// than the memory limit, the parts needed are read for each lookup.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) ask: AskArguments,
 
-    /// Write the lines instead that the filter certainly does not have
+    /// Print the lines that the filter certainly does not contain instead
     #[arg(long)]
     pub(crate) invert: bool,
 
-    /// Print the number of such lines instead of the lines
+    /// Print the number of lines instead of the lines
     #[arg(long)]
     pub(crate) count_only: bool,
 }
 
-/// Write each line, a tab, and how often it may have been inserted, at most (spectral, counting).
+/// Print each line, a tab, and how often it was inserted at most (spectral, counting).
 ///
-/// Counts go up to 65535 (spectral) or 15 (counting), which means so many or more; 0 is certain.
+/// Counts end at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
+/// certainly never inserted.
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]
@@ -194,9 +196,9 @@ pub(crate) struct CountArguments {
 
 /// Remove lines that were inserted (counting, fingerprint).
 ///
-/// A line that is certainly not in is left alone; how many there were is said on standard error. To
-/// remove a line that was never inserted but seems to be in takes others with it. The filter is
-/// replaced as a whole at the end; it must fit the memory limit.
+/// Lines that are certainly not in the filter are skipped, and standard error reports how many there
+/// were. Remove only lines that were inserted: removing a false positive can remove other lines, too.
+/// The filter must fit in the memory limit, and its file is replaced atomically at the end.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
     #[command(flatten)]
@@ -206,11 +208,11 @@ pub(crate) struct RemoveArguments {
 // What is changed, and by what.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
-    /// The filter
+    /// Filter file
     #[arg(value_name = "FILTER")]
     pub(crate) filter: PathBuf,
 
-    /// The lines [default: standard input]
+    /// Files with the lines [default: standard input]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -230,20 +232,20 @@ impl ChangeArguments {
     }
 }
 
-/// Insert lines.
+/// Insert lines into a filter.
 ///
-/// The filter is replaced as a whole when all lines are in; it must fit the memory limit. If the
-/// command fails or is killed, the filter is what it was, and lines that were printed are new again.
-/// A counting filter counts a line as often as it is inserted: it is in until it was removed as often.
+/// The filter must fit in the memory limit, and its file is replaced atomically at the end. If the
+/// command fails or is killed, the filter is unchanged, and lines that it printed will be new again
+/// next time. A counting filter counts every insertion: a line inserted twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
 
-    /// Write each line that was certainly not yet in, once, before more lines are waited for
+    /// Print each line that was new, once, without waiting for further input
     ///
-    /// All lines are inserted, with this option as without it. A line that the filter claimed by mistake
-    /// before it was inserted is not written.
+    /// All lines are inserted, with or without this option. A new line that is a false positive of the
+    /// filter is not printed.
     #[arg(long)]
     pub(crate) print_new: bool,
 
@@ -252,30 +254,31 @@ pub(crate) struct InsertArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Show what a filter is, what is in it, and how often it is wrong.
+/// Show a filter's kind, size, number of lines and false-positive rate.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArguments {
-    /// The filter
+    /// Filter file
     #[arg(value_name = "FILTER")]
     pub(crate) filter: PathBuf,
 
-    /// Print it as JSON
+    /// Print the information as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Make one filter of several that were built alike (build --like).
+/// Merge filters that were built alike (build --like) into one.
 ///
-/// Bits are united, counters added up to their top, digests collected. Kind, size, key and what a
-/// line is must be the same.
+/// Bits are combined with OR, counters are added up to their maximum, digests are united. The filters
+/// must have the same kind, size, hash key and line format.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
-    /// The filters
+    /// Filter files
     #[arg(value_name = "FILTER", required = true, num_args = 2..)]
     pub(crate) filters: Vec<PathBuf>,
 
-    /// Write the filter to OUTPUT, complete or not at all, readable by its owner alone; `-` is standard
-    /// output
+    /// Write the filter to OUTPUT, complete or not at all; `-` is standard output
+    ///
+    /// Only the file's owner can read it, since it contains the hash key.
     #[arg(short, long, value_name = "OUTPUT")]
     pub(crate) output: PathBuf,
 

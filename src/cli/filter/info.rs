@@ -6,17 +6,17 @@
 
 use outset::filter::{Kind, Occupancy, StoredFilter};
 use outset::memory::budget::MemoryBudget;
-use outset::size::{display_bytes, display_rate};
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
-use super::super::escaped;
-use super::super::files::CommandFiles;
-use super::super::place::{json, print};
+use super::super::outputs::Claims;
+use super::super::print::{json, print};
+use super::super::text::visible;
 use serde::Serialize;
 
 use super::arguments::InfoArguments;
 use super::warn_if_overfull;
+use crate::cli::numbers;
 
 /// Enough for reading a file in pieces.
 const MEMORY: u64 = 4 << 20;
@@ -45,14 +45,14 @@ struct Report {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InfoArguments, _interrupt: &Interrupt) -> Result<()> {
-    CommandFiles::reading([&arguments.filter]).write(None, "the report")?;
+    Claims::reading([&arguments.filter]).write(None, "the report")?;
     let stored = StoredFilter::open(&arguments.filter)?;
     let occupancy = stored.occupancy(&MemoryBudget::new(MEMORY, 0))?;
     let report = report(&stored, &occupancy);
     let text = if arguments.json {
         json(&report)?
     } else {
-        describe(&report, &escaped(&arguments.filter.display().to_string()))
+        describe(&report, &visible(&arguments.filter.display().to_string()))
     };
     print(&text)?;
     warn_if_overfull(
@@ -87,11 +87,11 @@ fn describe(report: &Report, name: &str) -> String {
         format!(
             "{name}: {} filter of {}, in a file of {}",
             filter.kind,
-            display_bytes(filter.bits.div_ceil(8)),
-            display_bytes(report.file_bytes)
+            numbers::bytes(filter.bits.div_ceil(8)),
+            numbers::bytes(report.file_bytes)
         ),
         format!(
-            "  {} bits, {} for each line inserted, k = {}",
+            "  {} bits, {} per line inserted, k = {}",
             filter.bits,
             if filter.keys == 0 {
                 "none yet".to_owned()
@@ -102,10 +102,10 @@ fn describe(report: &Report, name: &str) -> String {
         ),
         describe_lines(report),
         format!(
-            "  {:.2}% of the cells are in use: it is wrong for {} of the lines that are not in it ({} when it has what it was laid out for)",
+            "  {:.2}% of the cells are in use: false-positive rate {} ({} with the number of lines it was sized for)",
             filter.fill * 100.0,
-            display_rate(filter.fill_fpr),
-            display_rate(report.planned_fpr)
+            numbers::rate(filter.fill_fpr),
+            numbers::rate(report.planned_fpr)
         ),
         format!(
             "  lines end in {}{}",
@@ -115,7 +115,7 @@ fn describe(report: &Report, name: &str) -> String {
                 "a newline"
             },
             if report.strip_cr {
-                "; a CR before it is not part of the line"
+                "; a CR before it is part of the line end"
             } else {
                 ""
             }
@@ -123,7 +123,7 @@ fn describe(report: &Report, name: &str) -> String {
     ];
     if report.saturated > 0 {
         lines.push(format!(
-            "  {} counters are at their top, and stay there",
+            "  {} counters have reached their maximum and stay there",
             report.saturated
         ));
     }
@@ -138,11 +138,11 @@ fn describe(report: &Report, name: &str) -> String {
 fn describe_lines(report: &Report) -> String {
     let (keys, planned) = (report.filter.keys, report.planned_keys);
     if report.collision_chance.is_some() {
-        return format!("  {keys} different lines; laid out for {planned}");
+        return format!("  {keys} distinct lines; sized for {planned}");
     }
     let different = match report.distinct_keys {
-        Some(keys) => format!("about {keys:.0} different"),
-        None => "nobody knows how many different".to_owned(),
+        Some(keys) => format!("about {keys:.0} distinct"),
+        None => "number of distinct lines unknown".to_owned(),
     };
-    format!("  {keys} lines inserted, repeats included; {different}; laid out for {planned}")
+    format!("  {keys} lines inserted, repeats included; {different}; sized for {planned}")
 }

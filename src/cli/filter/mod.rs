@@ -1,4 +1,4 @@
-//! `outset filter`: filters that are kept in files.
+//! `outset filter`: filters stored in files.
 //!
 //! *Owns:* the sub-commands ([`arguments`]) and what they print. *Invariants:* standard output
 //! carries answers and nothing else; what a person should know of a filter goes to standard error.
@@ -11,15 +11,14 @@ use std::io::{Write, sink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use outset::filter::{Filter, FilterTarget, Occupancy, Rules, Shape, StoredFilter};
-use outset::size::display_rate;
+use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
-use super::files::CommandFiles;
-use super::place::ResultPlace;
+use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::{signals, warn};
+use crate::cli::numbers;
 pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
@@ -61,9 +60,9 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
-    CommandFiles::reading(arguments.files().iter().chain(arguments.like.as_ref()))
-        .write(Some(&arguments.output), "-o")?;
-    let target = FilterTarget::open(&arguments.output, interrupt)?;
+    let mut claims = Claims::reading(arguments.files().iter().chain(arguments.like.as_ref()));
+    claims.write_filter(&arguments.output, "-o")?;
+    let outputs = claims.open(interrupt)?;
     let request = BuildRequest {
         kind: arguments.kind.into(),
         keys: arguments.keys(),
@@ -73,23 +72,22 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     };
     let built = build(&arguments.sources(), &request, &options)?;
     reporter.finish();
-    finish(&built.filter, target)
+    save(&built.filter, &arguments.output, outputs)
 }
 
-/// Puts a filter in place, and warns of one that has too much in it.
-fn finish(filter: &Filter, target: FilterTarget) -> Result<()> {
+/// Writes a filter, puts all outputs in place, and warns of a filter that has too much in it.
+fn save(filter: &Filter, path: &Path, outputs: Outputs) -> Result<()> {
+    outputs.fill_filter(filter)?;
     let occupancy = filter.occupancy();
-    target.write(filter)?;
-    let path = target.path().to_owned();
-    target.finish()?;
-    warn_if_overfull(&path, filter.shape(), filter.rules(), &occupancy);
-    let planned = filter.shape().predicted_fpr(filter.rules().planned_keys);
-    if planned > 0.5 && !occupancy.is_overfull(filter.shape(), filter.rules().planned_keys) {
+    outputs.put_in_place()?;
+    warn_if_overfull(path, filter.shape(), filter.rules(), &occupancy);
+    let planned_keys = filter.rules().planned_keys;
+    let planned = filter.shape().predicted_fpr(planned_keys);
+    if planned > 0.5 && !occupancy.is_overfull(filter.shape(), planned_keys) {
         warn(&format!(
-            "{}: too small: with the {} lines that it is for it will be wrong for {} of all others: build a larger one",
+            "{}: too small for {planned_keys} lines: false-positive rate {}: build a larger one",
             path.display(),
-            filter.rules().planned_keys,
-            display_rate(planned)
+            numbers::rate(planned)
         ));
     }
     Ok(())
@@ -105,14 +103,14 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         } else {
             "far too many".to_owned()
         };
-        let [now, planned] = [occupancy.fpr, planned].map(|rate| display_rate(rate).to_string());
+        let [now, planned] = [occupancy.fpr, planned].map(numbers::rate);
         let wrong = if now == planned {
-            format!("it is wrong for {now} of other lines, and would be with those, too")
+            format!("false-positive rate {now}")
         } else {
-            format!("it is wrong for {now} of other lines instead of {planned}")
+            format!("false-positive rate {now} instead of {planned}")
         };
         warn(&format!(
-            "{}: overfull: {} lines in a filter for {}: {wrong}: build a larger one",
+            "{}: overfull: {} lines in a filter for {}, {wrong}: build a larger one",
             path.display(),
             lines,
             rules.planned_keys,
@@ -127,88 +125,83 @@ fn run_query(
     interrupt: &Interrupt,
 ) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
-    CommandFiles::reading(arguments.files().chain([&arguments.filter]))
-        .write(arguments.output.as_deref(), "-o")?;
+    let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
+    claims.write_result(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
     let stored = StoredFilter::open(&arguments.filter)?;
-    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
-    let mut writer = place.writer()?;
+    let outputs = claims.open(interrupt)?;
+    let result = outputs.require_result()?;
     let (shape, rules, sources) = (stored.shape(), stored.rules(), arguments.sources());
-    let answers = if count_only {
-        let answers = query(
-            stored,
-            &sources,
-            question,
-            &options,
-            &mut sink(),
-            place.name(),
-        )?;
-        writeln!(writer, "{}", answers.written).map_err(|e| place.error("cannot write", e))?;
-        answers
+    let ask = |out: &mut (dyn Write + Send)| {
+        query(stored, &sources, question, &options, out, result.name())
+    };
+    let (answers, writer) = if count_only {
+        let answers = ask(&mut sink())?;
+        let writer = result.number(answers.written)?;
+        (answers, writer)
     } else {
-        query(
-            stored,
-            &sources,
-            question,
-            &options,
-            &mut writer,
-            place.name(),
-        )?
+        let mut writer = result.writer()?;
+        (ask(&mut writer)?, writer)
     };
     reporter.finish();
-    place.flush(writer)?;
-    place.put_in_place()?;
+    result.flush(writer)?;
+    outputs.put_in_place()?;
     warn_if_overfull(&arguments.filter, shape, rules, &answers.occupancy);
     Ok(())
 }
 
-/// A filter that is to be replaced by what will become of it.
-fn open_to_change(path: &Path, interrupt: &Interrupt) -> Result<(StoredFilter, FilterTarget)> {
+/// Opens the outputs, and the filter that will be replaced by its changed self.
+fn open_to_change(
+    path: &Path,
+    claims: Claims,
+    interrupt: &Interrupt,
+) -> Result<(StoredFilter, Outputs)> {
     // What is no filter at all is refused before anything is opened for writing.
     StoredFilter::open(path)?;
-    let target = FilterTarget::open(path, interrupt)?;
+    let outputs = claims.open(interrupt)?;
     // Nobody replaces it any more: this is the one that is changed.
-    Ok((StoredFilter::open(path)?, target))
+    Ok((StoredFilter::open(path)?, outputs))
 }
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
-    let mut files = CommandFiles::reading(arguments.change.files());
-    files.write(Some(path), "the changed filter")?;
+    let mut claims = Claims::reading(arguments.change.files());
+    claims.write_filter(path, "the changed filter")?;
     if arguments.print_new {
-        files.write(arguments.output.as_deref(), "-o")?;
+        claims.write_result(arguments.output.as_deref(), "-o")?;
     }
-    let (stored, target) = open_to_change(path, interrupt)?;
+    let (stored, outputs) = open_to_change(path, claims, interrupt)?;
     let sources = arguments.change.sources();
-    if !arguments.print_new {
-        let changed = change(&stored, &sources, Change::Insert, &options)?;
-        reporter.finish();
-        return finish(&changed.filter, target);
-    }
-    let place = ResultPlace::open(arguments.output.as_deref(), interrupt)?;
-    let mut writer = place.writer()?;
-    let changed = insert_new(&stored, &sources, &options, &mut writer, place.name())?;
+    let changed = match outputs.result() {
+        None => change(&stored, &sources, Change::Insert, &options)?,
+        Some(new) => {
+            let mut writer = new.writer()?;
+            let changed = insert_new(&stored, &sources, &options, &mut writer, new.name())?;
+            reporter.finish();
+            // Before the filter: where that cannot be written, the lines will be new again.
+            new.flush(writer)?;
+            changed
+        }
+    };
     reporter.finish();
-    // The lines first: if the filter cannot be written, they will be new again.
-    place.flush(writer)?;
-    place.put_in_place()?;
-    finish(&changed.filter, target)
+    save(&changed.filter, path, outputs)
 }
 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
+    let path = &arguments.filter;
     let (options, reporter) = options(&arguments.work, interrupt);
-    CommandFiles::reading(arguments.files())
-        .write(Some(&arguments.filter), "the changed filter")?;
-    let (stored, target) = open_to_change(&arguments.filter, interrupt)?;
+    let mut claims = Claims::reading(arguments.files());
+    claims.write_filter(path, "the changed filter")?;
+    let (stored, outputs) = open_to_change(path, claims, interrupt)?;
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();
-    finish(&changed.filter, target)?;
+    save(&changed.filter, path, outputs)?;
     if changed.noted > 0 {
         warn(&format!(
-            "{}: {} of {} lines were certainly not in, and were left alone",
-            arguments.filter.display(),
+            "{}: {} of {} lines were certainly not in the filter: they were skipped",
+            path.display(),
             changed.noted,
             changed.lines
         ));
@@ -218,16 +211,15 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
 
 fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
     let (options, reporter) = options(&arguments.work, interrupt);
-    CommandFiles::reading(&arguments.filters).write(Some(&arguments.output), "-o")?;
-    let target = FilterTarget::open(&arguments.output, interrupt)?;
-    let stored = arguments
-        .filters
-        .iter()
-        .map(|path| StoredFilter::open(path));
+    let mut claims = Claims::reading(&arguments.filters);
+    claims.write_filter(&arguments.output, "-o")?;
+    let outputs = claims.open(interrupt)?;
+    let stored = arguments.filters.iter();
+    let stored = stored.map(|path| StoredFilter::open(path));
     let stored = stored.collect::<Result<Vec<StoredFilter>>>()?;
     let filter = merge(&stored, &options)?;
     reporter.finish();
-    finish(&filter, target)
+    save(&filter, &arguments.output, outputs)
 }
 
 /// The inputs; standard input where none is named.

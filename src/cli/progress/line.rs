@@ -3,28 +3,30 @@
 //! *Owns:* the line of a terminal, the plain line, and the summary of a phase. *Invariants:* the
 //! line of a terminal is no longer than that is wide, and has no control characters. *Cost:* some allocations.
 
-use outset::size::{display_bytes, display_count, display_duration};
 use outset::stats::PhaseStats;
 
 use super::pace::Outlook;
-use crate::cli::escaped;
+use crate::cli::numbers;
+use crate::cli::text::shortened;
 
 /// What a phase did.
 pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
     let rate = phase.bytes_read as f64 / phase.seconds.max(1e-6);
     let spilled = match phase.bytes_written {
         0 => String::new(),
-        bytes => format!(", {} spilled", display_bytes(bytes)),
+        bytes => format!(", {} spilled", numbers::bytes(bytes)),
     };
     format!(
         "{name}: {} lines, {} in {:.2} s, {}/s{spilled}",
-        display_count(phase.lines).to_string().trim(),
-        display_bytes(phase.bytes_read),
+        numbers::count(phase.lines),
+        numbers::bytes(phase.bytes_read),
         phase.seconds,
-        display_bytes(rate as u64),
+        numbers::bytes(rate as u64),
     )
 }
 
+/// In place of the middle of a name that is too long.
+const GAP: &str = "..";
 /// Columns of a line, however wide the terminal is.
 const MOST_COLUMNS: usize = 80;
 /// Columns of a name that has a bar beside it.
@@ -39,7 +41,7 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
     let share = outlook.share();
     let far = match share {
         Some(share) => format!("{:>3}%", (share * 100.0) as u32),
-        None => display_bytes(outlook.done).to_string(),
+        None => numbers::bytes(outlook.done),
     };
     // One column stays free: some terminals wrap a line that fills the last.
     let columns = columns.min(MOST_COLUMNS);
@@ -53,10 +55,13 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
     match share {
         Some(share) if !is_part && name_columns == NAME_COLUMNS + 1 + BAR_COLUMNS => {
             let full = "#".repeat((share * BAR_COLUMNS as f64) as usize);
-            let name = shortened(name, NAME_COLUMNS);
+            let name = shortened(name, NAME_COLUMNS, GAP);
             format!("{name:<NAME_COLUMNS$} {full:.<BAR_COLUMNS$} {tail}")
         }
-        _ => format!("{:<name_columns$} {tail}", shortened(name, name_columns)),
+        _ => format!(
+            "{:<name_columns$} {tail}",
+            shortened(name, name_columns, GAP)
+        ),
     }
 }
 
@@ -64,9 +69,9 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
 pub(super) fn plain_text(name: &str, outlook: &Outlook) -> String {
     let far = match (outlook.share(), outlook.total) {
         (Some(share), Some(total)) => {
-            format!("{}% of {}", (share * 100.0) as u32, display_bytes(total))
+            format!("{}% of {}", (share * 100.0) as u32, numbers::bytes(total))
         }
-        _ => display_bytes(outlook.done).to_string(),
+        _ => numbers::bytes(outlook.done),
     };
     format!("{name}: {far}{}", times(outlook))
 }
@@ -80,11 +85,11 @@ fn times(outlook: &Outlook) -> String {
 /// Rate and times left, as far as they are known; less and less of them.
 fn shorter_and_shorter(outlook: &Outlook) -> [String; 4] {
     let rate = outlook.rate;
-    let rate = rate.map(|rate| format!(", {}/s", display_bytes(rate as u64)));
+    let rate = rate.map(|rate| format!(", {}/s", numbers::bytes(rate as u64)));
     let phase = outlook.phase_left;
-    let phase = phase.map(|left| format!(", {} left", display_duration(left)));
+    let phase = phase.map(|left| format!(", {} left", numbers::time_left(left)));
     let run = outlook.run_left;
-    let run = run.map(|left| format!(", run {}", display_duration(left)));
+    let run = run.map(|left| format!(", run {}", numbers::time_left(left)));
     let [rate, phase, run] = [rate, phase, run].map(Option::unwrap_or_default);
     [
         format!("{rate}{phase}{run}"),
@@ -92,24 +97,6 @@ fn shorter_and_shorter(outlook: &Outlook) -> [String; 4] {
         phase,
         String::new(),
     ]
-}
-
-/// At most `columns` characters of a name, without control characters: its beginning, which says what is done, and
-/// its end, which tells files apart.
-fn shortened(name: &str, columns: usize) -> String {
-    let name = escaped(name);
-    let length = name.chars().count();
-    if length <= columns {
-        return name;
-    }
-    if columns < 6 {
-        return name.chars().take(columns).collect();
-    }
-    let head = columns / 2 - 1;
-    let tail = columns - head - 2;
-    let start: String = name.chars().take(head).collect();
-    let end: String = name.chars().skip(length - tail).collect();
-    format!("{start}..{end}")
 }
 
 #[cfg(test)]
@@ -179,15 +166,5 @@ mod tests {
             ..Outlook::default()
         };
         assert_eq!(plain_text("filter a", &nothing), "filter a: 100% of 0 B");
-    }
-
-    #[test]
-    fn names_are_escaped_before_they_are_shortened() {
-        assert_eq!(shortened("spill a\n\x1b[2J", 24), "spill a\\n\\u{1b}[2J");
-        assert_eq!(shortened(&"\x1b".repeat(30), 24).chars().count(), 24);
-        assert_eq!(
-            shortened("spill täglich-größer-als-erwartet", 20),
-            "spill täg..-erwartet"
-        );
     }
 }

@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use outset::plan::{Plan, PlannedPhase};
-use outset::size::display_bytes;
 use outset::stats::PhaseStats;
 use outset::{Notice, Observer};
 
 use super::options::{TalkArguments, When};
 use super::warn;
+use crate::cli::numbers;
 use line::{bar_text, phase_summary, plain_text};
 use pace::Pace;
 use screen::Kind;
@@ -166,11 +166,11 @@ impl Observer for Reporter {
             let costs = &plan.costs;
             warn(&format!(
                 "memory limit {}; strategy {}; {} buckets; about {} to read and {} to write",
-                display_bytes(plan.limit_bytes()),
+                numbers::bytes(plan.limit_bytes()),
                 costs.strategy,
                 costs.buckets,
-                display_bytes(costs.bytes_read),
-                display_bytes(costs.bytes_written),
+                numbers::bytes(costs.bytes_read),
+                numbers::bytes(costs.bytes_written),
             ));
         }
     }

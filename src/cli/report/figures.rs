@@ -1,17 +1,16 @@
 //! The figures of a page: one JSON document, and how people read what is in it.
 //!
-//! *Owns:* [`Figures`], where every number of a table is looked up by its JSON pointer, [`Unit`], and
-//! making texts harmless that come from outside. *Invariants:* a table shows what the document has,
+//! *Owns:* [`Figures`], where every number of a table is looked up by its JSON pointer, and [`Unit`]. *Invariants:* a table shows what the document has,
 //! for it has no other source; no text can end the element that it is in, nor change the direction of
 //! what follows. *Cost:* the document in memory, some 100 KiB at most.
 
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
-use outset::size::{display_bytes, display_rate};
 use serde_json::Value;
 
-use crate::cli::numbers::share;
+use crate::cli::numbers;
+use crate::cli::text::{is_hidden, visible};
 
 /// The document.
 pub(super) struct Figures(Value);
@@ -111,50 +110,18 @@ fn embedded(value: &Value) -> String {
     text
 }
 
-/// Whether a character cannot be seen, or changes the direction of text.
-fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
-/// A text from outside that is safe to show: control characters, and those that change the direction
-/// of text, are written as escapes.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            shown.extend(character.escape_default());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
-/// As [`visible`], of at most `most` characters: the middle of a longer text is left out.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let characters: Vec<char> = visible(text).chars().collect();
-    if characters.len() <= most {
-        return characters.into_iter().collect();
-    }
-    let (head, tail) = (most / 2, most - most / 2 - 1);
-    let end = &characters[characters.len() - tail..];
-    let begin = characters.iter().take(head);
-    begin.chain(['…'].iter()).chain(end).collect()
-}
-
 fn human(value: &Value, unit: Unit) -> Option<String> {
     Some(match (unit, value) {
         (Unit::Text, Value::String(text)) => visible(text),
         (Unit::Exactness, Value::Bool(true)) => "exact".to_owned(),
         (Unit::Exactness, Value::Bool(false)) => "approximate".to_owned(),
         (Unit::Text | Unit::Exactness, other) => visible(&other.to_string()),
-        (Unit::Bytes, _) => display_bytes(value.as_f64()? as u64).to_string(),
-        (Unit::BytesPerSecond, _) => format!("{}/s", display_bytes(value.as_f64()? as u64)),
-        (Unit::Bits, _) => display_bytes((value.as_f64()? / 8.0) as u64).to_string(),
+        (Unit::Bytes, _) => numbers::bytes(value.as_f64()? as u64),
+        (Unit::BytesPerSecond, _) => format!("{}/s", numbers::bytes(value.as_f64()? as u64)),
+        (Unit::Bits, _) => numbers::bytes((value.as_f64()? / 8.0) as u64),
         (Unit::Count, _) => grouped(value.as_f64()?),
-        (Unit::Seconds, _) => duration(value.as_f64()?),
-        (Unit::Rate, _) => rate(value.as_f64()?),
+        (Unit::Seconds, _) => numbers::duration(value.as_f64()?),
+        (Unit::Rate, _) => numbers::share(value.as_f64()?),
         (Unit::Plain, _) => {
             let number = value.as_f64()?;
             format!(
@@ -165,41 +132,9 @@ fn human(value: &Value, unit: Unit) -> Option<String> {
     })
 }
 
-/// A whole number with a comma between thousands: `20,000,000`.
+/// How many, as a whole number with a comma between thousands: `20,000,000`.
 pub(super) fn grouped(count: f64) -> String {
-    let digits = format!("{count:.0}");
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A rate with no more digits than mean something.
-pub(super) fn rate(rate: f64) -> String {
-    match rate * 100.0 {
-        0.0 => "0%".to_owned(),
-        percent if (99.95..100.0).contains(&percent) => share(rate),
-        percent if percent >= 10.0 => format!("{percent:.1}%"),
-        percent if percent >= 0.1 => format!("{percent:.2}%"),
-        _ => display_rate(rate).to_string(),
-    }
-}
-
-/// A time: `12 ms`, `1.25 s`, `3 min 20 s`, `2 h 05 min`.
-pub(super) fn duration(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match seconds {
-        0.0 => "0 s".to_owned(),
-        s if s < 0.01 => format!("{:.1} ms", s * 1e3),
-        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
-        s if s < 100.0 => format!("{s:.2} s"),
-        s if s < 3600.0 => format!("{} min {:02} s", whole / 60, whole % 60),
-        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
-    }
+    numbers::grouped(count.round() as u64)
 }
 
 #[cfg(test)]
@@ -215,16 +150,11 @@ mod tests {
         assert_eq!(read(json!(999), Unit::Count), "999");
         assert_eq!(read(json!(67_108_864), Unit::Bytes), "64 MiB");
         assert_eq!(read(json!(2048.5), Unit::BytesPerSecond), "2 KiB/s");
-        assert_eq!(read(json!(0.0123), Unit::Rate), "1.23%");
-        assert_eq!(read(json!(3e-9), Unit::Rate), "3.0e-7%");
+        assert_eq!(read(json!(0.0123), Unit::Rate), "1.230%");
+        assert_eq!(read(json!(3e-9), Unit::Rate), "3.00e-7%");
         assert_eq!(read(json!(6.875), Unit::Plain), "6.88");
         assert_eq!(read(json!(7), Unit::Plain), "7");
         assert_eq!(read(json!(false), Unit::Exactness), "approximate");
-        let times = [0.0021, 0.25, 1.254, 200.0, 7500.0].map(duration);
-        assert_eq!(
-            times,
-            ["2.1 ms", "250 ms", "1.25 s", "3 min 20 s", "2 h 05 min"]
-        );
     }
 
     #[test]
@@ -236,16 +166,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
-    }
-
-    #[test]
-    fn texts_from_outside_are_visible_and_short() {
-        assert_eq!(
-            visible("a\tb\u{1b}[31m\u{202e}c\u{7f}"),
-            r"a\tb\u{1b}[31m\u{202e}c\u{7f}"
-        );
-        assert_eq!(shortened("short", 9), "short");
-        assert_eq!(shortened("a long name.txt", 9), "a lo….txt");
-        assert_eq!(shortened("ééééééé", 5), "éé…éé");
     }
 }

@@ -5,14 +5,14 @@
 
 use maud::{Markup, html};
 use outset::Stats;
-use outset::size::display_bytes;
 use serde_json::json;
 
-use super::figures::{Figures, Unit, duration, grouped};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{beside, list, rows};
+use crate::cli::numbers;
 
 /// The page.
 pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<String> {
@@ -23,8 +23,8 @@ pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<Str
     }));
     let peak = format!(
         "Its peak was {} of {}.",
-        display_bytes(stats.memory.peak_rss_bytes),
-        display_bytes(stats.memory.limit_bytes)
+        numbers::bytes(stats.memory.peak_rss_bytes),
+        numbers::bytes(stats.memory.limit_bytes)
     );
     let sections = html! {
         (summary(&figures))
@@ -50,8 +50,8 @@ fn lead(stats: &Stats) -> Markup {
     html! {
         p.lead {
             "Found by " strong { (stats.strategy) } " (" (if stats.exact { "exact" } else { "approximate" }) ") in "
-            (duration(stats.seconds)) ", with " (display_bytes(stats.memory.peak_rss_bytes)) " of at most "
-            (display_bytes(stats.memory.limit_bytes)) " of memory and " (display_bytes(stats.temp.peak_bytes))
+            (numbers::duration(stats.seconds)) ", with " (numbers::bytes(stats.memory.peak_rss_bytes)) " of at most "
+            (numbers::bytes(stats.memory.limit_bytes)) " of memory and " (numbers::bytes(stats.temp.peak_bytes))
             " of temporary disk."
         }
         @if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
@@ -88,7 +88,7 @@ fn summary(figures: &Figures) -> Markup {
                 Unit::Bytes,
             ),
             (
-                "temporary disk, most at one time",
+                "temporary disk, peak",
                 "/stats/temp/peak_bytes",
                 Unit::Bytes,
             ),
@@ -113,8 +113,8 @@ fn plan(figures: &Figures) -> Markup {
         return html! {};
     }
     let text = format!(
-        "Before the run, {} was chosen. What was predicted stands beside what was measured: the result had not been written \
-         then, and how many lines are common was assumed.",
+        "The plan chose {} before the run. The table compares its predictions with what was measured. The predictions do not \
+         count the writing of the result, and they assume a number of common lines.",
         figures.text("/plan/strategy", Unit::Text)
     );
     let chosen = beside(
@@ -143,7 +143,7 @@ fn plan(figures: &Figures) -> Markup {
                 Unit::Bytes,
             ),
             (
-                "temporary disk at one time",
+                "temporary disk, peak",
                 "/plan/temp_peak_bytes",
                 "/stats/temp/peak_bytes",
                 Unit::Bytes,
@@ -161,7 +161,7 @@ fn plan(figures: &Figures) -> Markup {
                 Unit::Bits,
             ),
             (
-                "filter: bits a key",
+                "filter: bits per key",
                 "/plan/filter/bits_per_key",
                 "/stats/filter/bits_per_key",
                 Unit::Plain,
@@ -199,7 +199,11 @@ fn filter(figures: &Figures, stats: &Stats) -> Markup {
     let entries = [
         ("kind", "/stats/filter/kind", Unit::Text),
         ("size", "/stats/filter/bits", Unit::Bits),
-        ("bits set per key", "/stats/filter/hashes", Unit::Count),
+        (
+            "hash functions per key (k)",
+            "/stats/filter/hashes",
+            Unit::Count,
+        ),
         (
             "keys inserted, repeats included",
             "/stats/filter/keys",
@@ -223,7 +227,7 @@ fn filter(figures: &Figures, stats: &Stats) -> Markup {
             Unit::Count,
         ),
     ];
-    let text = "The filter that was asked first: it lets every common line pass, and some others by mistake, which an \
-                exact strategy removes afterwards.";
+    let text = "Every line is looked up in this filter first. It passes every common line and, by mistake, some others; an \
+                exact strategy removes those later.";
     section("Filter", text, &list(figures, "Filter", &entries))
 }

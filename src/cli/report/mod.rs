@@ -55,8 +55,8 @@ impl Page {
     fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
         if path == Path::new("-") {
             return Err(Error::Usage {
-                what: "--report: a page is a file".to_owned(),
-                advice: "name a file for it, such as run.html".to_owned(),
+                what: "--report: cannot write to a stream".to_owned(),
+                advice: "name a file, such as run.html".to_owned(),
             });
         }
         Ok(Self {
@@ -101,7 +101,7 @@ impl Page {
             target: self.path.clone(),
             what: "cannot write the report",
             source,
-            advice: "check where --report points",
+            advice: "name another file for --report",
         };
         let Some(recorder) = self.recorder.take() else {
             return Ok(());

@@ -6,7 +6,8 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::charts::colours;
-use super::figures::{Figures, visible};
+use super::figures::Figures;
+use crate::cli::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing may be loaded or run; styles are in the page itself.
@@ -57,6 +58,6 @@ pub(super) fn figure(title: &str, key: &Markup, picture: Option<Markup>, table: 
 pub(super) fn alone(title: &str, key: &Markup, picture: Option<Markup>) -> Markup {
     match picture {
         Some(picture) => html! { figure { figcaption { (title) p { (key) } } (picture) } },
-        None => html! { p.absent { (title) ": there is too little to draw." } },
+        None => html! { p.absent { (title) ": not enough data for a chart." } },
     }
 }

@@ -135,7 +135,7 @@ impl Recorder {
             .spawn(body)
             .map_err(|error| Error::Machine {
                 what: format!("cannot start a thread: {error}"),
-                advice: "raise the limit on processes (ulimit -u), or leave --report out",
+                advice: "raise the limit on processes (ulimit -u), or leave out --report",
             })?;
         Ok(Self {
             recording,

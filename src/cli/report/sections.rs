@@ -8,24 +8,25 @@ use maud::{Markup, html};
 use outset::stats::BucketStats;
 
 use super::charts;
-use super::figures::{Figures, Unit, duration, grouped};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{alone, figure, section};
 use super::recording::Recorded;
 use super::tables::{list, rows};
+use crate::cli::numbers;
 
 /// The phases, and how much was read when.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
-        "{} phases in {}, the opening of inputs and the writing of the result included. Each phase reads an input or its \
-         spilled lines once; what it writes goes to temporary files.",
+        "{} phases in {}, including opening the inputs and writing the result. Each phase reads an input or its \
+         spilled lines once and writes only temporary files.",
         recorded.phases.len(),
-        duration(recorded.seconds)
+        numbers::duration(recorded.seconds)
     );
     let rate = html! {
-        span.key { span.first { b { "━" } } " mean of a short time" }
+        span.key { span.first { b { "━" } } " mean over a short time" }
         span.key { span.second { b { "╷" } } " a phase begins" }
     };
-    let bars = html! { "A bar is the time from beginning to end; above it, how long that is and how fast it read." };
+    let bars = html! { "Each bar spans a phase from start to end; its label gives the duration and the reading speed." };
     let content = html! {
         div.pair {
             (alone("When each phase ran", &bars, charts::timeline::phases(recorded)))
@@ -67,7 +68,7 @@ fn phase_table(figures: &Figures) -> Markup {
 /// The resident size over time; `peak` says what the largest was.
 pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Markup {
     let text = format!(
-        "The limit is for the whole process. {peak} The samples of the picture may miss a peak between two of them."
+        "The limit covers the whole process. {peak} The chart may miss a peak between two samples."
     );
     let key = html! {
         span.key { span.first { b { "━" } } " resident memory" }
@@ -97,7 +98,7 @@ pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Mark
 /// The sizes of the buckets of a run, whose statistics are at `base`.
 pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Markup {
     if stats.count == 0 {
-        let none = "This run had no buckets: all that it kept of its inputs was in memory at once.";
+        let none = "This run used no buckets: it kept everything it needed in memory at once.";
         return section("Buckets", none, &html! {});
     }
     let pointer = |field: &str| format!("{base}/buckets/{field}");
@@ -112,35 +113,38 @@ pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Mar
         "All buckets",
         &[
             ("buckets", &count, Unit::Count),
-            ("split, for they did not fit memory", &split, Unit::Count),
-            ("lines of the largest, of one input", &largest, Unit::Count),
+            (
+                "split because they did not fit in memory",
+                &split,
+                Unit::Count,
+            ),
+            ("lines of one input in the largest", &largest, Unit::Count),
             ("levels", &levels, Unit::Count),
         ],
     );
     let text = format!(
-        "Lines were divided by their hash into {} buckets; the largest has {} lines of one input. Buckets of about one size \
-         are what a good hash gives; a bucket far from the others has lines that come again and again.",
+        "The hash divided the lines into {} buckets; the largest has {} lines of one input. Buckets of similar size are \
+         normal; a much larger bucket contains lines that repeat many times.",
         grouped(f64::from(stats.count)),
         grouped(stats.largest_lines as f64)
     );
     if stats.sizes.is_empty() {
-        let absent =
-            html! { p.absent { "The sizes of single buckets were not counted in this run." } };
+        let absent = html! { p.absent { "This run did not record the sizes of single buckets." } };
         return section("Buckets", &text, &html! { (absent) (summary) });
     }
     let tables = html! {
         (summary)
-        (rows(figures, "Buckets by their lines", &pointer("sizes"), &[
+        (rows(figures, "Buckets by number of lines", &pointer("sizes"), &[
             ("lines from", "/from_lines", Unit::Count),
             ("to", "/to_lines", Unit::Count),
             ("buckets", "/buckets", Unit::Count),
         ]))
     };
-    let key = html! { "A bar is the buckets with so many lines, all inputs together." };
+    let key = html! { "Each bar counts the buckets with that number of lines, over all inputs." };
     let picture = charts::buckets::sizes(&stats.sizes);
     section(
         "Buckets",
         &text,
-        &figure("Buckets by their lines", &key, picture, &tables),
+        &figure("Buckets by number of lines", &key, picture, &tables),
     )
 }

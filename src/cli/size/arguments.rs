@@ -11,45 +11,46 @@ use super::super::options::KindName;
 
 const EXAMPLES: &str = "\
 Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?
-             outset size --lines 5e9 --memory 4G        how often wrong?
+             outset size --lines 5e9 --memory 4G        what false-positive rate?
              outset size --memory 4G --max-fpr 1%       how many lines?
              outset size --lines 5e9 --memory 4G --hashes 1 --kind classic     the plain bitmap
-             outset size                                the figures of the textbooks";
+             outset size                                the textbook examples";
 
-/// Show how large a filter must be, and how often it is wrong.
+/// Compute the size of a filter, or its false-positive rate.
 ///
-/// Two of three determine the third: lines; memory of the filter; and a false-positive rate or bits
-/// per line. For each kind of filter: its cells m (bits, 4-bit counters, 16-bit counters, 128-bit
-/// slots), hashes k, and predicted rate, also for one hash fewer and one more. Without options, the
-/// figures of the textbooks are computed.
+/// Give two of these three, and the third follows: number of lines; memory of the filter;
+/// false-positive rate or bits per line. For each kind of filter, the table shows its number of cells m
+/// (bits, 4-bit counters, 16-bit counters or 128-bit slots), its number of hash functions k, and its
+/// predicted rate with k, k-1 and k+1 of them. Without options, the command computes the textbook
+/// examples.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SizeArguments {
-    /// Distinct lines in the filter, such as 1000000, 5e9 or 20M (powers of 1000)
+    /// Number of distinct lines, such as 1000000, 5e9 or 20M (powers of 1000)
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(super) lines: Option<u64>,
 
-    /// The largest false-positive rate accepted, such as 1% or 0.01
+    /// Maximum false-positive rate, such as 1% or 0.01
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     pub(super) max_fpr: Option<f64>,
 
-    /// Memory of the filter itself, such as 512M or 4G (powers of 1024)
+    /// Filter size, such as 512M or 4G (powers of 1024)
     #[arg(short, long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(super) memory: Option<u64>,
 
-    /// Bits of storage per line, such as 9.6
+    /// Number of bits per line, such as 9.6
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     pub(super) bits_per_key: Option<f64>,
 
-    /// Cells that a line sets [default: the number with the lowest rate]
+    /// Hash functions per line (k) [default: the number with the lowest false-positive rate]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) hashes: Option<u32>,
 
-    /// Only this kind of filter [default: all]
+    /// Kind of filter [default: all]
     #[arg(long, value_name = "KIND")]
     kind: Option<KindName>,
 
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(super) json: bool,
 }

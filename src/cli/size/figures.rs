@@ -147,17 +147,17 @@ pub(super) fn describe(figures: &[Figure]) -> String {
     let widest = figures.iter().map(|figure| figure.given.len()).max();
     let width = widest.unwrap_or(0);
     let mut text = vec![
-        "n lines, m bits, k hashes, p the false-positive rate; a classic filter unless said:"
+        "n lines, m bits, k hash functions, false-positive rate p; classic filters unless stated otherwise:"
             .to_owned(),
         "p = (1 - e^(-kn/m))^k, m = -n ln p / (ln 2)^2, k = (m/n) ln 2".to_owned(),
-        "k is a whole number, so p comes out a little higher; --max-fpr takes as many more bits as that needs"
+        "k is a whole number, so p is slightly higher than given; --max-fpr adds the bits that make up for it"
             .to_owned(),
         String::new(),
     ];
     let lines = figures.iter();
     text.extend(lines.map(|figure| format!("{:<width$}  {}", figure.given, figure.result)));
     text.push(String::new());
-    text.push("Other sizes, and the other kinds: outset size --lines 5e9 --memory 4G".to_owned());
+    text.push("Other sizes and kinds: outset size --lines 5e9 --memory 4G".to_owned());
     text.join("\n")
 }
 
@@ -189,12 +189,12 @@ fn tell_bits(row: &Row) -> String {
 
 fn tell_bits_per_key(row: &Row) -> String {
     let bits = significant(row.bits_per_key);
-    format!("{bits} bits a line, {}", tell_hashes(row))
+    format!("{bits} bits per line, {}", tell_hashes(row))
 }
 
 fn tell_tenfold(row: &Row) -> String {
     let (bits, more) = (significant(row.bits_per_key), tenfold());
-    format!("{bits} bits a line; each tenfold lower rate: {more:.2} bits a line more")
+    format!("{bits} bits per line; each tenfold lower rate: {more:.2} more bits per line")
 }
 
 fn tell_bytes(row: &Row) -> String {
@@ -213,7 +213,7 @@ fn tell_fpr(row: &Row) -> String {
     if bits < 1.0 {
         return hashes;
     }
-    format!("m = {bits:.2} Gbit, {per_key} bits a line, {hashes}")
+    format!("m = {bits:.2} Gbit, {per_key} bits per line, {hashes}")
 }
 
 fn tell_fraction(row: &Row) -> String {
@@ -222,5 +222,5 @@ fn tell_fraction(row: &Row) -> String {
 
 fn tell_overflow(_: &Row) -> String {
     let chance = overflow();
-    format!("P(any counter exceeds 15) <= m * {chance:.2e}; counters stay at 15, and never wrap")
+    format!("P(any counter exceeds 15) <= m * {chance:.2e}; counters stay at 15 and never wrap")
 }

@@ -11,7 +11,7 @@ mod request;
 
 use outset::Result;
 
-use super::place::{json, print};
+use super::print::{json, print};
 
 pub(crate) use arguments::SizeArguments;
 use report::Report;

@@ -86,19 +86,20 @@ impl Row {
     fn note(&mut self, shape: Shape, max_fpr: Option<f64>, hashes: Option<u32>) {
         let most = self.kind.most_hashes();
         if self.lines == 0 {
-            self.notes.push("not one line fits".to_owned());
+            self.notes.push("too small for a single line".to_owned());
         }
         if self.lines > shape.capacity() {
             let room = grouped(shape.capacity());
             self.notes
-                .push(format!("full after {room} lines, and refuses more"));
+                .push(format!("full after {room} lines; rejects further ones"));
         }
         if hashes.is_some_and(|hashes| hashes > most) && self.kind != Kind::Fingerprint {
-            self.notes.push(format!("has {most} hashes at most"));
+            self.notes
+                .push(format!("uses at most {most} hash functions"));
         }
         if let Some(fpr) = max_fpr.filter(|&fpr| self.predicted_fpr > fpr) {
             self.notes
-                .push(format!("does not reach a rate of {}", percent(fpr)));
+                .push(format!("cannot reach a rate of {}", percent(fpr)));
         }
     }
 }
@@ -148,7 +149,7 @@ impl Report {
             .map(|fpr| format!("false-positive rate {}", percent(fpr)));
         let bits = self
             .bits_per_key
-            .map(|bits| format!("{} bits a line", significant(bits)));
+            .map(|bits| format!("{} bits per line", significant(bits)));
         let memory = self
             .memory_bytes
             .map(|bytes| format!("{} of memory ({} bytes)", binary(bytes), grouped(bytes)));
@@ -192,12 +193,15 @@ impl Report {
         let describe = |row: &Row| {
             let overflow = row
                 .overflow_chance
-                .map(|chance| ("that any counter passes 15, where it stays", chance));
+                .map(|chance| ("that any counter exceeds 15, where it stays", chance));
             let collision = row
                 .collision_chance
                 .map(|chance| ("that any two lines have the same digest", chance));
             let (what, chance) = overflow.or(collision)?;
-            Some(format!("{}: chance {what}: at most {chance:.2e}", row.kind))
+            Some(format!(
+                "{}: probability {what}: at most {chance:.2e}",
+                row.kind
+            ))
         };
         self.kinds.iter().filter_map(describe).collect()
     }

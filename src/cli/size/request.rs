@@ -45,8 +45,8 @@ impl Request {
             (None, Some(bytes), None, Some(bits)) => Self::MemoryAndBits(bytes, bits),
             (_, _, Some(_), Some(_)) => {
                 return Err(usage(
-                    "size: --max-fpr and --bits-per-key given",
-                    "give one of them: each follows from the other",
+                    "size: both --max-fpr and --bits-per-key given",
+                    "give only one: each follows from the other",
                 ));
             }
             (Some(_), Some(_), ..) => {
@@ -95,8 +95,8 @@ impl Request {
             return Ok(());
         }
         Err(usage(
-            "size: more than 2^63 bits, which no machine has",
-            "give less",
+            "size: more than 2^63 bits, larger than any machine's memory",
+            "give fewer lines, fewer bits or less memory",
         ))
     }
 }
@@ -108,12 +108,12 @@ fn check_values(arguments: &SizeArguments) -> Result<()> {
     let bad_bits = arguments.bits_per_key.filter(|bits| !is_size(bits));
     let bad_memory = arguments.memory.filter(|bytes| *bytes < LEAST_MEMORY_BYTES);
     let (what, advice) = if arguments.lines == Some(0) {
-        ("lines: 0".to_owned(), "give 1 at least, such as 5e9")
+        ("lines: 0".to_owned(), "give at least 1, such as 5e9")
     } else if let Some(fpr) = bad_fpr {
         let advice = "give a rate above 0 and below 1, such as 1% or 0.01";
         (format!("max-fpr: {fpr}"), advice)
     } else if let Some(bytes) = bad_memory {
-        let advice = "give 64 at least, for one block";
+        let advice = "give at least 64, the size of one block";
         (format!("memory: {bytes} bytes"), advice)
     } else if let Some(bits) = bad_bits {
         let advice = "give a positive number, such as 9.6";
@@ -134,7 +134,7 @@ fn check_hashes(arguments: &SizeArguments) -> Result<()> {
         return Ok(());
     }
     Err(usage(
-        &format!("hashes: {hashes} given, and {kind} has {most} at most"),
+        &format!("hashes: {hashes} given, but a {kind} filter uses at most {most}"),
         "give fewer, or --kind classic",
     ))
 }
@@ -142,19 +142,19 @@ fn check_hashes(arguments: &SizeArguments) -> Result<()> {
 fn too_few(arguments: &SizeArguments) -> Error {
     let (what, advice) = match (arguments.lines, arguments.memory) {
         (Some(_), _) => (
-            "size: --lines alone says too little",
+            "size: --lines alone is not enough",
             "add --max-fpr, --memory or --bits-per-key",
         ),
         (_, Some(_)) => (
-            "size: --memory alone says too little",
+            "size: --memory alone is not enough",
             "add --lines, --max-fpr or --bits-per-key",
         ),
         _ if arguments.max_fpr.is_some() || arguments.bits_per_key.is_some() => (
-            "size: a rate or bits per key alone say too little",
+            "size: a rate or bits per key alone is not enough",
             "add --lines or --memory",
         ),
         _ => (
-            "size: --hashes or --kind alone say too little",
+            "size: --hashes or --kind alone is not enough",
             "add --lines and --max-fpr, or --lines and --memory",
         ),
     };

@@ -30,8 +30,8 @@ use crate::temp::extents::Extents;
 use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
 
-const FREE_SPACE: &str = "free some space, or name another place with --temp-dir";
-const NO_INODES: &str = "its file system has no inodes left: ask for fewer --buckets, or name another place with --temp-dir";
+const FREE_SPACE: &str = "free some space, or choose another directory with --temp-dir";
+const NO_INODES: &str = "its file system has no inodes left: use fewer --buckets, or choose another directory with --temp-dir";
 
 /// What the names of bucket files have in them.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
@@ -216,8 +216,8 @@ impl TempSpace {
         let advice = match source.kind() {
             io::ErrorKind::StorageFull if has_no_inodes(&path) => NO_INODES,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
-            io::ErrorKind::NotFound => "the temporary directory is gone; run again",
-            _ => "name another place with --temp-dir",
+            io::ErrorKind::NotFound => "the temporary directory was removed; run again",
+            _ => "choose another directory with --temp-dir",
         };
         Error::Temp {
             path,
@@ -297,7 +297,7 @@ impl TempSpace {
                 path: file.path.clone(),
                 what: "cannot set the length of a temporary file",
                 source,
-                advice: "name another place with --temp-dir",
+                advice: "choose another directory with --temp-dir",
             })
     }
 

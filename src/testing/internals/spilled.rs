@@ -95,7 +95,7 @@ impl SpilledBucket<'_> {
             path: path.path.clone(),
             what: "cannot write a spill file",
             source,
-            advice: "name another place",
+            advice: "choose another directory",
         })?;
         Ok(Bucket {
             address: address(0),

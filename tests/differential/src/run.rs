@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use outset::{Error, ErrorKind, LineKey, Options, Source, compare, intersect};
+use outset::{Error, ErrorKind, KeyType, Options, Source, compare, intersect};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
@@ -265,10 +265,10 @@ fn options(case: &Case, setting: &Setting, place: &Place, memory_bytes: u64) -> 
         temp_dirs: vec![place.temp()],
         threads: Some(setting.threads),
         format: case.format(),
-        key: if case.is_ipv4 {
-            LineKey::Ipv4
+        key_type: if case.is_ipv4 {
+            KeyType::Ipv4
         } else {
-            LineKey::Bytes
+            KeyType::Bytes
         },
         hash_key: setting.hash.key(),
         always_spill: setting.always_spill,

@@ -125,7 +125,7 @@ fn arguments(case: &Case, setting: &Setting, only: &[&str]) -> Vec<String> {
             setting.bits_per_key.map(|bits| bits.to_string()),
         ),
         ("--max-fpr", setting.max_fpr.map(|rate| rate.to_string())),
-        ("--key", case.is_ipv4.then(|| "ipv4".to_owned())),
+        ("--key-type", case.is_ipv4.then(|| "ipv4".to_owned())),
     ];
     let given = given
         .into_iter()

@@ -16,7 +16,7 @@ pub(in crate::cli::report) fn sizes(classes: &[BucketClass]) -> Option<Markup> {
     let lines = Scale::counts(last.to_lines as f64);
     let (from, to) = (first.from_lines as f64 - 0.5, last.to_lines as f64 + 0.5);
     let most = classes.iter().map(|class| class.buckets).max()? as f64;
-    Some(svg("Buckets by their lines", 300, |area| {
+    Some(svg("Buckets by number of lines", 300, |area| {
         // With few classes a bar must not fill the whole picture.
         let beside = (to - from) * if classes.len() < 4 { 1.0 } else { 0.03 };
         let range = lines.of((from - beside).max(0.0))..lines.of(to + beside);

@@ -5,13 +5,13 @@
 //! point alone has room to both sides. *Cost:* 200 bytes a point.
 
 use maud::Markup;
-use outset::size::display_bytes;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::element::{Circle, Cross, PathElement, TriangleMarker};
 use plotters::series::{DashedLineSeries, LineSeries};
 use plotters::style::{Color, ShapeStyle};
 
 use super::{Area, Drawn, FIRST, Lines, SECOND, Scale, axes, builder, svg, tick};
+use crate::cli::numbers;
 
 /// What was measured with so much memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,7 +183,7 @@ impl Octaves {
     }
 
     fn label(place: f64) -> String {
-        display_bytes(place.exp2().round() as u64).to_string()
+        numbers::bytes(place.exp2().round() as u64)
     }
 }
 

@@ -25,7 +25,7 @@ use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::style::{Color, FontTransform, IntoFont, RGBColor, TextStyle};
 
-use super::figures::visible;
+use crate::cli::text::visible;
 
 /// The width of every chart, in its own units: text of [`TEXT`] is readable when this fills a
 /// narrow window as well as when it is half of a wide one.
@@ -121,7 +121,7 @@ fn svg(title: &str, height: u32, draw: impl FnOnce(&Area) -> Drawn) -> Markup {
         draw(&area).and_then(|()| area.present().map_err(Into::into))
     };
     if let Err(error) = drawn {
-        return html! { p.absent { "This picture could not be drawn (" (visible(&error.to_string())) ")." } };
+        return html! { p.absent { "This chart could not be drawn (" (visible(&error.to_string())) ")." } };
     }
     // The backend offers no way to add to the element itself.
     let named = format!("<svg role=\"img\" aria-label=\"{}\" ", title.render().0);

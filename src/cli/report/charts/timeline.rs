@@ -9,10 +9,10 @@ use plotters::series::LineSeries;
 use plotters::style::{Color, ShapeStyle};
 
 use super::{Drawn, FIRST, Lines, SECOND, Scale, axes, builder, ink, svg, tick};
-use crate::cli::report::figures::{duration, shortened};
+use crate::cli::numbers;
 use crate::cli::report::recording::{Recorded, RecordedPhase};
 use crate::cli::report::samples::Throughput;
-use outset::size::display_bytes;
+use crate::cli::text::shortened;
 
 /// A stretch of time with a text.
 struct Bar {
@@ -66,16 +66,16 @@ fn bar(phase: &RecordedPhase, end: f64) -> Bar {
     let part = if phase.part.is_empty() {
         String::new()
     } else {
-        format!("{}: ", shortened(&phase.part, 18))
+        format!("{}: ", shortened(&phase.part, 18, "…"))
     };
-    let name = shortened(&phase.name, 30);
+    let name = shortened(&phase.name, 30, "…");
     let figures = match phase.ended_seconds {
         Some(_) => format!(
             "{}, {}/s",
-            duration(phase.seconds),
-            display_bytes(phase.bytes_per_second as u64)
+            numbers::duration(phase.seconds),
+            numbers::bytes(phase.bytes_per_second as u64)
         ),
-        None => "begun anew".to_owned(),
+        None => "restarted".to_owned(),
     };
     Bar {
         text: format!("{part}{name} – {figures}"),
@@ -94,12 +94,15 @@ fn runs(recorded: &Recorded) -> Vec<Bar> {
             let ends = run.iter().filter_map(|phase| phase.ended_seconds);
             let to = ends.fold(from, f64::max);
             let bytes: u64 = run.iter().map(|phase| phase.bytes_read).sum();
-            let rate = display_bytes((bytes as f64 / (to - from).max(1e-6)) as u64);
+            let rate = numbers::bytes((bytes as f64 / (to - from).max(1e-6)) as u64);
             let part = run.first().map_or("", |phase| phase.part.as_str());
             let name = if part.is_empty() { "all" } else { part };
-            let (name, count) = (shortened(name, 24), run.len());
+            let (name, count) = (shortened(name, 24, "…"), run.len());
             Bar {
-                text: format!("{name}, {count} phases – {}, {rate}/s", duration(to - from)),
+                text: format!(
+                    "{name}, {count} phases – {}, {rate}/s",
+                    numbers::duration(to - from)
+                ),
                 from,
                 to,
             }

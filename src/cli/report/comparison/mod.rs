@@ -5,16 +5,16 @@
 
 use maud::{Markup, html};
 use outset::compare::{Comparison, Plans};
-use outset::size::display_bytes;
 use serde_json::{Value, json};
 
 use super::charts::curves::{self, MeasuredRate, MeasuredTime};
-use super::figures::{Figures, Unit, duration, grouped, rate};
+use super::figures::{Figures, Unit, grouped};
 use super::page::{alone, figure, page as frame, section};
 use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, rows, rows_at};
 use crate::cli::compare::Report;
+use crate::cli::numbers;
 
 /// The page.
 pub(super) fn page(
@@ -32,7 +32,7 @@ pub(super) fn page(
     let peak = peaks.map(|run| run.stats.memory.peak_rss_bytes).max();
     let peak = format!(
         "The largest peak of a run was {}.",
-        display_bytes(peak.unwrap_or(0))
+        numbers::bytes(peak.unwrap_or(0))
     );
     let last = points.last().zip(bases.last());
     let sections = html! {
@@ -47,8 +47,8 @@ pub(super) fn page(
         }
     };
     let title = match points.len() {
-        1 => "The exact and the approximate way".to_owned(),
-        count => format!("The exact and the approximate way at {count} points"),
+        1 => "Exact and approximate intersection".to_owned(),
+        count => format!("Exact and approximate intersection at {count} points"),
     };
     Ok(frame(&title, &lead(points), &sections, &figures))
 }
@@ -94,7 +94,7 @@ fn lead(points: &[Comparison]) -> Markup {
             points => (lead_of_several(points)),
         }
         @if missing > 0 {
-            p.warning { strong { (grouped(missing as f64)) " common lines are missing" } " in the approximate result, which must not be." }
+            p.warning { strong { (grouped(missing as f64)) " common lines are missing" } " from the approximate result, which should never happen." }
         }
     }
 }
@@ -104,11 +104,11 @@ fn lead_of_one(point: &Comparison) -> Markup {
     html! {
         p.lead {
             strong { (grouped(exact.output.lines as f64)) " common lines" }
-            ", found exactly by " (exact.strategy) " in " (duration(exact.seconds))
-            "; approximately in " (duration(approximate.seconds)) ", with "
+            ", found exactly by " (exact.strategy) " in " (numbers::duration(exact.seconds))
+            "; approximately in " (numbers::duration(approximate.seconds)) ", with "
             strong { (grouped(point.false_lines as f64)) " false lines" }
             " among " (grouped(approximate.output.lines as f64))
-            " (precision " (rate(point.precision)) "). Both had " (display_bytes(point.memory.limit_bytes)) " of memory."
+            " (precision " (numbers::share(point.precision)) "). Both had " (numbers::bytes(point.memory.limit_bytes)) " of memory."
         }
     }
 }
@@ -122,15 +122,15 @@ fn lead_of_several(points: &[Comparison]) -> Markup {
             (least, most) => format!("{least} to {most}"),
         }
     };
-    let bytes = |bytes: f64| display_bytes(bytes as u64).to_string();
+    let bytes = |bytes: f64| numbers::bytes(bytes as u64);
     html! {
         p.lead {
             strong { (range(|point| point.exact.stats.output.lines as f64, grouped)) " common lines" }
             ". With " (range(|point| point.memory.limit_bytes as f64, bytes)) " of memory the exact way took "
-            (range(|point| point.exact.stats.seconds, duration)) ", the approximate one "
-            (range(|point| point.approximate.stats.seconds, duration)) ", with "
+            (range(|point| point.exact.stats.seconds, numbers::duration)) ", the approximate one "
+            (range(|point| point.approximate.stats.seconds, numbers::duration)) ", with "
             strong { (range(|point| point.false_lines as f64, grouped)) " false lines" }
-            " (precision " (range(|point| point.precision, rate)) ")."
+            " (precision " (range(|point| point.precision, numbers::share)) ")."
         }
     }
 }
@@ -168,7 +168,7 @@ fn results(figures: &Figures, bases: &[String]) -> Markup {
     );
     let different = rows(
         figures,
-        "Different lines of each input",
+        "Distinct lines of each input",
         &format!("{first}/different_lines"),
         &[
             ("about", "/estimate", Unit::Count),
@@ -180,8 +180,8 @@ fn results(figures: &Figures, bases: &[String]) -> Markup {
         (rows_at(figures, "What was found", bases, found))
         div.pair { div { (inputs) } div { (different) } }
     };
-    let text = "A false line is in the approximate result and not in the exact one, line by line. What could pass by \
-                mistake are the different lines of the input that was held against the filter, less the common ones.";
+    let text = "A false line is in the approximate result but not in the exact one. The lines that could pass by mistake \
+                are the distinct lines of the input that was checked against the filter, minus the common ones.";
     section("Results", text, &content)
 }
 
@@ -237,7 +237,7 @@ fn rates(
     };
     line.sort_by_key(|point| point.0);
     if measured.is_empty() && line.is_empty() {
-        let none = "No filter was used, or no line could pass it by mistake: there is no false-positive rate.";
+        let none = "No filter was used, or no line could pass it by mistake, so there is no false-positive rate.";
         return section(TITLE, none, &html! {});
     }
     let key = html! {
@@ -262,7 +262,7 @@ fn rates(
         }
         (rates_table(figures, bases))
     };
-    let text = "Of the lines that are not common, so many pass the filter by mistake. A point at the lower edge: no line did.";
+    let text = "The share of the lines not common to both files that pass the filter by mistake. A point at the lower edge means that none did.";
     section(TITLE, text, &content)
 }
 
@@ -275,7 +275,7 @@ fn rates_table(figures: &Figures, bases: &[String]) -> Markup {
             ("memory limit", "/memory/limit_bytes", Unit::Bytes),
             ("filter", "/approximate/filter/bits", Unit::Bits),
             (
-                "bits a key",
+                "bits per key",
                 "/approximate/filter/bits_per_key",
                 Unit::Plain,
             ),
@@ -330,7 +330,7 @@ fn times(figures: &Figures, bases: &[String], points: &[Comparison]) -> Markup {
             div { (costs(figures, bases, "Approximate runs", "approximate")) }
         }
     };
-    let text = "Each run as if it were alone; comparing their results is not counted.";
+    let text = "Each run is measured as if it were alone. The time to compare the results is not included.";
     section("Time and memory", text, &content)
 }
 
@@ -353,7 +353,7 @@ fn costs(figures: &Figures, bases: &[String], caption: &str, run: &str) -> Marku
             ("strategy", &names[0], Unit::Text),
             ("read", &names[1], Unit::Bytes),
             ("written", &names[2], Unit::Bytes),
-            ("most disk", &names[3], Unit::Bytes),
+            ("peak disk", &names[3], Unit::Bytes),
             ("peak memory", &names[4], Unit::Bytes),
         ],
     )
@@ -374,7 +374,7 @@ fn plan(figures: &Figures) -> Markup {
     };
     section(
         "Plans",
-        "What each run was predicted to do, before it began.",
+        "What the plan predicted for each run before it began.",
         &content,
     )
 }
@@ -403,9 +403,9 @@ fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
             ("buckets", &names[2], Unit::Count),
             ("read", &names[3], Unit::Bytes),
             ("written", &names[4], Unit::Bytes),
-            ("most disk", &names[5], Unit::Bytes),
+            ("peak disk", &names[5], Unit::Bytes),
             ("memory", &names[6], Unit::Bytes),
-            ("rate of the filter", &names[7], Unit::Rate),
+            ("filter's rate", &names[7], Unit::Rate),
             ("false lines", &names[8], Unit::Count),
         ],
     )

@@ -112,7 +112,7 @@ fn several_limits_give_both_curves_and_every_table_shows_what_the_document_has()
         assert!(page.contains(title), "{title}");
     }
     assert!(page.matches("<svg ").count() >= 4);
-    for run in ["exact", "approximate", "false lines", "different lines"] {
+    for run in ["exact", "approximate", "false lines", "distinct lines"] {
         let phases = document["recording"]["phases"].as_array().unwrap();
         assert!(
             phases.iter().any(|phase| phase["part"] == run),

@@ -1,15 +1,13 @@
 //! Which files a command reads and which it writes: none may be both, and none written twice.
 //!
-//! *Owns:* the one rule for all commands. What a file is decides, not what it is called
-//! ([`Destination`]): links, other spellings, `/dev/stdin` and redirected standard streams included.
+//! *Owns:* the one rule for all commands. The file itself decides, not its name ([`Destination`]): links,
+//! other spellings, `/dev/stdin` and redirected standard streams included.
 //!
 //! *Invariants:*
 //! - A file that a command reads is never one of its outputs. (A filter that a command changes is its
 //!   output, and so may not be one of its inputs.)
 //! - Two outputs never go to one file. Standard streams may: their user has redirected them so.
 //! - Devices and sockets hold nothing that could be lost, and may be both.
-//!
-//! *Cost:* a system call or two for each file.
 
 use std::path::{Path, PathBuf};
 
@@ -19,11 +17,17 @@ use rustix::fs::{FileType, fstat, stat};
 /// Standard input or output, as the command line names it.
 const STREAM: &str = "-";
 
-/// What a command has claimed so far.
+/// The files of a command: what it reads, and the outputs that it has claimed so far. When all are
+/// claimed, [`Claims::open`] opens those that the command fills itself.
 #[derive(Debug, Default)]
-pub(crate) struct CommandFiles {
+pub(crate) struct Claims {
     inputs: Vec<(PathBuf, Destination)>,
     outputs: Vec<Output>,
+    /// `-` is standard output, and standard error for statistics.
+    pub(super) result: Option<PathBuf>,
+    pub(super) filter: Option<PathBuf>,
+    pub(super) stats: Option<PathBuf>,
+    pub(super) page: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -35,7 +39,7 @@ struct Output {
     kind: FileType,
 }
 
-impl CommandFiles {
+impl Claims {
     /// A command that reads `paths`; `-` is standard input. What does not exist is not claimed: opening
     /// it fails, with a better message.
     pub(crate) fn reading<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
@@ -49,11 +53,52 @@ impl CommandFiles {
         };
         Self {
             inputs: paths.into_iter().filter_map(claim).collect(),
-            outputs: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// Claims an output; `option` is what asks for it. Without a path it is standard output, as with `-`.
+    /// Claims the result; `option` asks for it. Without a path it goes to standard output.
+    ///
+    /// # Errors
+    /// As [`Claims::write`].
+    pub(crate) fn write_result(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
+        let path = path.unwrap_or(Path::new(STREAM));
+        self.result = Some(path.to_owned());
+        self.write(Some(path), option)
+    }
+
+    /// Claims a filter that the command writes itself; `option` asks for it.
+    ///
+    /// # Errors
+    /// As [`Claims::write`].
+    pub(crate) fn write_filter(&mut self, path: &Path, option: &'static str) -> Result<()> {
+        self.filter = Some(path.to_owned());
+        self.write(Some(path), option)
+    }
+
+    /// Claims the statistics, if they are wanted; `-` is standard error.
+    ///
+    /// # Errors
+    /// As [`Claims::write`].
+    pub(crate) fn write_stats(&mut self, path: Option<&Path>) -> Result<()> {
+        self.stats = path.map(Path::to_owned);
+        match path {
+            Some(path) if !is_stream(path) => self.write(Some(path), "--stats"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Claims the page, if it is wanted.
+    ///
+    /// # Errors
+    /// As [`Claims::write`].
+    pub(crate) fn write_page(&mut self, path: Option<&Path>) -> Result<()> {
+        self.page = path.map(Path::to_owned);
+        path.map_or(Ok(()), |path| self.write(Some(path), "--report"))
+    }
+
+    /// Claims an output that others open; `option` asks for it. Without a path it is standard output, as
+    /// with `-`.
     ///
     /// # Errors
     /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
@@ -116,7 +161,7 @@ impl Output {
         let (input, option) = (input.display(), self.option);
         let (what, advice) = if is_stream(&self.path) {
             let what = format!("standard output: goes to {input}, which this command reads");
-            (what, "send it to another file".to_owned())
+            (what, "redirect it to another file".to_owned())
         } else {
             let path = self.path.display();
             let what = format!("{path}: this command reads it, and {option} would replace it");

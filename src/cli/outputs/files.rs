@@ -1,0 +1,117 @@
+//! The files of [`Outputs`](super::Outputs): the result and the statistics.
+//!
+//! *Owns:* opening, filling and finishing them. *Invariants:* a writer is flushed before its file is put
+//! in place. *Cost:* a buffer of 512 KiB.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use outset::{Error, Interrupt, OutputFile, OutputWriter, Result};
+
+use crate::cli::streams::check_stderr;
+
+/// Standard output, or a file that is put in place at the end.
+pub(crate) struct ResultFile(OutputFile);
+
+impl ResultFile {
+    /// Opens the file at `path`; `-` is standard output.
+    pub(super) fn open(path: &Path, interrupt: &Interrupt) -> Result<Self> {
+        OutputFile::create(path, interrupt).map(Self)
+    }
+
+    /// What messages call it.
+    pub(crate) fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// A writer into it.
+    pub(crate) fn writer(&self) -> Result<OutputWriter> {
+        self.0.writer()
+    }
+
+    /// Hands what was written to the system.
+    pub(crate) fn flush(&self, mut writer: OutputWriter) -> Result<()> {
+        writer.flush().map_err(|error| self.error(error))
+    }
+
+    /// A writer with one number and a line end written to it.
+    pub(crate) fn number(&self, number: u64) -> Result<OutputWriter> {
+        let mut writer = self.writer()?;
+        writeln!(writer, "{number}").map_err(|error| self.error(error))?;
+        Ok(writer)
+    }
+
+    /// Puts the file in place. Everything must have been flushed.
+    pub(super) fn put_in_place(self) -> Result<()> {
+        self.0.finish()
+    }
+
+    fn error(&self, source: io::Error) -> Error {
+        Error::Output {
+            target: self.name().to_owned(),
+            what: "cannot write",
+            source,
+            advice: "check where the result goes",
+        }
+    }
+}
+
+/// Where the statistics of a run go, if they are wanted.
+pub(super) enum StatsFile {
+    Nowhere,
+    Stderr,
+    File(OutputFile, String),
+}
+
+impl StatsFile {
+    /// The file at `path`; `-` is standard error.
+    pub(super) fn open(path: Option<&Path>, interrupt: &Interrupt) -> Result<Self> {
+        Ok(match path {
+            None => Self::Nowhere,
+            Some(path) if path == Path::new("-") => {
+                check_stderr().map_err(|source| Error::Output {
+                    target: "standard error".to_owned(),
+                    what: "cannot write the statistics",
+                    source,
+                    advice: "name another file for --stats",
+                })?;
+                Self::Stderr
+            }
+            Some(path) => {
+                let name = path.display().to_string();
+                Self::File(OutputFile::create(path, interrupt)?, name)
+            }
+        })
+    }
+
+    /// Writes the statistics; a file is not in place yet.
+    pub(super) fn fill(&self, report: &impl serde::Serialize) -> Result<()> {
+        let name = match self {
+            Self::Nowhere => return Ok(()),
+            Self::Stderr => "standard error",
+            Self::File(_, name) => name,
+        };
+        let fail = |source: io::Error| Error::Output {
+            target: name.to_owned(),
+            what: "cannot write the statistics",
+            source,
+            advice: "name another file for --stats",
+        };
+        let text = serde_json::to_string_pretty(report).map_err(|error| fail(error.into()))?;
+        let Self::File(file, _) = self else {
+            return writeln!(io::stderr(), "{text}").map_err(fail);
+        };
+        let mut writer = file.writer()?;
+        writeln!(writer, "{text}")
+            .and_then(|()| writer.flush())
+            .map_err(fail)
+    }
+
+    /// Puts the file in place, if it is one.
+    pub(super) fn put_in_place(self) -> Result<()> {
+        match self {
+            Self::File(file, _) => file.finish(),
+            Self::Nowhere | Self::Stderr => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The outputs of a command: all of them are put in place at the end, or none.
+//!
+//! *Owns:* the steps that every command goes through, in this order:
+//!
+//! 1. [`Claims`]: the command names its inputs and outputs. An output that is an input, or another output,
+//!    is refused.
+//! 2. [`Claims::open`] opens the outputs. Whatever cannot be written is refused before any work is done.
+//! 3. The command fills each: [`Outputs::result`], [`Outputs::fill_filter`], [`Outputs::fill_stats`],
+//!    [`Outputs::fill_page`]. No file is visible under its name yet.
+//! 4. [`Outputs::put_in_place`] gives the files their names.
+//!
+//! *Invariants:* everything is written and flushed before the first file is put in place, so a failure
+//! leaves what was there before. Dropped earlier, the outputs leave nothing behind.
+
+mod claims;
+mod files;
+
+use std::sync::Arc;
+
+use outset::filter::{Filter, FilterTarget};
+use outset::{Error, Interrupt, Observer, Result};
+use serde::Serialize;
+
+pub(crate) use self::claims::Claims;
+pub(crate) use self::files::ResultFile;
+use self::files::StatsFile;
+use super::report::Page;
+
+/// The open outputs of a command.
+pub(crate) struct Outputs {
+    result: Option<ResultFile>,
+    filter: Option<FilterTarget>,
+    stats: StatsFile,
+    page: Option<Page>,
+}
+
+impl Claims {
+    /// Opens everything that was claimed for the command to fill.
+    ///
+    /// # Errors
+    /// [`outset::Error::Output`] where something cannot be written.
+    pub(crate) fn open(self, interrupt: &Interrupt) -> Result<Outputs> {
+        let filter = self.filter.as_deref();
+        let filter = filter.map(|path| FilterTarget::open(path, interrupt));
+        let filter = filter.transpose()?;
+        let stats = StatsFile::open(self.stats.as_deref(), interrupt)?;
+        let page = Page::open_if_wanted(self.page.as_deref(), interrupt)?;
+        let result = self.result.as_deref();
+        let result = result.map(|path| ResultFile::open(path, interrupt));
+        Ok(Outputs {
+            result: result.transpose()?,
+            filter,
+            stats,
+            page,
+        })
+    }
+}
+
+impl Outputs {
+    /// `observer`, which the recorder of the page listens beside.
+    pub(crate) fn observer(&self, observer: Arc<dyn Observer>) -> Arc<dyn Observer> {
+        match &self.page {
+            Some(page) => page.beside(observer),
+            None => observer,
+        }
+    }
+
+    /// Whether there will be a page.
+    pub(crate) fn has_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// The result, if it was claimed.
+    pub(crate) fn result(&self) -> Option<&ResultFile> {
+        self.result.as_ref()
+    }
+
+    /// The result of a command that always claims it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where it was not claimed, which is a bug.
+    pub(crate) fn require_result(&self) -> Result<&ResultFile> {
+        self.result().ok_or_else(|| Error::Usage {
+            what: "output: this command has none".to_owned(),
+            advice: "report this bug".to_owned(),
+        })
+    }
+
+    /// Writes the filter, if it was claimed.
+    pub(crate) fn fill_filter(&self, filter: &Filter) -> Result<()> {
+        let target = self.filter.as_ref();
+        target.map_or(Ok(()), |target| target.write(filter))
+    }
+
+    /// Writes the statistics, if they were claimed.
+    pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
+        self.stats.fill(stats)
+    }
+
+    /// Lets `fill` write the page, if it was claimed.
+    pub(crate) fn fill_page(&mut self, fill: impl FnOnce(&mut Page) -> Result<()>) -> Result<()> {
+        self.page.as_mut().map_or(Ok(()), fill)
+    }
+
+    /// Puts everything in place: the result first. A file that cannot be put in place leaves what was
+    /// there before, and so do those behind it.
+    pub(crate) fn put_in_place(self) -> Result<()> {
+        self.put_in_place_with_label(|| ())
+    }
+
+    /// As [`Outputs::put_in_place`]; `label` is called when the result is in place, whatever comes of the
+    /// others.
+    pub(crate) fn put_in_place_with_label(self, label: impl FnOnce()) -> Result<()> {
+        self.result.map_or(Ok(()), ResultFile::put_in_place)?;
+        label();
+        self.filter.map_or(Ok(()), FilterTarget::finish)?;
+        self.stats.put_in_place()?;
+        self.page.map_or(Ok(()), Page::put_in_place)
+    }
+}
