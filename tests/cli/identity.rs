@@ -148,7 +148,6 @@ fn b9_no_command_replaces_a_file_that_it_reads() {
             "filter build b --like filter",
             "filter build b filter",
             "filter merge filter filter",
-            "filter insert hard --print-new b filter",
         ] {
             sandbox
                 .run(&format!("{command} -o {name}"))
@@ -157,7 +156,7 @@ fn b9_no_command_replaces_a_file_that_it_reads() {
         for command in ["insert", "remove"] {
             sandbox
                 .run(&format!("filter {command} {name} filter"))
-                .fails(2, &["this command reads it"]);
+                .fails(2, &["is the filter that this command changes"]);
         }
     }
 }
@@ -193,6 +192,12 @@ fn b9_what_standard_streams_are_redirected_to_counts() {
     command.stdin(fs::File::open(sandbox.input("a")).unwrap());
     let outcome = sandbox.start(command).finish();
     outcome.fails(2, &["a: this command reads it"]);
+    // The report goes to standard error, and that to an input: nothing is left to say it on.
+    let mut command = sandbox.command("intersect a b --count-only --stats -");
+    let append = OpenOptions::new().append(true).open(sandbox.input("a"));
+    command.stderr(append.unwrap()).stdout(Stdio::null());
+    assert_eq!(command.status().unwrap().code(), Some(2));
+    sandbox.write("a", lines(0..500));
     // Standard output is appended to a file that is read.
     for arguments in [
         "intersect a b",

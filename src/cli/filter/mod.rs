@@ -167,7 +167,7 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
     let (options, reporter) = options(&arguments.change.work, interrupt);
     let path = &arguments.change.filter;
     let mut claims = Claims::reading(arguments.change.files());
-    claims.write_filter(path, "the changed filter")?;
+    claims.change_filter(path)?;
     if arguments.print_new {
         claims.write_result(arguments.output.as_deref(), "-o")?;
     }
@@ -193,7 +193,7 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
     let path = &arguments.filter;
     let (options, reporter) = options(&arguments.work, interrupt);
     let mut claims = Claims::reading(arguments.files());
-    claims.write_filter(path, "the changed filter")?;
+    claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();

@@ -6,7 +6,8 @@
 //! *Invariants:*
 //! - A file that a command reads is never one of its outputs. (A filter that a command changes is its
 //!   output, and so may not be one of its inputs.)
-//! - Two outputs never go to one file. Standard streams may: their user has redirected them so.
+//! - Two outputs that are named never go to one regular file. A standard stream may go to the file of
+//!   another output, because the user has redirected it there; so may several outputs to one FIFO.
 //! - Devices and sockets hold nothing that could be lost, and may be both.
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,10 @@ use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
 const STREAM: &str = "-";
+/// What stands for the filter that a command changes, where an option would stand.
+const CHANGED_FILTER: &str = "the changed filter";
+/// What stands for standard error.
+const STDERR: &str = "standard error";
 
 /// The files of a command: what it reads, and the outputs that it has claimed so far. When all are
 /// claimed, [`Claims::open`] opens those that the command fills itself.
@@ -84,7 +89,28 @@ impl Claims {
         self.stats = path.map(Path::to_owned);
         match path {
             Some(path) if !is_stream(path) => self.write(Some(path), "--stats"),
-            _ => Ok(()),
+            Some(_) => self.refuse_inputs(Output::stderr().as_ref()),
+            None => Ok(()),
+        }
+    }
+
+    /// Claims the filter that the command changes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where its lines are to be read from it, too.
+    pub(crate) fn change_filter(&mut self, path: &Path) -> Result<()> {
+        self.write_filter(path, CHANGED_FILTER)
+    }
+
+    /// Refuses an output that is one of the inputs.
+    fn refuse_inputs(&self, output: Option<&Output>) -> Result<()> {
+        let Some(output) = output.filter(|output| !output.holds_nothing()) else {
+            return Ok(());
+        };
+        let is_read = |(_, input): &&(PathBuf, Destination)| *input == output.destination;
+        match self.inputs.iter().find(is_read) {
+            Some((input, _)) => Err(output.refused_as_input(input)),
+            None => Ok(()),
         }
     }
 
@@ -104,15 +130,11 @@ impl Claims {
     /// [`Error::Usage`] where the command reads the file, or has claimed it for another output.
     pub(crate) fn write(&mut self, path: Option<&Path>, option: &'static str) -> Result<()> {
         // What leads nowhere cannot be opened, and is refused then.
-        let Some(output) = Output::new(path.unwrap_or(Path::new(STREAM)), option) else {
+        let output = Output::new(path.unwrap_or(Path::new(STREAM)), option);
+        self.refuse_inputs(output.as_ref())?;
+        let Some(output) = output else {
             return Ok(());
         };
-        let is_read = |(_, input): &&(PathBuf, Destination)| *input == output.destination;
-        if !output.holds_nothing()
-            && let Some((input, _)) = self.inputs.iter().find(is_read)
-        {
-            return Err(output.refused_as_input(input));
-        }
         if let Some(other) = self.outputs.iter().find(|other| output.clashes_with(other)) {
             return Err(output.refused_beside(other));
         }
@@ -140,6 +162,18 @@ impl Output {
         })
     }
 
+    /// Standard error, which has no name among the outputs.
+    fn stderr() -> Option<Self> {
+        let id = FileId::of_open(std::io::stderr()).ok()?;
+        let stat = fstat(std::io::stderr()).ok()?;
+        Some(Self {
+            path: STREAM.into(),
+            option: STDERR,
+            destination: Destination::Existing(id),
+            kind: FileType::from_raw_mode(stat.st_mode),
+        })
+    }
+
     /// Whether nothing can be lost there: a terminal, `/dev/null`, a socket.
     fn holds_nothing(&self) -> bool {
         matches!(self.kind, FileType::CharacterDevice | FileType::Socket)
@@ -160,8 +194,16 @@ impl Output {
     fn refused_as_input(&self, input: &Path) -> Error {
         let (input, option) = (input.display(), self.option);
         let (what, advice) = if is_stream(&self.path) {
-            let what = format!("standard output: goes to {input}, which this command reads");
+            let stream = if option == STDERR {
+                STDERR
+            } else {
+                "standard output"
+            };
+            let what = format!("{stream}: goes to {input}, which this command reads");
             (what, "redirect it to another file".to_owned())
+        } else if option == CHANGED_FILTER {
+            let what = format!("{input}: is the filter that this command changes");
+            (what, "name the files whose lines it is to take".to_owned())
         } else {
             let path = self.path.display();
             let what = format!("{path}: this command reads it, and {option} would replace it");
