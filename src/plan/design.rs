@@ -345,8 +345,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     Ok(Design::new(costs, second, layout).joining(survivors as u64))
 }
 
-/// The most bits per key of a filter of `bloom`, of which there are `chain`: their rates add up. Who
-/// asks for a lower rate than the usual cap reaches gets as many as that takes.
+/// The most bits per key of each filter of a `bloom` with `chain` filters, whose rates add up. A lower rate
+/// than the usual cap reaches gets as many bits as it takes.
 fn bloom_cap(job: &Job, chain: usize) -> f64 {
     if let Some(cap) = job.bits_per_key {
         return cap;

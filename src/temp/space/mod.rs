@@ -43,7 +43,7 @@ pub(crate) type Notify = Arc<dyn Fn(&Notice) + Send + Sync>;
 pub(crate) struct TempSpace {
     places: Arc<Places>,
     interrupt: Interrupt,
-    /// Is told of a place that is in memory, when it is used.
+    /// Passes on that a directory is in memory, when it is used.
     notify: Option<Notify>,
     quota: Arc<Quota>,
     used: AtomicU64,

@@ -25,7 +25,7 @@ enum Relation {
     Equal,
     /// No two inputs share a numbered line, and nothing comes from the pool.
     Disjoint,
-    /// Of the numbered lines each further input has so many hundredths of the first one's.
+    /// Each further input has this percentage of the first one's numbered lines.
     Share(u64),
 }
 
