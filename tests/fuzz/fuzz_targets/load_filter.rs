@@ -2,11 +2,11 @@
 
 #![no_main]
 
-#[path = "../../tests/library/filter_files/examine.rs"]
+#[path = "../../library/filter_files/examine.rs"]
 mod examine;
-#[path = "../../tests/library/filter_files/image.rs"]
+#[path = "../../library/filter_files/image.rs"]
 mod image;
-#[path = "../../tests/library/filter_files/recipe.rs"]
+#[path = "../../library/filter_files/recipe.rs"]
 mod recipe;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| recipe::load_filter(data));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../src/cli/mod.rs"]
+#[path = "../../../src/cli/mod.rs"]
 #[expect(dead_code, reason = "no command is run here")]
 mod cli;
 
