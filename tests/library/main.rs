@@ -8,7 +8,6 @@
 mod alterations; // spill files that come back altered, at random
 mod comparisons; // both ways beside each other: false lines, rates, shared runs
 mod corpora; // what fuzzers found, replayed
-mod equivalence; // generated inputs: all strategies and options give the oracle's set
 mod estimates; // real files: bounds hold as often as is said
 mod faults; // what goes wrong during a run: the right kind of error, and nothing left behind
 mod filter_files; // filters kept in files: what comes back, and what of foreign and damaged files is refused
@@ -19,6 +18,7 @@ mod inputs; // what an input can be: orders, links, FIFOs, files that mislead th
 mod layers; // imports between the rooms of src
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
+mod random; // random cases of the differential runner: all strategies and options give the oracle's set
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
 mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
 mod truth; // real files with recorded answers, where they are available

@@ -1,0 +1,129 @@
+//! Random cases of the differential runner, as tests: every strategy under any setting gives the oracle's set, and an
+//! approximate one a superset of it.
+//!
+//! A failure prints the case as a script. `cargo run --release -p differential` tries thousands of others, and makes a case
+//! that fails as small as it can.
+
+use differential::case::{Case, HashChoice, Setting, Way};
+use differential::choices::{Choices, mixed};
+use differential::generate;
+use differential::judge::{Tally, first_difference};
+use differential::lines::Scale;
+use differential::place::Place;
+use differential::run::Runner;
+use differential::script::script;
+use outset::Strategy;
+
+use crate::util::{EXACT, MIB, alone};
+
+/// Cases that are tried with every change.
+const CASES: u64 = 60;
+/// Lines that may all have one hash: they are compared one by one.
+const MOST_WITH_ONE_HASH: usize = 600;
+
+fn case(number: u64, scale: Scale) -> Case {
+    generate::case(&mut Choices::seeded(mixed(number)), scale)
+}
+
+/// Runs all settings of a case; how many lines they found.
+fn judge(case: &Case) -> u64 {
+    let place = Place::new(&std::env::temp_dir()).unwrap();
+    let runner = Runner {
+        place: &place,
+        measures_memory: false,
+    };
+    let mut tally = Tally::default();
+    let difference = first_difference(&runner, case, &mut tally).unwrap();
+    if let Some(difference) = difference {
+        let case = case.with_setting(difference.setting);
+        panic!("{}\n{}", difference.wrong, script(&case));
+    }
+    tally.lines
+}
+
+#[test]
+fn a10_a13_j1_j2_j3_random_cases_under_random_settings_give_the_oracles_set() {
+    let _alone = alone();
+    let found: u64 = (0..CASES)
+        .map(|number| judge(&case(number, Scale::SEEDED)))
+        .sum();
+    assert!(found > 1000, "{found} lines found: nothing was tried");
+}
+
+/// Every exact strategy with numbers of buckets and threads, spilling and not. `memory` has neither buckets nor spill.
+fn all_settings() -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for strategy in EXACT {
+        for threads in [1, 2, 4] {
+            for (buckets, always_spill) in [
+                (1, false),
+                (1, true),
+                (7, false),
+                (7, true),
+                (1000, false),
+                (1000, true),
+            ] {
+                let setting = Setting {
+                    way: Way::Intersect,
+                    strategy,
+                    max_fpr: None,
+                    memory_bytes: 64 * MIB,
+                    threads,
+                    buckets: Some(buckets),
+                    bits_per_key: None,
+                    always_spill,
+                    hash: HashChoice::Fixed(7),
+                    is_reversed: threads == 2,
+                };
+                if strategy != Some(Strategy::Memory) || (buckets, always_spill) == (1, false) {
+                    settings.push(setting);
+                }
+            }
+        }
+    }
+    settings
+}
+
+#[test]
+fn h9_j1_all_settings_agree_on_the_same_inputs() {
+    let _alone = alone();
+    // The first two cases in which something is common; small ones, for a thousand buckets are a thousand files.
+    let has_common = |case: &Case| {
+        let first = case.settings[0];
+        judge(&case.with_setting(first)) > 0
+    };
+    let cases = (0..).map(|number| case(number, Scale::FUZZED));
+    let cases = cases.filter(|case| case.inputs.iter().all(|input| !input.is_fifo));
+    for case in cases.filter(has_common).take(2) {
+        let found = judge(&Case {
+            settings: all_settings(),
+            ..case
+        });
+        assert!(found > 0);
+    }
+}
+
+#[test]
+fn h4_equal_hashes_for_all_lines_give_the_oracles_set() {
+    let _alone = alone();
+    let is_small = |case: &Case| {
+        let lines = case.inputs.iter().map(|input| input.lines.len());
+        (2..=MOST_WITH_ONE_HASH).contains(&lines.sum())
+    };
+    let cases = (0..).map(|number| case(number, Scale::FUZZED));
+    for mut case in cases.filter(is_small).take(20) {
+        case.settings.truncate(1);
+        let any = case.settings[0];
+        case.settings = EXACT
+            .into_iter()
+            .map(|strategy| Setting {
+                way: Way::Intersect,
+                strategy,
+                max_fpr: None,
+                hash: HashChoice::Constant,
+                ..any
+            })
+            .collect();
+        judge(&case);
+    }
+}
