@@ -1,5 +1,14 @@
 //! The filter pass: read lines, hash each, set bits.
 //!
+//! 1. The calling thread allocates the filter and borrows it to an [`Updater`], so that nobody can ask it
+//!    before it is complete.
+//! 2. The workers of a [`scan`] hash batches, and put the lines that pass the screen in through the
+//!    updater. Its regions have a lock each; a batch takes each lock once.
+//! 3. The scan ends, the updater is dropped, and the filter may be asked.
+//!
+//! A filter of survivors ([`filter_store`]) is built from their buckets instead: each worker reads one
+//! bucket after the other, with a loader thread of its own.
+//!
 //! *Owns:* the way from an input, or from what survived of one, to a complete filter. *Invariants:*
 //! the filter that is returned has every line of the input (that `screen` lets through), or of the
 //! store; it did not exist for anybody before. *Cost:* one reading of the input or the store, no

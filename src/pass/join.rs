@@ -14,6 +14,20 @@
 //! it is worked through in pieces: as many build lines as fit, minus those that an earlier piece
 //! had, and all probes again for each piece.
 //!
+//! Which thread does what:
+//!
+//! ```text
+//!  queue of buckets ──▶ worker: build, probe ──lines──▶ Outbox ──64 KiB──▶ Collector ──▶ sink
+//!                        ▲        │
+//!      loader: next blocks        └──joined bucket──▶ sweeper: removes its files
+//! ```
+//!
+//! - The thread that calls [`join`] sorts the buckets, starts the sweeper and the workers, and waits.
+//! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
+//!   reader share, so one bucket cannot take the memory of another.
+//! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
+//! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
+//!
 //! *Invariants:* each common line is written once; the memory is the worker's share, whatever the
 //! data. *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the
 //! build side before the piece, per piece.
@@ -47,7 +61,8 @@ pub(crate) enum JoinKind {
     OnlyFirst,
 }
 
-/// Joins stores of buckets, one store per input, and writes the lines that are wished for.
+/// Joins stores of buckets, one store per input in the same order of buckets, and writes the lines that
+/// `kind` asks for. The buckets are gone afterwards.
 ///
 /// # Errors
 /// The first failure of any worker.
@@ -135,7 +150,7 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     };
 }
 
-/// One worker of the join.
+/// One worker of the join: what it needs for one bucket after the other.
 pub(crate) struct Joiner<'a, 's> {
     pub(crate) run: &'a Run<'a>,
     phase: &'a Phase<'a>,

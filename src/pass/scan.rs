@@ -5,6 +5,17 @@
 //! through. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
 //! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
+//! 1. The thread that calls [`scan`] opens the input again and checks that it is still the same.
+//! 2. It starts the first worker. A worker starts the next one when it has found a chunk, so there are no
+//!    more than there is work for.
+//! 3. Each worker makes its own state with `new_worker`, and takes chunks until there are none: of a cached
+//!    file by claiming the next range and reading it, else from the readers' channel.
+//! 4. It cuts a chunk into lines, hashes them in batches and hands each batch to [`Worker::work`].
+//! 5. After its last chunk it calls [`Worker::finish`]. The calling thread waits for all workers, then
+//!    compares what was read with the size of the file.
+//!
+//! The first failure of any thread stops the others at their next chunk, and is what [`scan`] returns.
+//!
 //! *Invariants.*
 //! - Every line of the input reaches a worker exactly once, in some batch, unless the scan fails.
 //! - The bytes of all chunks are the size of the file, and the file is the one that was checked, or

@@ -1,9 +1,29 @@
 //! The spill pass: read lines, hash each, drop what the filter refuses, append the rest to its
 //! bucket.
 //!
-//! *Owns:* the way from an input to sealed buckets. *Invariants:* every line that `screen` lets
-//! through is in the bucket of its hash, at least once, and that is counted; with `feed`, every such line is in that
-//! filter, too.
+//! *Owns:* the way from an input to sealed buckets. Three kinds of threads work at the same time:
+//!
+//! ```text
+//!  reader ──chunk──▶ worker: hash, screen, recent, scatter ──full block──▶ writer ──▶ file
+//!                       │                                                   │
+//!                       └── open block of each bucket ◀──────── free block ─┘
+//! ```
+//!
+//! 1. The thread that calls [`spill`] has [`fill`] start the writers and make the [`BucketWriter`], and
+//!    then runs the scan inside it. It returns from [`fill`] when all threads are done.
+//! 2. A reader fills a chunk with whole lines ([`scan`] says when the workers read themselves).
+//! 3. A worker hashes a batch of the chunk's lines and asks the screen which of them pass.
+//! 4. It leaves out lines that it spilled a moment ago ([`RecentLines`]), and puts the others into the
+//!    filter that is fed, if there is one.
+//! 5. It groups the batch by bucket ([`Scatter`]), takes each bucket's lock once, and appends the lines to
+//!    the bucket's open block.
+//! 6. A block that is full stays in memory if the pool has room; else the worker sends it to a writer and
+//!    takes a free block for the next lines.
+//! 7. At the end every open block is flushed or held, the buckets are sealed, and the lines are counted.
+//!
+//! *Invariants:* every line that `screen` lets through is in the bucket of its hash, at least once, and
+//! that is counted; with `feed`, every such line is in that filter, too.
+//!
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,13 +45,19 @@ use crate::spill::writer::BucketWriter;
 /// What a spill pass leaves.
 #[derive(Debug)]
 pub(crate) struct Spilled {
+    /// One sealed bucket for each bucket number of the layout.
     pub(crate) buckets: Vec<Bucket>,
     /// Lines that were let through. Hot lines are in their bucket less often than that.
     pub(crate) passed: u64,
 }
 
 /// Spills the lines of `input` that `screen` lets through (all without it), inserting them into
-/// `feed` on the way.
+/// `feed` on the way. All inputs of a run go to as many buckets by the same hash, so that bucket `b` of
+/// one holds what bucket `b` of another can have in common with it.
+///
+/// # Errors
+/// The first failure of reading, asking the screen or writing; [`Error::LinesLost`] where a line did not
+/// reach its bucket. The buckets are gone then.
 pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
@@ -49,6 +75,8 @@ pub(crate) fn spill(
         buckets: run.layout.buckets,
         writers: run.layout.writers,
     };
+    // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
+    // thread for the state that this worker has for itself. Nothing outlives `fill`.
     let buckets = fill(rules, |writer| {
         scan(run, &phase, input, || SpillWorker {
             screen,

@@ -1,6 +1,14 @@
 //! Filling a store of buckets: from empty to sealed.
 //!
 //! *Owns:* the writer threads and the way from a [`BucketWriter`] to sealed [`Bucket`]s.
+//!
+//! 1. The calling thread sets one block of the pool aside for each bucket, and starts the writers.
+//! 2. It calls `work` with the [`BucketWriter`]. Any number of threads may append through it meanwhile;
+//!    they send full blocks to the writers.
+//! 3. When `work` returns, it flushes the open blocks and seals the buckets. That drops the sender: the
+//!    writers write what was sent, and end.
+//! 4. It waits for the writers, and returns the buckets if nothing has failed.
+//!
 //! *Invariants:* [`fill`] returns buckets only after every write has succeeded; after a failure the
 //! writers only give blocks back, so nobody waits for ever. *Cost:* the writer threads' stacks.
 

@@ -1,6 +1,13 @@
 //! `sieve`: each input through a filter of the one before it; only what survives reaches the
 //! buckets.
 //!
+//! 1. `filter(A)`: a filter of the first input.
+//! 2. Look at a sample of B, and plan the buckets again.
+//! 3. `spill(B)` through the filter of A, into buckets; with room for it, a filter of B's survivors is fed.
+//! 4. Else a filter of B's survivors is built from their buckets, if that pays.
+//! 5. Further inputs go through steps 3 and 4, each through the filter of the one before.
+//! 6. `spill(A)` through the last filter, and `join`.
+//!
 //! Exact: a filter only ever drops lines that are certainly not common, and the join compares
 //! bytes. Reads the first input twice, the others once; writes the common lines and the few per
 //! cent that pass by mistake. A filter is complete before the first line is held against it.
