@@ -54,7 +54,7 @@ class Bench:
         temp.mkdir(parents=True)
         # DataFusion makes one file, not a directory of them, if the name ends so.
         result, own_report = self.place / "result.csv", self.place / "report.json"
-        job = Job(*data.files, result, temp, own_report, len(os.sched_getaffinity(0)))
+        job = Job(*data.files, result, temp, own_report, self.options.threads)
         stages = form(job)
         errors = self.place / "errors.txt"
         outcome = measure.run(stages, temp, errors, own_report, timeout)
@@ -207,6 +207,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--engine-memory", type=size, default="256M", help="limit of engines that need more; 256M")
     add("--ample", type=size, default="4G", help="more than enough; 4G")
     add("--runs", type=int, default=3, help="rounds, of which the median is shown; default 3")
+    cores = len(os.sched_getaffinity(0))
+    add("--threads", type=int, default=cores, help=f"threads of each; the processors: {cores}")
     add("--cold", action="store_true", help="only with files out of the page cache")
     add("--warm", action="store_true", help="only with files in the page cache")
     add(

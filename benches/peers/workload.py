@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Lines of 64 bytes with their end, in random order, distinct and 10 % in common if not said
-# otherwise. `duplicated`: each line about ten times in its file. The rest are data-gen's own.
+# otherwise. `duplicated`: each line about ten times in its file. `tiny`: a thousand lines beside the
+# other file. The rest are data-gen's own.
 WORKLOADS = {
     "fixed64": ["--workload", "urls", "--fixed", "64", "--common", "10%"],
     "common": ["--workload", "urls", "--fixed", "64", "--common", "100%"],
@@ -21,7 +22,11 @@ WORKLOADS = {
     "zipf": ["--workload", "zipf"],
     "hot": ["--workload", "hot"],
     "short": ["--workload", "short"],
+    "tiny": ["--workload", "urls", "--fixed", "64", "--common", "10%"],
 }
+
+# Workloads whose first file is another size than the second: that many lines.
+LINES_OF_FIRST = {"tiny": "1000"}
 
 # `overlap-64-30`: lines of 64 bytes, 30 % in common, each once; `overlap-200-30-95`: lines of 200
 # bytes, of which 95 % repeat another.
@@ -66,7 +71,9 @@ def make(generator: Path, place: Path, workload: str, lines: str) -> Data:
     """Makes the files, if they are not there from an earlier run."""
     data = Data(place / f"{workload}-{lines}")
     if not data.manifest.exists():  # Written last: where it is, the files are complete.
-        wanted = [*generator_options(workload), "--lines", lines]
+        of_first = LINES_OF_FIRST.get(workload)
+        of_each = f"{of_first},{lines}" if of_first else lines
+        wanted = [*generator_options(workload), "--lines", of_each]
         command: list[str | Path] = [generator, "--dir", data.place, *wanted]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return data

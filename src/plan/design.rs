@@ -28,7 +28,7 @@ const BLOOM_BITS_PER_KEY: f64 = 32.0;
 /// Bits per key that such a rate is tried with, one step after the other.
 const BLOOM_BITS_STEP: f64 = 8.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.
-const SET_BITS_PER_KEY: f64 = 12.0;
+pub(super) const SET_BITS_PER_KEY: f64 = 12.0;
 /// Memory that blocks in memory leave to the join, where there is so much.
 pub(super) const JOIN_SLACK_BYTES: u64 = 4 << 20;
 /// The other inputs of `partition` go through a filter of the first if they have this many times its
@@ -105,14 +105,18 @@ impl Design {
     }
 }
 
+/// What a set of the lines of `extent` takes, in bytes, with room to grow.
+pub(super) fn resident_set_bytes(extent: Extent) -> u64 {
+    let each_shard = SHARD_SLACK_BYTES.min(extent.bytes + LEAST_SHARD_BYTES);
+    (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
+}
+
 /// The smallest input as a set, the others streamed past it.
 pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let each_shard = SHARD_SLACK_BYTES.min(sizes.build.bytes + LEAST_SHARD_BYTES);
-    let set_bytes =
-        (sizes.build.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard;
+    let set_bytes = resident_set_bytes(sizes.build);
     let beside_set = layout.base_bytes + layout.scan_bytes();
     // Two bitmaps live at a time from three inputs on.
     let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };

@@ -19,7 +19,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::output::{Collector, Outbox};
 use crate::pass::filter::{empty, filter};
 use crate::pass::scan::{Worker, scan, scan_with_room};
-use crate::plan::Plan;
+use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
@@ -37,7 +37,7 @@ pub(crate) fn memory(
     };
     match (plan.costs.filter, plan.second_filter, others) {
         _ if plan.uses_bitmap => addresses(run, first, others, out),
-        (_, _, []) => ResidentSet::build(run, plan, first, None)?.write(out),
+        (_, _, []) => ResidentSet::of(run, plan, first)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let mut screen = filter(run, first, None, &shape)?;
             save_if_wanted(filters, &mut screen)?;
@@ -47,9 +47,13 @@ pub(crate) fn memory(
                 return plainly(run, plan, first, others, out);
             }
             run.record().filter = Some(describe(&screen));
-            let mut common = empty(run, &second_shape)?;
-            let sieve = Some((&screen, &mut common));
-            let set = ResidentSet::build(run, plan, second, sieve)?;
+            let line_bytes = plan.build_line_bytes;
+            let keys = second_shape.keys.min(plan.build_lines);
+            let shape = FilterPlan {
+                keys,
+                ..second_shape
+            };
+            let (set, common) = ResidentSet::of_survivors(run, &screen, second, shape, line_bytes)?;
             set.mark(run, rest.iter().chain([first]), if_useful(&common), out)
         }
         (_, _, others) => plainly(run, plan, first, others, out),
@@ -64,7 +68,7 @@ fn plainly(
     others: &[Input],
     out: &Collector<'_>,
 ) -> Result<()> {
-    let set = ResidentSet::build(run, plan, first, None)?;
+    let set = ResidentSet::of(run, plan, first)?;
     set.mark(run, others, None, out)
 }
 
@@ -80,18 +84,41 @@ fn keeps_set_small(screen: &Filter, first: &Input, second: &Input) -> bool {
 }
 
 /// The set, and the memory that it was given.
-struct ResidentSet {
+pub(super) struct ResidentSet {
     set: ShardedSet,
     budget: MemoryBudget,
 }
 
 impl ResidentSet {
-    /// The distinct lines of `input`. With a sieve, those that its first filter lets
-    /// through; its second is fed with them.
+    /// The distinct lines of the first input.
+    fn of(run: &Run<'_>, plan: &Plan, first: &Input) -> Result<Self> {
+        Self::build(run, first, plan.build_lines, plan.build_line_bytes, None)
+    }
+
+    /// The distinct lines of `input` that `screen` lets through, with a filter of them as `shape` plans it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where they do not fit.
+    pub(super) fn of_survivors(
+        run: &Run<'_>,
+        screen: &Filter,
+        input: &Input,
+        shape: FilterPlan,
+        line_bytes: u64,
+    ) -> Result<(Self, Filter)> {
+        let mut feed = empty(run, &shape)?;
+        let sieve = Some((screen, &mut feed));
+        let set = Self::build(run, input, shape.keys, line_bytes, sieve)?;
+        Ok((set, feed))
+    }
+
+    /// The distinct lines of `input`, about `lines` of `line_bytes` each. With a sieve, those that its first
+    /// filter lets through; its second is fed with them.
     fn build(
         run: &Run<'_>,
-        plan: &Plan,
         input: &Input,
+        lines: u64,
+        line_bytes: u64,
         sieve: Option<(&Filter, &mut Filter)>,
     ) -> Result<Self> {
         // What reading needs is kept free of the set, and what the set leaves serves long lines.
@@ -99,11 +126,7 @@ impl ResidentSet {
         let budget = run
             .budget
             .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
-        let lines = match (&sieve, plan.second_filter) {
-            (Some(_), Some(shape)) => shape.keys.min(plan.build_lines),
-            _ => plan.build_lines,
-        };
-        let set = ShardedSet::new(&budget, run.hasher, lines, plan.build_line_bytes)?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes)?;
         let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
         let phase = run.input_phase("build", input);
         scan(run, &phase, input, || Build {
@@ -118,7 +141,7 @@ impl ResidentSet {
 
     /// Streams further inputs past the set, less what `screen` refuses. The last of them tells what
     /// is common.
-    fn mark<'i>(
+    pub(super) fn mark<'i>(
         &self,
         run: &Run<'_>,
         inputs: impl IntoIterator<Item = &'i Input>,

@@ -2,7 +2,9 @@
 //! buckets.
 //!
 //! 1. `filter(A)`: a filter of the first input.
-//! 2. Look at a sample of B, and plan the buckets again.
+//! 2. The filter knows how many different lines A has. Where these fit as a set, B's survivors become one, and
+//!    the others are streamed past it, as [`memory`](super::memory) does: then nothing is spilled. Else look
+//!    at a sample of B, and plan the buckets again.
 //! 3. `spill(B)` through the filter of A, into buckets; with room for it, a filter of B's survivors is fed.
 //! 4. Else a filter of B's survivors is built from their buckets, if that pays.
 //! 5. Further inputs go through steps 3 and 4, each through the filter of the one before.
@@ -31,6 +33,7 @@ use crate::pass::spill::{Spilled, spill};
 use crate::plan::revision::{Look, Revision};
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
+use crate::strategy::memory::ResidentSet;
 use crate::strategy::{
     StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
 };
@@ -48,6 +51,11 @@ pub(crate) fn sieve(
     let mut built = filter(run, first, None, &shape)?;
     save_if_wanted(filters, &mut built)?;
     run.record().filter = Some(describe(&built));
+    if let ([_, rest @ ..], Some((set, common))) = (others, set_instead(run, plan, others, &built)?)
+    {
+        drop(built);
+        return set.mark(run, rest.iter().chain([first]), if_useful(&common), out);
+    }
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
         Some(revision) if !revision.asks_filter => {
@@ -87,6 +95,34 @@ pub(crate) fn sieve(
     join(run, stores, JoinKind::Common, out)
 }
 
+/// The survivors of the second input as a set, with a filter of them, where so many lines repeat that they
+/// fit. Where they do not after all, the sieve goes on: nothing was written yet, and a file can be read again.
+fn set_instead(
+    run: &Run<'_>,
+    plan: &Plan,
+    others: &[Input],
+    built: &Filter,
+) -> Result<Option<(ResidentSet, Filter)>> {
+    let fpr = built.occupancy_sampled().fpr;
+    let shape = plan.set_beside_filters(distinct(built), run.held_bytes(), fpr);
+    let second = others.first().filter(|second| second.is_file());
+    let (Some(shape), Some(second)) = (shape, second) else {
+        return Ok(None);
+    };
+    match ResidentSet::of_survivors(run, built, second, shape, plan.build_line_bytes) {
+        Err(Error::Memory { .. }) => Ok(None),
+        set => set.map(Some),
+    }
+}
+
+/// About how many different lines are in a filter.
+fn distinct(filter: &Filter) -> f64 {
+    filter
+        .occupancy_sampled()
+        .distinct
+        .min(filter.keys() as f64)
+}
+
 /// How the run goes on, by what of the next input passes the filter.
 fn revision(
     run: &Run<'_>,
@@ -98,11 +134,10 @@ fn revision(
         Some(next) => look(run, next, 1, built)?,
         None => None,
     };
-    let cells = built.occupancy_sampled();
     Ok(look.and_then(|look| {
         plan.revised_sieve(Look {
-            filter_fpr: cells.fpr,
-            filter_distinct: cells.distinct.min(built.keys() as f64),
+            filter_fpr: built.occupancy_sampled().fpr,
+            filter_distinct: distinct(built),
             ..look
         })
     }))

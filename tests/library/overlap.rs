@@ -94,6 +94,44 @@ fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
     assert!(written < first.len() as u64 / 2, "{written} bytes");
 }
 
+/// Runs two inputs with repeats under 24 MiB by the program's own choice; returns the result, and the bytes
+/// that were spilled.
+fn chosen(contents: &[Vec<u8>; 2]) -> (Lines, u64) {
+    let place = Place::new();
+    let files = place.files(contents);
+    let options = Options {
+        memory_bytes: Some(24 << 20),
+        ..place.options()
+    };
+    let (found, stats) = run(&files, &options).unwrap();
+    let expected = common(contents, LineFormat::default());
+    assert_same(&found, &expected, &stats.strategy);
+    // A set of all lines would not have been estimated to fit.
+    assert_eq!(stats.strategy, "sieve");
+    (found, stats.temp.written_bytes)
+}
+
+#[test]
+fn h13_different_lines_that_fit_beside_the_filter_are_not_spilled() {
+    let _alone = alone();
+    let first = repeated(&numbered(0..20_000, LENGTH), 20);
+    let second = repeated(&numbered(10_000..30_000, LENGTH), 20);
+    let (found, written) = chosen(&[first, second]);
+    assert_eq!((found.len(), written), (10_000, 0));
+}
+
+#[test]
+fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
+    let _alone = alone();
+    // By their mean length 60,000 different lines take a few megabytes; they take thirty.
+    let hot = repeated(&numbered(0..10, 10), 200_000);
+    let first = [hot.clone(), numbered(0..60_000, 500)].concat();
+    let second = [numbered(0..60_000, 500), hot].concat();
+    let (found, written) = chosen(&[first, second]);
+    assert_eq!(found.len(), 60_010);
+    assert!(written > 0);
+}
+
 /// What `partition` spills of a line, or a few, beside a large input.
 fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
     let place = Place::new();

@@ -10,16 +10,19 @@
 //! *Cost:* a few microseconds.
 //!
 //! The first plan has to assume how many lines survive a filter. Where far more do, their buckets would
-//! not fit, and each would be written and read once more. And where filters keep hardly anything out of the
+//! not fit, and each would be written and read once more. Where lines repeat, the different ones may fit as
+//! a set, and nothing has to be written. And where filters keep hardly anything out of the
 //! buckets, they save less than it costs to ask them: then the rest of the run is `partition`, with their
 //! memory for its blocks.
 
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, one_level_bytes, set_buckets};
-use crate::plan::design::{JOIN_SLACK_BYTES, partition_layout};
+use crate::plan::design::{
+    JOIN_SLACK_BYTES, SET_BITS_PER_KEY, partition_layout, resident_set_bytes,
+};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY};
+use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
 
 /// Bits per key below which a filter of survivors is better built afterwards, of their known number.
 const LEAST_FED_BITS: f64 = 4.0;
@@ -88,6 +91,33 @@ pub(crate) struct Revision {
 }
 
 impl Plan {
+    /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
+    /// the first input, and what passes their filter by mistake, fit as a set beside both filters. The plan
+    /// took each line of the input for a different one. `None` where they do not fit, or where the caller
+    /// asked for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
+    pub(crate) fn set_beside_filters(
+        &self,
+        distinct: f64,
+        filter_bytes: u64,
+        filter_fpr: f64,
+    ) -> Option<FilterPlan> {
+        let is_open = self.job.strategy.is_none() && !self.job.always_spill;
+        if !is_open || self.job.set_estimate == SetEstimate::Overflowed {
+            return None;
+        }
+        let sizes = sizes_in_order(&self.job);
+        let (first, next) = (sizes.first()?, sizes.get(1)?);
+        let different = first.part((distinct / first.lines.max(1) as f64).min(1.0));
+        let by_mistake = next.part(filter_fpr);
+        let survivors = Extent {
+            bytes: different.bytes.saturating_add(by_mistake.bytes),
+            lines: different.lines.saturating_add(by_mistake.lines),
+        };
+        let second = FilterPlan::new(survivors.lines, u64::MAX, SET_BITS_PER_KEY);
+        let needed = resident_set_bytes(survivors).saturating_add(second.bits / 8 + filter_bytes);
+        (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
+    }
+
     /// How `sieve` goes on.
     pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
         let planned = Sizes::of(&self.job);
