@@ -12,6 +12,20 @@
 //!   memory that the budget granted for it, up to the longest line that the plan has room for.
 //!
 //! *Cost:* a pooled buffer per chunk; two pages of a file are read twice per chunk.
+//!
+//! What of a file a thread reads for the range `start..end`, and which lines it owns:
+//!
+//! ```text
+//!        base    start                                     end    read_end
+//!  ───────┼────────┼─────────────── range ──────────────────┼────────┼──────
+//!         │◀ page ▶│                                        │◀ page ▶│
+//!  ...aaaaaaaaaaaaaa⏎bbbbbb⏎ccccccccc⏎ddddddddd⏎eeeeeeeeeeeeeeeeeee⏎ffff...
+//!                    └──────────── owned ─────────────────────────┘
+//! ```
+//!
+//! Line `a` starts before the range and belongs to the thread before; the page in front shows whether a line
+//! starts exactly at `start`. Line `e` starts in the range and belongs to this one; mostly it ends within the
+//! page behind. Where it does not, it is read again from its start, as a long line.
 
 use crate::error::{Error, Result};
 use crate::input::file::PositionedFile;
@@ -21,11 +35,13 @@ use crate::input::{Input, unreadable};
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::sys::sync::atomic::{AtomicU64, Ordering};
 
-/// Whole lines of an input.
+/// Whole lines of an input: `buffer[start..end]`.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(super) buffer: Buffer,
+    /// Where the first line starts in the buffer: in a file's chunk behind what belongs to the chunk before.
     pub(super) start: usize,
+    /// Where the last line ends in the buffer, terminator included. Above `start`: no chunk is empty.
     pub(super) end: usize,
     /// Where the first line starts in the input, in bytes.
     pub(crate) offset: u64,
@@ -53,7 +69,9 @@ impl Chunk {
 /// What came of one pooled buffer; and a line too long for it.
 #[derive(Debug)]
 pub(crate) struct Cut {
+    /// The lines in the buffer, or the buffer alone.
     pub(crate) pooled: Pooled,
+    /// The line behind them, in memory of its own.
     pub(crate) long_line: Option<Chunk>,
 }
 
@@ -72,6 +90,7 @@ pub(crate) struct ChunkRules<'a> {
     pub(crate) format: LineFormat,
     /// The range of a file that one chunk covers, in bytes; a multiple of the page size.
     pub(crate) chunk_bytes: u64,
+    /// Grants the memory for lines that do not fit a pooled buffer.
     pub(crate) long_lines: &'a LongLines<'a>,
 }
 
@@ -82,17 +101,18 @@ impl ChunkRules<'_> {
     }
 }
 
-/// Reads a regular file in chunks; shared by several reader threads.
+/// Reads a regular file in chunks; shared by several reader threads, with no lock between them.
 #[derive(Debug)]
 pub(crate) struct FileChunks<'a> {
     input: &'a Input,
     file: PositionedFile,
     rules: ChunkRules<'a>,
+    /// The number of the next range to claim. Goes beyond the last one by one for each thread that asked.
     next: AtomicU64,
 }
 
 impl<'a> FileChunks<'a> {
-    /// Starts a reading of `input` through `file`.
+    /// Starts a reading of `input` through `file`, which was opened for it.
     pub(crate) fn new(input: &'a Input, file: PositionedFile, rules: ChunkRules<'a>) -> Self {
         Self {
             input,
@@ -111,11 +131,18 @@ impl<'a> FileChunks<'a> {
     }
 
     /// Checks at the end of a reading that the file did not change meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`].
     pub(crate) fn finish(&self) -> Result<()> {
         self.input.verify(self.file.file())
     }
 
-    /// Reads the lines that start in the range at `start`.
+    /// Reads the lines that start in the range at `start`, which was claimed, into a buffer of
+    /// [`ChunkRules::buffer_bytes`].
+    ///
+    /// # Errors
+    /// [`Error::Input`], [`Error::InputChanged`] where the file has become shorter, [`Error::LineTooLong`].
     pub(crate) fn read_range(&self, start: u64, mut buffer: Buffer) -> Result<Cut> {
         let size = self.file.size();
         let end = (start + self.rules.chunk_bytes).min(size);
@@ -160,12 +187,15 @@ impl<'a> FileChunks<'a> {
         })
     }
 
-    /// Reads the one line that starts at `offset`, however far it goes.
+    /// Reads the one line that starts at `offset`, however far it goes: into a buffer that doubles until the
+    /// line's end is in it. Where the memory does not allow that, the rest of the line is searched for its end,
+    /// so that the error can name the limit that would do.
     fn read_long_line(&self, offset: u64) -> Result<Chunk> {
         let size = self.file.size();
         let base = offset & !(PAGE - 1);
         let first = (offset - base) as usize;
         let long_lines = self.rules.long_lines;
+        // Held until the line is complete: two threads with half a line each might wait for each other.
         let _turn = long_lines.take_turn();
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
         let mut buffer = long_lines.buffer(self.input, offset, bytes)?;
@@ -217,6 +247,7 @@ impl<'a> FileChunks<'a> {
         Ok(size)
     }
 
+    /// Fills the front of `buffer` with the bytes `offset..end` of the file.
     fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> Result<()> {
         self.file.read(buffer, offset, end).map_err(|error| {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {

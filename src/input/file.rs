@@ -16,14 +16,17 @@ use rustix::io::{Errno, ReadWriteFlags};
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
-/// How many places of a file are asked whether they are cached.
+/// How many places of a file are probed for being cached, spread evenly over it.
 const CACHE_PROBES: u64 = 16;
 
 /// A regular file that several threads read by position.
 #[derive(Debug)]
 pub(crate) struct PositionedFile {
     file: File,
+    /// Its size when it was checked, in bytes. Nothing behind it is read.
     size: u64,
+    /// Whether the descriptor has `O_DIRECT` set. Goes down once, where the file system refuses a read, and
+    /// never up again.
     direct: AtomicBool,
 }
 
@@ -54,7 +57,11 @@ impl PositionedFile {
     }
 
     /// Fills the front of `buffer` with the file's bytes from `offset` (a multiple of the page
-    /// size) to `end`. The buffer must have room for whole pages.
+    /// size) to `end`. The buffer must begin at a page and have room for whole pages. Any number of threads
+    /// may read at the same time.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the file ends before `end`; what the system says otherwise.
     pub(crate) fn read(&self, buffer: &mut [u8], offset: u64, end: u64) -> io::Result<()> {
         fail_point!("input-read", Err(crate::sys::failpoint::injected()));
         let wanted = (end - offset) as usize;
@@ -73,7 +80,8 @@ impl PositionedFile {
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_refusal(&error) && was_direct => {
-                    // In this order: who sees the flag down must find the descriptor changed.
+                    // In this order: a thread that finds the flag down must find the descriptor changed. One
+                    // that reads between the two is refused, and comes here, too.
                     set_direct(&self.file, false);
                     self.direct.store(false, Ordering::Release);
                 }
@@ -84,8 +92,9 @@ impl PositionedFile {
     }
 }
 
-/// Whether most probed places are in the page cache. Where the kernel cannot tell, buffered reading
-/// is the safe assumption.
+/// Whether most probed places are in the page cache. Each probe asks for a byte that must come without waiting
+/// (`RWF_NOWAIT`): the kernel answers `EAGAIN` where the disk would have to be asked. Where the kernel cannot
+/// tell, buffered reading is the safe assumption.
 pub(super) fn is_cached(file: &File, size: u64) -> bool {
     let mut byte = [0u8];
     let missing = (0..CACHE_PROBES)

@@ -29,10 +29,13 @@ const WAIT: Duration = Duration::from_micros(50);
 /// it. Only a line that does not fit alone is too long.
 #[derive(Debug)]
 pub(crate) struct LongLines<'a> {
+    /// The memory of all long lines that are being read or worked on, together.
     budget: MemoryBudget,
+    /// Held by the reader that puts a line together.
     turn: Mutex<()>,
     failure: &'a FirstFailure,
     interrupt: &'a Interrupt,
+    /// Names the limit that would do for a line that does not fit.
     advice: &'a dyn LimitAdvice,
 }
 
@@ -61,6 +64,8 @@ impl<'a> LongLines<'a> {
         }
     }
 
+    /// Waits until no other reader puts a line together. Taken before the first buffer, dropped with the line
+    /// complete: the buffer then belongs to a worker, which gives it back without waiting for anybody.
     pub(super) fn take_turn(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,14 +76,20 @@ impl<'a> LongLines<'a> {
         self.interrupt.check()
     }
 
-    /// A first buffer of `bytes`.
+    /// A first buffer of `bytes` for the line at `offset` of `input`. Call it in turn.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much.
     pub(super) fn buffer(&self, input: &Input, offset: u64, bytes: u64) -> Result<Buffer> {
         self.when_there_is_room(input, offset, 0, || {
             Buffer::new(&self.budget, LONG_LINE, bytes)
         })
     }
 
-    /// Doubles the buffer, or takes what is left.
+    /// Doubles the buffer, or gives it all of the budget where that is less. The bytes in it stay.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the buffer has the whole budget already.
     pub(super) fn lengthen(&self, buffer: &mut Buffer, input: &Input, offset: u64) -> Result<()> {
         let held = buffer.len() as u64;
         let most = self.budget.limit_bytes() & !(PAGE - 1);
@@ -88,6 +99,8 @@ impl<'a> LongLines<'a> {
         self.when_there_is_room(input, offset, held, || buffer.grow((held * 2).min(most)))
     }
 
+    /// Repeats `ask` until it is granted, for as long as long lines of others hold memory that workers will give
+    /// back. `held` are the bytes that the line in question has itself.
     fn when_there_is_room<T>(
         &self,
         input: &Input,

@@ -1,7 +1,7 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
-//! *Owns:* opening and identifying inputs ([`Input`]), sampling them ([`sample`]), reading them in
-//! chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
+//! *Owns:* opening and identifying inputs ([`Input`]), sampling them ([`sample`]), one reading of an input
+//! ([`reading`]) in chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
 //! ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
@@ -19,6 +19,7 @@ pub(crate) mod chunk;
 pub(crate) mod file;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
+pub(crate) mod reading;
 pub(crate) mod sample;
 pub(crate) mod stream;
 
@@ -62,18 +63,20 @@ const STDIN: &str = "-";
 pub(crate) struct Input {
     /// How it is called in messages and statistics.
     name: PathBuf,
-    /// Its place in the caller's order.
+    /// Its place in the caller's order, from 0, repeats of a file not counted.
     number: usize,
-    reading: Reading,
+    /// How its bytes are reached.
+    access: Access,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
     is_read_once: bool,
-    /// Lines and bytes of the last complete reading.
+    /// Lines of the last complete reading; 0 before it.
     lines: AtomicU64,
+    /// Bytes of the last complete reading, terminators included.
     read_bytes: AtomicU64,
 }
 
 #[derive(Debug)]
-enum Reading {
+enum Access {
     /// A regular file: can be read by position, any number of times. Whether it is in the page
     /// cache is asked before anything else is read of it.
     File {
@@ -88,8 +91,11 @@ enum Reading {
 /// What tells that a file is still as it was at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
+    /// Device and inode.
     id: FileId,
+    /// Bytes.
     pub(crate) size: u64,
+    /// Time of the last write: seconds, nanoseconds.
     modified: (i64, i64),
 }
 
@@ -177,6 +183,7 @@ impl Input {
         })
     }
 
+    /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
     fn open(source: &Source) -> Result<(Self, FileId)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
@@ -195,19 +202,19 @@ impl Input {
         let is_warm = metadata.is_file() && file::is_cached(&file, metadata.size());
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
-        let reading = if by_position {
-            Reading::File {
+        let access = if by_position {
+            Access::File {
                 path: name.clone(),
                 state: FileState::of(&metadata),
                 is_warm,
             }
         } else {
-            Reading::Stream(Mutex::new(Some(file)))
+            Access::Stream(Mutex::new(Some(file)))
         };
         let input = Self {
             name,
             number: 0,
-            reading,
+            access,
             is_read_once,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
@@ -220,7 +227,7 @@ impl Input {
         let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, error))?;
         let state = FileState::of(&metadata);
         Ok(Self {
-            reading: Reading::File {
+            access: Access::File {
                 path,
                 state,
                 is_warm: false,
@@ -260,7 +267,7 @@ impl Input {
 
     /// Whether the file is the one at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        let Reading::File { state, .. } = &self.reading else {
+        let Access::File { state, .. } = &self.access else {
             return false;
         };
         FileId::at(path).is_ok_and(|id| id == state.id)
@@ -268,9 +275,9 @@ impl Input {
 
     /// Whether it can be read (again): a stream only before its one reading.
     pub(crate) fn can_be_read(&self) -> bool {
-        match &self.reading {
-            Reading::File { .. } => true,
-            Reading::Stream(file) => file
+        match &self.access {
+            Access::File { .. } => true,
+            Access::Stream(file) => file
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .is_some(),
@@ -284,21 +291,24 @@ impl Input {
 
     /// Its size, where that is known before reading it.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        match &self.reading {
-            Reading::File { state, .. } => Some(state.size),
-            Reading::Stream(_) => None,
+        match &self.access {
+            Access::File { state, .. } => Some(state.size),
+            Access::Stream(_) => None,
         }
     }
 
     /// Whether it can be read by position, and more than once.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.reading, Reading::File { .. })
+        matches!(self.access, Access::File { .. })
     }
 
     /// Opens a regular file for one reading and checks that it is still the same; `None` for a
-    /// stream.
+    /// stream. The descriptor is the caller's, so no more are open than there are readings.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where it cannot be opened any more, [`Error::InputChanged`].
     pub(crate) fn open_file(&self) -> Result<Option<(File, u64)>> {
-        let Reading::File { path, state, .. } = &self.reading else {
+        let Access::File { path, state, .. } = &self.access else {
             return Ok(None);
         };
         let file = File::open(path).map_err(|error| unreadable(&self.name, error))?;
@@ -308,14 +318,17 @@ impl Input {
 
     /// Whether most of the file was in the page cache when it was checked.
     pub(crate) fn is_warm(&self) -> bool {
-        matches!(self.reading, Reading::File { is_warm: true, .. })
+        matches!(self.access, Access::File { is_warm: true, .. })
     }
 
     /// Takes the stream for its one reading.
+    ///
+    /// # Errors
+    /// [`Error::Input`] the second time, and for a regular file.
     pub(crate) fn take_stream(&self) -> Result<File> {
-        let taken = match &self.reading {
-            Reading::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
-            Reading::File { .. } => None,
+        let taken = match &self.access {
+            Access::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
+            Access::File { .. } => None,
         };
         taken.ok_or_else(|| Error::Input {
             path: self.name.clone(),
@@ -324,9 +337,13 @@ impl Input {
         })
     }
 
-    /// Compares the file that was read with the one that was checked at the start.
+    /// Compares the file that was read with the one that was checked at the start: same device and inode, size
+    /// and time of writing. A write that changes none of these is not noticed here.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`], with what differs.
     pub(crate) fn verify(&self, file: &File) -> Result<()> {
-        let Reading::File { state, .. } = &self.reading else {
+        let Access::File { state, .. } = &self.access else {
             return Ok(());
         };
         let metadata = file

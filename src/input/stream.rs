@@ -3,6 +3,16 @@
 //! *Owns:* the one reading of a pipe. *Invariants:* every byte is in exactly one chunk, in order; a
 //! chunk ends behind a terminator, or at the end of the stream. *Cost:* a copy of the unfinished
 //! line per chunk, and a buffer for it.
+//!
+//! ```text
+//!  buffer n      |carry of n-1|········ read from the pipe ········|
+//!                 one⏎two⏎three⏎fo                                     whole lines become the chunk,
+//!  carry          fo                                                   the rest goes to the carry,
+//!  buffer n+1    |fo|ur⏎five⏎six ...                                   and in front of the next buffer
+//! ```
+//!
+//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what
+//! follows the line's end goes to the carry.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -18,16 +28,17 @@ use crate::memory::buffer::Buffer;
 /// The consumer, as the budget's messages name it.
 const CARRY: &str = "an unfinished line";
 
-/// How long a read waits before it looks whether the run goes on.
+/// How long a read waits before it checks whether the run is to stop: 50 milliseconds.
 const LOOK_UP: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// What a pipe shall hold: as much as everybody may ask for.
+/// The capacity that is asked for a pipe, in bytes: what Linux grants without privileges (pipe(7),
+/// /proc/sys/fs/pipe-max-size). By default a pipe holds 64 KiB, and both ends wake sixteen times as often.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// Looks without waiting.
+/// A poll that returns at once.
 const NOW: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
@@ -46,7 +57,7 @@ pub(crate) struct Filled {
 #[derive(Clone, Copy)]
 struct Prompt<'a> {
     terminator: u8,
-    /// Is told when reading begins to wait, and when it no longer does.
+    /// Called with `true` when reading begins to wait, and with `false` when it no longer does.
     waiting: &'a (dyn Fn(bool) -> Result<()> + Sync),
 }
 
@@ -72,7 +83,7 @@ impl<'a> StoppableStream<'a> {
     }
 
     /// The same stream, to be read in pieces as they come, once they hold the end of a line.
-    /// `waiting` is told when reading begins to wait, and when it no longer does.
+    /// `waiting` is called with `true` when reading begins to wait, and with `false` when it no longer does.
     pub(crate) fn promptly(
         self,
         terminator: u8,
@@ -88,8 +99,16 @@ impl<'a> StoppableStream<'a> {
         }
     }
 
-    /// Reads until `buffer` is full or the stream has ended; a prompt one also where it has a line
+    /// Reads until `buffer` is full or the stream has ended. A prompt stream also stops where it has a line
     /// and would have to wait for more.
+    ///
+    /// 1. Ask `stop`, so that a run can end while nobody writes.
+    /// 2. Poll: for 50 milliseconds, or not at all where there is something to give already.
+    /// 3. Nothing came: return what there is if the stream is prompt and has a line, else start over.
+    /// 4. Something came: read it, which does not block now.
+    ///
+    /// # Errors
+    /// What `stop` returns; [`crate::Error::Input`] where reading fails.
     pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<Filled> {
         let (mut filled, mut has_line, mut is_waiting) = (0, false, false);
         while filled < buffer.len() {
@@ -137,6 +156,7 @@ impl<'a> StoppableStream<'a> {
         })
     }
 
+    /// Passes on that reading waits, or does not any more.
     fn tell(&self, is_waiting: bool) -> Result<()> {
         self.prompt
             .map_or(Ok(()), |prompt| (prompt.waiting)(is_waiting))
@@ -148,15 +168,22 @@ pub(crate) struct StreamChunks<'a> {
     input: &'a Input,
     stream: StoppableStream<'a>,
     rules: ChunkRules<'a>,
-    /// The unfinished line at the end of the last buffer: the first `carried` bytes.
+    /// The unfinished line at the end of the last buffer: the first `carried` bytes. As large as a pooled
+    /// buffer.
     carry: Buffer,
+    /// Bytes of the carry in use.
     carried: usize,
+    /// Where the next chunk starts in the stream, in bytes.
     offset: u64,
+    /// Whether the stream has no more bytes. The carry may still have some.
     is_ended: bool,
 }
 
 impl<'a> StreamChunks<'a> {
-    /// Starts the one reading of `input`.
+    /// Starts the one reading of `input`, whose stream was taken. `budget` grants the carry.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where there is no room for the carry.
     pub(crate) fn new(
         input: &'a Input,
         stream: StoppableStream<'a>,
@@ -175,7 +202,11 @@ impl<'a> StreamChunks<'a> {
         })
     }
 
-    /// Fills `buffer` with the next whole lines; `Ok(None)` at the end of the stream.
+    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines; `Ok(None)` at the end of the
+    /// stream. A line that is longer than the buffer comes alone.
+    ///
+    /// # Errors
+    /// As [`StoppableStream::fill`]; [`crate::Error::LineTooLong`].
     pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Option<Cut>> {
         let carried = std::mem::take(&mut self.carried);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
@@ -229,7 +260,8 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them.
+    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them. `None` where no
+    /// line ends in it. At the end of the stream the last line needs no terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());
@@ -241,6 +273,7 @@ impl<'a> StreamChunks<'a> {
         Some(end)
     }
 
+    /// The next chunk: the first `end` bytes of `buffer`.
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;

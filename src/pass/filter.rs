@@ -47,7 +47,11 @@ pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
     Filter::new(&run.budget, shape, rules)
 }
 
-/// Builds a filter of the lines of `input`; with `screen`, of those that pass that filter.
+/// Builds a filter of the lines of `input`; with `screen`, of those that pass that filter. Reads the input once,
+/// on all workers.
+///
+/// # Errors
+/// The first failure of reading; [`crate::Error::Memory`] where there is no room for the filter.
 pub(crate) fn filter(
     run: &Run<'_>,
     input: &Input,
@@ -95,7 +99,14 @@ fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
     (rules, fitting.clamp(1, layout.join_workers as u64))
 }
 
-/// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found.
+/// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found. The store stays as
+/// it is: the join reads it again.
+///
+/// Each worker claims the next bucket from a counter and reads it with a loader of its own. Buckets are many
+/// and about equal, so no worker is left with most of the work.
+///
+/// # Errors
+/// The first failure of reading a block; [`crate::Error::Memory`] where there is no room.
 pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) -> Result<Filter> {
     let bytes = store.iter().map(|bucket| bucket.record_bytes).sum();
     let (rules, readers) = reading(run, store);
@@ -131,10 +142,14 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
     Ok(filter)
 }
 
+/// What a worker of [`filter`] has for itself.
 struct FilterWorker<'a, 'f> {
     screen: Option<&'a dyn Screen>,
+    /// Shared by all workers; it has a lock for each region of the filter.
     updater: &'a Updater<'f>,
+    /// Indexes of the lines of a batch that the screen lets through.
     passing: Vec<u32>,
+    /// Groups a batch by region, so that each lock is taken once.
     scatter: Scatter,
 }
 

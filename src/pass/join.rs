@@ -28,9 +28,25 @@
 //! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
+//! The marks of a set's line while three inputs are joined (build side A, then B and C):
+//!
+//! ```text
+//!  line in            after build   after B   after C
+//!  A only                  1           1         1
+//!  A and B                 1           2         2
+//!  A and C                 1           1         1      C gives mark 3 only to lines with mark 2
+//!  A, B and C              1           2         3      written when it gets mark 3, and only then
+//! ```
+//!
+//! A repeat of a line in B or C finds the mark already given and changes nothing, so each common line is
+//! written once however often it comes.
+//!
 //! *Invariants:* each common line is written once; the memory is the worker's share, whatever the
 //! data. *Cost:* one reading of each bucket; with pieces one reading of the probes, and of the
 //! build side before the piece, per piece.
+//!
+//! *Sources:* the hybrid hash join of DeWitt et al., SIGMOD 1984, and its treatment of buckets that do not
+//! fit; joining in pieces is their "block nested loop" for one bucket.
 
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
@@ -48,8 +64,8 @@ use crate::sys::sync::thread::{self, Scope};
 use crate::sys::sync::{Mutex, PoisonError};
 use crate::sys::threads;
 
-/// Buckets that may wait for their removal: their paths are in nobody's reservation, and their disk
-/// is not free yet.
+/// Buckets that may wait for their removal. Each takes a path of memory that no reservation counts, and its
+/// disk is not free yet: a bound on both. A worker that finds the queue full waits for a removal.
 const SWEEP_AHEAD: usize = 64;
 
 /// Which lines of the buckets are written.
@@ -87,6 +103,8 @@ pub(crate) fn join(
         .max()
         .unwrap_or(0);
     let workers = workers(run, longest).min(groups.len()).max(1);
+    // What blocks in memory hold is not available, and is no worker's share. It becomes free bucket by
+    // bucket, but a share is fixed: a worker must not wait for memory that another one is about to free.
     let share = run.budget.available_bytes() / workers as u64;
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
@@ -139,6 +157,7 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
     groups
 }
 
+/// Notes how many lines the buckets have, for the statistics.
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     let lines = stores.iter().flatten().map(|bucket| bucket.lines);
     run.record().buckets = BucketStats {
@@ -150,14 +169,20 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     };
 }
 
-/// One worker of the join: what it needs for one bucket after the other.
+/// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
+/// workers share are the queue, the collector behind `out`, and the sweeper's channel.
 pub(crate) struct Joiner<'a, 's> {
     pub(crate) run: &'a Run<'a>,
     phase: &'a Phase<'a>,
     kind: JoinKind,
+    /// The worker's share. Set, reader and the parts of a split bucket take from it, and nothing else does.
     pub(crate) budget: MemoryBudget,
+    /// The lines of the build side, or of the piece of it that is in work. Emptied for each bucket, and its
+    /// memory is kept.
     pub(crate) set: LineSet,
+    /// Reads one bucket at a time, with a loader thread that reads ahead.
     pub(crate) reader: BucketReader,
+    /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
     /// Where buckets go that are done with.
     joined: Sender<Bucket>,
@@ -192,7 +217,10 @@ impl<'a, 's> Joiner<'a, 's> {
         })
     }
 
-    /// Joins buckets from the queue until there are no more.
+    /// Joins buckets from the queue until there are no more, and hands the last lines on.
+    ///
+    /// The queue is sorted once and taken from its end, so the largest buckets come first: the last ones that
+    /// are still in work when the queue is empty are small, and no worker waits long for another.
     fn join_all(
         mut self,
         queue: &Mutex<Vec<Vec<Bucket>>>,
@@ -214,10 +242,18 @@ impl<'a, 's> Joiner<'a, 's> {
         }
     }
 
-    /// Joins one bucket: `buckets[i]` has the lines of input i.
+    /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again
+    /// for each part, so it may be entered anew before it returns, at most once per split level.
+    ///
+    /// 1. Choose the build side; skip the bucket if an input has nothing in it that could be common.
+    /// 2. Build the set until the build side ends or the share is full.
+    /// 3. All of it fits: probe. It does not: split the bucket, or join it in pieces.
+    /// 4. Send the buckets to the sweeper, which removes their files.
     pub(crate) fn join(&mut self, mut buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
+        // The order of inputs does not matter for what they have in common: the smallest set is built. The
+        // difference is of the first input, whatever its size.
         let can_skip = match self.kind {
             JoinKind::Common => {
                 buckets.sort_by_key(|bucket| bucket.record_bytes);
@@ -248,6 +284,9 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Fills the set with the lines of `bucket` from line number `start` on; returns the number of
     /// the first line that found no room, or the number of lines.
+    ///
+    /// Lines are counted in the order in which they were appended, which a bucket keeps: so `start` means the
+    /// same lines in every reading.
     fn build(&mut self, bucket: &Bucket, start: u64) -> Result<u64> {
         self.set.reset(
             bucket.lines - start,
@@ -265,7 +304,9 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(end)
     }
 
-    /// Marks what the further inputs have and writes what is wished for.
+    /// Reads the further inputs' buckets past the set, and writes the lines that `kind` asks for: common
+    /// lines when they get the last mark, those of the first input alone when all others were read. With one
+    /// input every line of the set is written.
     fn probe(&mut self, buckets: &[Bucket]) -> Result<()> {
         let out = &mut self.out;
         let set = &mut self.set;
@@ -292,6 +333,15 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Works through a bucket that no split divides: piece after piece of the build side. The first
     /// piece is in the set already and ends before line number `end`.
+    ///
+    /// A bucket comes here when its lines have equal hashes, as somebody who knows the key can make them. The
+    /// time grows with the square of such a bucket; the memory does not.
+    ///
+    /// ```text
+    ///  build side   |-- piece 1 --|-- piece 2 --|-- piece 3 --|
+    ///  in the set     piece 1       piece 2       piece 3        less what stands before it
+    ///  probed with    all of B      all of B      all of B
+    /// ```
     fn join_in_pieces(&mut self, buckets: &[Bucket], mut end: u64) -> Result<()> {
         let build = &buckets[0];
         let mut start = 0;
@@ -309,7 +359,8 @@ impl<'a, 's> Joiner<'a, 's> {
         }
     }
 
-    /// Takes out of the set what a piece before line number `start` had.
+    /// Takes out of the set what a piece before line number `start` had: a line that comes in two pieces would
+    /// be written twice.
     fn exclude_before(&mut self, build: &Bucket, start: u64) -> Result<()> {
         if start == 0 {
             return Ok(());

@@ -33,6 +33,7 @@ pub(crate) fn look(
     screen: &dyn Screen,
 ) -> Result<Option<Look>> {
     let format = run.options.format;
+    // Reused from window to window: hashes of a batch, and the indexes of its lines that pass.
     let (mut hashes, mut passing) = (Vec::new(), Vec::new());
     let (mut sampled, mut passed) = (0, Vec::new());
     for_each_window(input, WINDOWS, WINDOW, |window| {
@@ -66,6 +67,7 @@ pub(crate) fn look(
         passed: count,
         passed_distinct: passed.len() as u64,
         filter_bytes: run.held_bytes(),
+        // The screen may be anything that refuses lines. What is known of it as a filter, the caller adds.
         filter_fpr: 1.0,
         filter_distinct: 0.0,
         temp_bytes: run.temp_bytes_left(),

@@ -3,6 +3,17 @@
 //! *Owns:* who may write when. Workers read chunks by turns, work on them at the same time, and
 //! write by turns again, in the order in which the chunks were read.
 //!
+//! ```text
+//!  worker 1   read 0 │ work 0      │ write 0 │ read 2 │ work 2 │ wait │ write 2
+//!  worker 2           read 1 │ work 1 │ wait │ write 1 │ read 3 │ work 3  │ ...
+//!                                            turn: 0 ──▶ 1 ──▶ 2 ──▶ 3
+//! ```
+//!
+//! 1. A worker takes the next chunk and its number from the [`Reading`].
+//! 2. It goes through the lines. What there is to write collects in its own text, as large as a chunk.
+//! 3. When the text is full, or the chunk is done, it waits until `turn` is its number, and writes.
+//! 4. At the end of the chunk it raises `turn` by one and wakes the others.
+//!
 //! *Invariants.*
 //! - What is written about a line comes behind what is written about the lines before it.
 //! - The worker of the first chunk that is not done never waits for another, so none waits for
@@ -18,19 +29,18 @@ use std::time::Duration;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::chunk::{ChunkRules, Cut, FileChunks, Pooled};
-use crate::input::file::PositionedFile;
+use crate::input::chunk::ChunkRules;
 use crate::input::long_lines::LongLines;
-use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::input::reading::{Reading, ReadingRules};
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
-use crate::pass::scan::{Tally, WARM_CHUNK, Worker};
+use crate::pass::scan::{Tally, Worker};
 use crate::plan::Layout;
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a waiting thread looks whether another has failed.
+/// How often a waiting thread checks for the failure of another: whoever has the turn may be gone.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What each worker of an ordered scan does.
@@ -39,18 +49,21 @@ pub(crate) trait OrderedWorker {
     fn work(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()>;
 }
 
-/// Where an ordered scan writes.
+/// Where an ordered scan writes. Several scans may write to one, one after the other.
 pub(crate) struct OrderedOutput<'w> {
     state: Mutex<State<'w>>,
+    /// Woken when `turn` has changed.
     turned: Condvar,
+    /// What messages call the output: a path, or "standard output".
     target: String,
 }
 
 struct State<'w> {
     writer: &'w mut (dyn Write + Send),
-    /// The chunk whose turn it is.
+    /// The number of the chunk that may be written about: all before it are complete.
     turn: u64,
-    /// Whether the other end of a pipe may be waiting for answers before it goes on.
+    /// Whether the other end of a pipe may be waiting for answers before it sends more lines. While it may,
+    /// everything written is flushed at once.
     is_awaited: bool,
 }
 
@@ -92,7 +105,10 @@ impl<'w> OrderedOutput<'w> {
         flushed.map_err(|error| output_error(&self.target, "cannot write", error))
     }
 
-    /// The writer, once it is the turn of chunk `number`.
+    /// The writer, once it is the turn of chunk `number`. It stays locked for as long as the caller holds it.
+    ///
+    /// # Errors
+    /// When another thread has failed: the turn might never come.
     fn at_turn(&self, number: u64, failure: &FirstFailure) -> Result<MutexGuard<'_, State<'w>>> {
         let mut state = self.lock();
         while state.turn != number {
@@ -111,8 +127,10 @@ impl<'w> OrderedOutput<'w> {
 pub(crate) struct ChunkOutput<'a, 'w> {
     output: &'a OrderedOutput<'w>,
     failure: &'a FirstFailure,
+    /// The chunk's number, and so its turn.
     number: u64,
-    /// What is not written yet, in room for as much as the chunk has.
+    /// What is not written yet. Its capacity is that of a chunk, and it never grows beyond it: the worker
+    /// writes when it is full.
     text: &'a mut Vec<u8>,
 }
 
@@ -132,6 +150,7 @@ impl ChunkOutput<'_, '_> {
         Ok(())
     }
 
+    /// Waits for the chunk's turn and writes the text.
     fn write(&mut self) -> Result<()> {
         let mut state = self.output.at_turn(self.number, self.failure)?;
         let written = state.writer.write_all(self.text);
@@ -156,31 +175,6 @@ impl ChunkOutput<'_, '_> {
     }
 }
 
-/// Where the chunks come from, with their numbers.
-enum Source<'a> {
-    File(FileChunks<'a>),
-    Stream(Mutex<(StreamChunks<'a>, u64)>),
-}
-
-impl Source<'_> {
-    /// The next chunk; `None` at the end.
-    fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
-        match self {
-            Self::File(chunks) => match chunks.claim() {
-                Some((number, start)) => Ok(Some((number, chunks.read_range(start, buffer)?))),
-                None => chunks.finish().map(|()| None),
-            },
-            Self::Stream(shared) => {
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                let (chunks, number) = &mut *shared;
-                let cut = chunks.next(buffer)?;
-                *number += 1;
-                Ok(cut.map(|cut| (*number - 1, cut)))
-            }
-        }
-    }
-}
-
 /// Reads all lines of `input` in order, handing them in batches to workers that `new_worker` makes,
 /// one per thread, which write to `writer`.
 ///
@@ -199,44 +193,28 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
     let long_lines = LongLines::new(room, layout, run.interrupt(), &failure);
-    let rules = ChunkRules {
+    let chunks = ChunkRules {
         format: run.options.format,
-        chunk_bytes: chunk_bytes(run, input),
+        chunk_bytes: layout.chunk_bytes,
         long_lines: &long_lines,
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());
     let waiting = |is_waiting| output.set_awaited(is_waiting);
-    let source = match input.open_file()? {
-        Some((file, size)) => {
-            let file = PositionedFile::new(file, size, input.is_warm());
-            Source::File(FileChunks::new(input, file, rules))
-        }
-        None => {
-            let stream = StoppableStream::new(input.take_stream()?, &stop);
-            let stream = stream.promptly(rules.format.terminator, &waiting);
-            let chunks = StreamChunks::new(input, stream, rules, &run.budget)?;
-            Source::Stream(Mutex::new((chunks, 0)))
-        }
+    let rules = ReadingRules {
+        chunks,
+        budget: &run.budget,
+        stop: &stop,
+        waiting: Some(&waiting),
     };
+    let reading = Reading::open(input, rules)?;
     run.workers.run(&failure, |found_work| {
-        let reading = (&source, rules.chunk_bytes);
-        work(&tally, reading, output, found_work, new_worker())
+        work(&tally, &reading, output, found_work, new_worker())
     });
-    drop(source);
+    drop(reading);
     let counts = tally.finish();
     drop(long_lines);
     failure.into_result()?;
     counts.check_and_note(input)
-}
-
-/// Chunks of a cached file stay in a core's cache; what comes from a disk comes in larger ones.
-fn chunk_bytes(run: &Run<'_>, input: &Input) -> u64 {
-    let largest = run.layout.chunk_bytes;
-    if input.is_warm() {
-        largest.min(WARM_CHUNK)
-    } else {
-        largest
-    }
 }
 
 /// What an ordered scan takes beyond what the layout has for reading.
@@ -246,25 +224,22 @@ pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
         .saturating_sub(layout.scan_bytes())
 }
 
-/// A worker thread.
+/// A worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn
+/// comes.
 fn work(
     tally: &Tally<'_>,
-    (source, chunk_bytes): (&Source<'_>, u64),
+    reading: &Reading<'_>,
     output: &OrderedOutput<'_>,
     found_work: &dyn Fn(),
     mut worker: impl OrderedWorker,
 ) -> Result<()> {
     let budget = &tally.run.budget;
-    let bytes = ChunkRules::buffer_bytes(chunk_bytes);
-    let mut buffer = Buffer::new(budget, "chunk buffers", bytes)?;
-    let _for_text = budget.reserve("answers", chunk_bytes)?;
-    let mut text = Vec::with_capacity(chunk_bytes as usize);
+    let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
+    let _for_text = budget.reserve("answers", reading.chunk_bytes())?;
+    let mut text = Vec::with_capacity(reading.chunk_bytes() as usize);
     let mut hashes = Vec::new();
-    loop {
-        tally.failure.check()?;
-        let Some((number, cut)) = source.next(buffer)? else {
-            return Ok(());
-        };
+    tally.failure.check()?;
+    while let Some((number, cut)) = reading.next(buffer)? {
         found_work();
         let output = ChunkOutput {
             output,
@@ -276,21 +251,14 @@ fn work(
             worker: &mut worker,
             output,
         };
-        buffer = match cut.pooled {
-            Pooled::Lines(chunk) => {
-                tally.work(&chunk, &mut hashes, &mut writing)?;
-                chunk.into_buffer()
-            }
-            Pooled::Spare(buffer) => buffer,
-        };
-        if let Some(long_line) = cut.long_line {
-            tally.work(&long_line, &mut hashes, &mut writing)?;
-        }
+        buffer = tally.work_on(cut, &mut hashes, &mut writing)?;
         writing.output.finish()?;
+        tally.failure.check()?;
     }
+    Ok(())
 }
 
-/// A worker with the slip of its chunk.
+/// A worker with the output of the chunk that it works on.
 struct Writing<'a, 'w, 'k, W> {
     worker: &'k mut W,
     output: ChunkOutput<'a, 'w>,

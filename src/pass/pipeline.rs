@@ -6,17 +6,29 @@
 //!     └────────────── empty buffer ◀────────┘
 //! ```
 //!
-//! *Owns:* the threads' hand-over. Readers mostly wait for the disk.
+//! *Owns:* the threads' hand-over. Readers mostly wait for the disk; the processors belong to the workers.
+//!
+//! The life of a buffer:
+//!
+//! 1. A reader makes it, while fewer exist than the layout has, or takes an empty one from the channel.
+//! 2. The reader fills it with whole lines and sends it as a chunk. Where the channel is full, all workers
+//!    are busy and the reader waits: reading never runs further ahead than the buffers go.
+//! 3. A worker takes the chunk, goes through its lines, and sends the empty buffer back.
+//! 4. The last reader that finds the end of the input closes the channel of chunks. The workers empty it, and
+//!    finish.
+//!
+//! A line that does not fit a buffer comes as a chunk with a buffer of its own, which is dropped after use.
 //!
 //! *Invariants:* after the first failure readers stop and workers only return buffers, so no thread
-//! waits for ever; a panic of one thread counts as a failure. *Cost:* the chunk buffers of the
+//! waits forever; a panic of one thread counts as a failure. There is room in the channel of empty buffers
+//! for all that exist, so returning one never waits. *Cost:* the chunk buffers of the
 //! plan's layout; a wake-up or two per chunk.
 
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::input::chunk::{Chunk, ChunkRules, Cut, FileChunks, Pooled};
-use crate::input::stream::StreamChunks;
+use crate::input::chunk::{Chunk, Cut, Pooled};
+use crate::input::reading::Reading;
 use crate::memory::buffer::Buffer;
 use crate::pass::scan::{Tally, Worker};
 use crate::run::Run;
@@ -27,52 +39,39 @@ use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Se
 use crate::sys::sync::thread;
 use crate::sys::threads;
 
-/// How often a waiting thread looks whether another has failed.
+/// How often a waiting thread checks for the failure of another. It bounds how long a failed run takes to
+/// stop, and costs twenty wake-ups a second while there is nothing to do.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// Where the chunks of an input come from.
-pub(super) enum ChunkSource<'a> {
-    /// A file, read by position: by any number of readers.
-    File(&'a FileChunks<'a>),
-    /// A stream, which has an order, and so one reader.
-    Stream(StreamChunks<'a>),
-}
-
-impl ChunkSource<'_> {
-    /// This source for each of `readers` threads, or for one.
-    fn divide(self, readers: usize) -> Vec<Self> {
-        match self {
-            Self::File(chunks) => (0..readers).map(|_| Self::File(chunks)).collect(),
-            stream @ Self::Stream(_) => vec![stream],
-        }
-    }
-}
-
-/// Goes through all chunks of `source`. Failures are noted in the tally.
+/// Goes through all chunks of `reading` on the run's workers, while reader threads read ahead. Returns when
+/// every thread has ended. Failures are noted in the tally.
 pub(super) fn pipeline<W: Worker>(
     tally: &Tally<'_>,
-    source: ChunkSource<'_>,
+    reading: &Reading<'_>,
     new_worker: impl Fn() -> W + Sync,
 ) {
     let (run, failure) = (tally.run, tally.failure);
     let layout = &run.layout;
     let (full_sender, full) = bounded(layout.chunk_buffers);
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
+    // Buffers are made when they are first wanted: a small input needs one or two of them.
     let unmade = AtomicUsize::new(layout.chunk_buffers);
     thread::scope(|scope| {
-        for (number, source) in source.divide(layout.readers).into_iter().enumerate() {
+        for number in 0..reading.readers(layout.readers) {
             let (full, empty, empty_sender) = (full_sender.clone(), &empty, &empty_sender);
             let reader = ReaderView {
                 full,
                 empty,
                 empty_sender,
                 run,
+                reading,
                 unmade: &unmade,
                 failure,
             };
             let body = move || {
+                // Noted as a failure when this thread unwinds: the workers would wait for its chunks.
                 let _alarm = PanicAlarm(reader.failure);
-                reader.failure.record(reader.read_all(source));
+                reader.failure.record(reader.read_all());
             };
             failure.record(threads::spawn(scope, format!("read-{number}"), body));
         }
@@ -117,35 +116,31 @@ fn take_one(count: &AtomicUsize) -> bool {
 }
 
 /// What a reader thread sees.
-struct ReaderView<'a> {
+struct ReaderView<'a, 'r> {
+    /// To the workers. Each reader owns a sender; when the last one is dropped, the channel is closed.
     full: Sender<Chunk>,
+    /// Buffers that workers are done with.
     empty: &'a Receiver<Buffer>,
+    /// For a buffer that was read into without finding the start of a line.
     empty_sender: &'a Sender<Buffer>,
     run: &'a Run<'a>,
-    /// Buffers that may still be made: they are when none of those that were is empty.
+    reading: &'a Reading<'r>,
+    /// Buffers that may still be made, when no made one is empty. From the layout's number down to 0.
     unmade: &'a AtomicUsize,
     failure: &'a FirstFailure,
 }
 
-impl ReaderView<'_> {
-    fn read_all(&self, source: ChunkSource<'_>) -> Result<()> {
+impl ReaderView<'_, '_> {
+    /// The work of a reader thread: chunks until the end of the input.
+    fn read_all(&self) -> Result<()> {
         fail_point!("read-thread");
-        match source {
-            ChunkSource::File(chunks) => {
-                while let Some((_, start)) = chunks.claim() {
-                    self.pass_on(chunks.read_range(start, self.take_buffer()?)?)?;
-                }
-                chunks.finish()
-            }
-            ChunkSource::Stream(mut chunks) => {
-                while let Some(cut) = chunks.next(self.take_buffer()?)? {
-                    self.pass_on(cut)?;
-                }
-                Ok(())
-            }
+        while let Some((_, cut)) = self.reading.next(self.take_buffer()?)? {
+            self.pass_on(cut)?;
         }
+        Ok(())
     }
 
+    /// Sends what was read to the workers: the lines in the buffer first, then the long line behind them.
     fn pass_on(&self, cut: Cut) -> Result<()> {
         match cut.pooled {
             Pooled::Lines(chunk) => self.send(chunk)?,
@@ -157,13 +152,17 @@ impl ReaderView<'_> {
         cut.long_line.map_or(Ok(()), |chunk| self.send(chunk))
     }
 
+    /// A buffer to read into: an empty one, else a new one, else the next that a worker gives back.
+    ///
+    /// # Errors
+    /// When the run has failed, and the workers may be gone.
     fn take_buffer(&self) -> Result<Buffer> {
         self.failure.check()?;
         if let Ok(buffer) = self.empty.try_recv() {
             return Ok(buffer);
         }
         if take_one(self.unmade) {
-            let bytes = ChunkRules::buffer_bytes(self.run.layout.chunk_bytes);
+            let bytes = self.reading.buffer_bytes();
             return Buffer::new(&self.run.budget, "chunk buffers", bytes);
         }
         loop {
@@ -176,6 +175,7 @@ impl ReaderView<'_> {
         }
     }
 
+    /// Hands a chunk to the workers, waiting while they have as many as there is room for.
     fn send(&self, mut chunk: Chunk) -> Result<()> {
         loop {
             self.failure.check()?;

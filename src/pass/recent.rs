@@ -21,18 +21,22 @@ const LONGEST: usize = 120;
 /// Recently seen lines of one worker.
 #[derive(Debug)]
 pub(super) struct RecentLines {
+    /// The hash that came to each place last; 0 at the start.
     hashes: Vec<u64>,
+    /// A line of each place whose hash came at least twice.
     lines: Vec<RecentLine>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct RecentLine {
     hash: u64,
+    /// Bytes in use, up to [`LONGEST`]; more than that means that there is no line.
     length: u8,
     bytes: [u8; LONGEST],
 }
 
 impl RecentLines {
+    /// A table that remembers nothing.
     pub(super) fn new() -> Self {
         let nothing = RecentLine {
             hash: 0,
@@ -62,10 +66,12 @@ impl RecentLines {
 }
 
 impl RecentLine {
+    /// The line; `None` where there is none.
     fn line(&self) -> Option<&[u8]> {
         self.bytes.get(..usize::from(self.length))
     }
 
+    /// Remembers `line`, unless it is too long: then the place keeps what it had.
     fn set(&mut self, hash: u64, line: &[u8]) {
         if line.len() <= LONGEST {
             self.hash = hash;

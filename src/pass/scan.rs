@@ -28,24 +28,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{Batch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::chunk::{Chunk, ChunkRules, FileChunks, Pooled};
-use crate::input::file::PositionedFile;
+use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::long_lines::LongLines;
-use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::input::reading::{Reading, ReadingRules};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
-use crate::pass::pipeline::{ChunkSource, pipeline};
+use crate::pass::pipeline::pipeline;
 use crate::run::{Phase, Run};
 use crate::set::addresses;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
-/// Chunks of a file in the page cache: they and the tables of a batch fit the second-level cache.
-pub(super) const WARM_CHUNK: u64 = 256 << 10;
-
-/// What each worker of a scan has for itself.
+/// What each worker of a scan has for itself: it is made on the worker's thread, used there alone, and
+/// dropped there. What workers share is borrowed by the closure that makes them.
 pub(crate) trait Worker {
-    /// Works on a batch of lines.
+    /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
     fn work(&mut self, batch: Batch<'_>) -> Result<()>;
 
     /// Is called once, after the worker's last batch of a scan that has not failed.
@@ -93,6 +90,7 @@ pub(crate) fn scan_with_room<W: Worker>(
     )
 }
 
+/// A scan whose long lines have `long_budget`. In the order of the steps in the module's head.
 fn scan_in<W: Worker>(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -104,43 +102,36 @@ fn scan_in<W: Worker>(
     let failure = FirstFailure::default();
     let tally = Tally::new(run, phase, input, &failure);
     let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &failure);
-    let (format, chunk_bytes) = (run.options.format, layout.chunk_bytes);
-    let rules = ChunkRules {
-        format,
-        chunk_bytes,
+    let chunks = ChunkRules {
+        format: run.options.format,
+        chunk_bytes: layout.chunk_bytes,
         long_lines: &long_lines,
     };
-    match input.open_file()? {
-        Some((file, size)) => {
-            let file = PositionedFile::new(file, size, input.is_warm());
-            if file.is_warm() {
-                let rules = ChunkRules {
-                    chunk_bytes: chunk_bytes.min(WARM_CHUNK),
-                    ..rules
-                };
-                let chunks = FileChunks::new(input, file, rules);
-                run.workers.run(&failure, |found_work| {
-                    tally.read_and_work(&chunks, found_work, new_worker())
-                });
-            } else {
-                let chunks = FileChunks::new(input, file, rules);
-                pipeline(&tally, ChunkSource::File(&chunks), new_worker);
-            }
-        }
-        None => {
-            let stop = || failure.check().and_then(|()| run.interrupt().check());
-            let file = StoppableStream::new(input.take_stream()?, &stop);
-            let stream = StreamChunks::new(input, file, rules, &run.budget)?;
-            pipeline(&tally, ChunkSource::Stream(stream), new_worker);
-        }
+    // A silent pipe must not keep a run from ending: reading asks this while it waits.
+    let stop = || failure.check().and_then(|()| run.interrupt().check());
+    let rules = ReadingRules {
+        chunks,
+        budget: &run.budget,
+        stop: &stop,
+        waiting: None,
+    };
+    let reading = Reading::open(input, rules)?;
+    if reading.is_warm() {
+        run.workers.run(&failure, |found_work| {
+            tally.read_and_work(&reading, found_work, new_worker())
+        });
+    } else {
+        pipeline(&tally, &reading, new_worker);
     }
+    // Both borrow `failure`, which is about to be taken apart; the room for long lines is free again.
+    drop(reading);
     let counts = tally.finish();
     drop(long_lines);
     failure.into_result()?;
     counts.check_and_note(input)
 }
 
-/// Fails on the first line of the batch that is no IPv4 address.
+/// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this.
 fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()> {
     /// As much of the line as a message shows, in bytes.
     const SHOWN: usize = 40;
@@ -158,7 +149,7 @@ fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()>
     }
 }
 
-/// What a scan has read.
+/// What a scan has read, of all threads together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     lines: u64,
@@ -182,10 +173,13 @@ impl Counts {
 /// What all threads of a scan share: what it is about, and what was counted.
 pub(super) struct Tally<'a> {
     pub(super) run: &'a Run<'a>,
+    /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
     phase: &'a Phase<'a>,
     input: &'a Input,
+    /// Lines of complete chunks.
     lines: AtomicU64,
+    /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
     bytes: AtomicU64,
 }
 
@@ -214,37 +208,48 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// A worker thread that reads its chunks itself.
+    /// A worker thread that reads its chunks itself. One buffer goes round: the reading fills it, the worker
+    /// goes through its lines while they are in the core's cache, and the reading fills it again.
     fn read_and_work(
         &self,
-        chunks: &FileChunks<'_>,
+        reading: &Reading<'_>,
         found_work: &dyn Fn(),
         mut worker: impl Worker,
     ) -> Result<()> {
-        let layout = &self.run.layout;
-        let bytes = ChunkRules::buffer_bytes(layout.chunk_bytes.min(WARM_CHUNK));
-        let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", bytes)?;
+        let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", reading.buffer_bytes())?;
         let mut hashes = Vec::new();
-        while let Some((_, start)) = chunks.claim() {
+        while let Some((_, cut)) = reading.next(buffer)? {
             self.failure.check()?;
             found_work();
-            let cut = chunks.read_range(start, buffer)?;
-            buffer = match cut.pooled {
-                Pooled::Lines(chunk) => {
-                    self.work(&chunk, &mut hashes, &mut worker)?;
-                    chunk.into_buffer()
-                }
-                Pooled::Spare(buffer) => buffer,
-            };
-            if let Some(long_line) = cut.long_line {
-                self.work(&long_line, &mut hashes, &mut worker)?;
-            }
+            buffer = self.work_on(cut, &mut hashes, &mut worker)?;
         }
-        chunks.finish()?;
         worker.finish()
     }
 
-    /// Goes through the lines of a chunk.
+    /// Goes through the lines of what one buffer was read for, in order; returns the buffer.
+    pub(super) fn work_on(
+        &self,
+        cut: Cut,
+        hashes: &mut Vec<u64>,
+        worker: &mut impl Worker,
+    ) -> Result<Buffer> {
+        let buffer = match cut.pooled {
+            Pooled::Lines(chunk) => {
+                self.work(&chunk, hashes, worker)?;
+                chunk.into_buffer()
+            }
+            Pooled::Spare(buffer) => buffer,
+        };
+        if let Some(long_line) = cut.long_line {
+            self.work(&long_line, hashes, worker)?;
+        }
+        Ok(buffer)
+    }
+
+    /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
+    ///
+    /// # Errors
+    /// What `worker` returns; [`Error::NotAnAddress`] where lines must be addresses; the run's interrupt.
     pub(super) fn work(
         &self,
         chunk: &Chunk,

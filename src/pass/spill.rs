@@ -106,6 +106,12 @@ struct Counts {
 
 impl Counts {
     /// Every line that was let through, all of them without a filter, must be in a bucket.
+    ///
+    /// The readers have compared the bytes with the size of the file, so this closes the last gap: a line that
+    /// was read and hashed cannot be missing from the answer without an error.
+    ///
+    /// # Errors
+    /// [`Error::LinesLost`].
     fn check(&self, input: &Input, keeps_all: bool, buckets: &[Bucket]) -> Result<()> {
         let passed = self.passed.load(Ordering::Relaxed);
         let repeats = self.repeats.load(Ordering::Relaxed);
@@ -124,14 +130,20 @@ impl Counts {
     }
 }
 
+/// What a worker of [`spill`] has for itself, in the order in which a batch goes through it.
 struct SpillWorker<'a, 'f> {
+    /// Decides which lines go on; without one all do.
     screen: Option<&'a dyn Screen>,
-    feed: Option<&'a Updater<'f>>,
+    /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
+    /// Lines that this worker spilled a moment ago.
     recent: RecentLines,
-    counts: &'a Counts,
+    /// The filter that gets what is spilled, if one is fed; shared by all workers.
+    feed: Option<&'a Updater<'f>>,
     to_feed: Scatter,
     to_buckets: ToBuckets<'a>,
+    /// Shared by all workers.
+    counts: &'a Counts,
 }
 
 impl Worker for SpillWorker<'_, '_> {
@@ -158,10 +170,14 @@ impl Worker for SpillWorker<'_, '_> {
     }
 }
 
-/// Sends lines of a batch to their buckets; also how a bucket is split.
+/// Sends lines of a batch to their buckets: for the spill pass, and for a bucket that is split. Each thread
+/// has its own, over one shared writer.
 pub(crate) struct ToBuckets<'a> {
+    /// Has a lock for each bucket.
     writer: &'a BucketWriter<'a>,
+    /// Gives the bucket number of a hash on the writer's split level.
     hasher: LineHasher,
+    /// Groups a batch by bucket, so that each lock is taken once a batch.
     scatter: Scatter,
 }
 

@@ -16,7 +16,8 @@ use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::{BlockPool, IN_FLIGHT};
 
-/// Lines that are looked at to see whether a level divides a bucket.
+/// Lines of the set by which a level is judged. A bucket of lines with equal hashes shows it in a few; some
+/// thousand tell an uneven level from an even one.
 const WITNESSES: usize = 4096;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
@@ -24,10 +25,14 @@ const LEAST_BLOCK: u64 = 16 << 10;
 /// How a bucket is to be split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SplitPlan {
+    /// The split level of the parts: above that of the bucket, below [`MAX_LEVELS`]. Each level uses other
+    /// bits of the hash, so lines that met on one level part on the next.
     level: u32,
+    /// The number of parts, 2 or more.
     fan_out: u32,
+    /// Bytes of a block of a part, a multiple of the page size.
     block_bytes: u64,
-    /// What is remembered of the parts.
+    /// Bytes for what is remembered of the parts of all inputs.
     bookkeeping_bytes: u64,
 }
 
@@ -39,6 +44,7 @@ pub(crate) fn plan(
     inputs: usize,
     fitting: u64,
 ) -> Option<SplitPlan> {
+    // Not one line fits: smaller buckets would not help.
     if fitting == 0 {
         return None;
     }
@@ -50,6 +56,8 @@ pub(crate) fn plan(
     let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(IN_FLIGHT + 1)
         .clamp(2, 1024);
+    // Half as many again as would do if all parts were equal: they are not, and lines beyond those seen may
+    // be longer.
     let fan_out = (3 * build.lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
     let blocks = u64::from(fan_out) + 2 + IN_FLIGHT;
@@ -84,13 +92,16 @@ pub(crate) fn plan(
     })
 }
 
-/// Splits the bucket of every input and joins the parts.
+/// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
+/// its loader, writes blocks itself (`writers: 0`), and then joins part after part. The bucket of each input is
+/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most.
 pub(crate) fn split(
     joiner: &mut Joiner<'_, '_>,
     buckets: Vec<Bucket>,
     plan: SplitPlan,
 ) -> Result<()> {
     let run = joiner.run;
+    // What the set had is the blocks' now.
     joiner.set.release()?;
     {
         let mut record = run.record();

@@ -11,7 +11,11 @@ use crate::memory::buffer::Buffer;
 use crate::run::Run;
 use crate::temp::space::{TempSpace, padded};
 
-/// Replaces a stream by a file with its content; a regular file is returned as it is.
+/// Replaces a stream by a file with its content; a regular file is returned as it is. Runs on the calling
+/// thread: a pipe has one reader, and the copy is as fast as its writer.
+///
+/// # Errors
+/// [`crate::Error::Temp`] or [`crate::Error::TempLimit`] where the copy finds no room; what reading returns.
 pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     if input.is_file() {
         return Ok(input);
@@ -25,6 +29,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     let mut offset = 0;
     loop {
         let filled = stream.fill(&mut buffer, &input)?.bytes;
+        // Direct writes are of whole pages; the last one is cut off below.
         let length = padded(filled as u64) as usize;
         // An empty copy is a file, too.
         if filled > 0 || offset == 0 {
@@ -34,6 +39,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
             offset += filled as u64;
             phase.advance(filled as u64, 0);
         }
+        // A buffer is only left with room at the end of the stream.
         if filled < buffer.len() {
             break;
         }
