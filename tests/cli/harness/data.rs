@@ -51,3 +51,9 @@ pub(crate) fn common<'a>(texts: &[&'a [u8]]) -> BTreeSet<&'a [u8]> {
         common
     })
 }
+
+pub(crate) const EXACT: [&str; 4] = ["auto", "memory", "partition", "sieve"];
+
+pub(crate) fn small() -> (Vec<u8>, Vec<u8>) {
+    (lines(0..3000), lines(2000..6000))
+}

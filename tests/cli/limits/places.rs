@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::data::{common, lines, megabytes};
+use crate::faults::signals::held_in_spill;
 use crate::sandbox::{Sandbox, can_mount};
-use crate::signals::held_in_spill;
 
 #[test]
 fn c8_the_smallest_limit_is_enough_for_sixteen_inputs() {

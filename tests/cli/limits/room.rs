@@ -3,10 +3,11 @@
 
 use std::fs::{self, File};
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use crate::data::{common, lines, megabytes};
-use crate::sandbox::{Sandbox, can_mount};
+use crate::sandbox::{Feed, Sandbox, can_mount};
 
 /// Few lines, so often that they are many times the room they take in buckets.
 fn repeated(numbers: Range<u64>) -> Vec<u8> {
@@ -82,4 +83,54 @@ fn e5_by_force_a_run_that_does_not_fit_fails_when_the_disk_is_full_and_leaves_no
     // By then it has begun: it is the disk that says so.
     let outcome = sandbox.start(command).finish();
     outcome.fails(4, &["cannot write a spill file", "No space left"]);
+}
+
+#[test]
+fn e9_temporary_files_go_where_the_option_says_and_to_all_of_the_places() {
+    let (a, b) = (megabytes(8, 0), megabytes(8, 0));
+    let sandbox = Sandbox::with(&a, &b);
+    let (one, two) = (sandbox.root().join("one"), sandbox.root().join("two"));
+    let pipe = sandbox.fifo("pipe");
+    for directory in [&one, &two] {
+        fs::create_dir(directory).unwrap();
+    }
+    let mut running = sandbox.start(sandbox.command(
+        "intersect a b pipe --strategy partition --memory 16M -T ../one --temp-dir ../two",
+    ));
+    let mut feed = Feed::open(&pipe, &mut running);
+    assert!(feed.send(&b[..200_000]), "the run ended early");
+    for directory in [&one, &two] {
+        let names: Vec<_> = fs::read_dir(directory).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        let private = names[0].as_ref().unwrap();
+        let mode = private.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+        assert!(fs::read_dir(private.path()).unwrap().count() > 0);
+    }
+    assert_eq!(sandbox.temp_names().len(), 0, "TMPDIR was used");
+    drop(feed);
+    running.finish().succeeds();
+    for directory in [&one, &two] {
+        assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn e7_without_tmpdir_temporary_files_go_beside_the_output() {
+    let (a, b) = (megabytes(8, 0), megabytes(8, 0));
+    let sandbox = Sandbox::with(&a, &b);
+    let pipe = sandbox.fifo("pipe");
+    let mut command =
+        sandbox.command("intersect a b pipe --strategy partition --memory 16M -o ../out/r");
+    command.env_remove("TMPDIR");
+    let mut running = sandbox.start(command);
+    let mut feed = Feed::open(&pipe, &mut running);
+    assert!(feed.send(&b[..200_000]), "the run ended early");
+    let directories = fs::read_dir(sandbox.root().join("out"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert_eq!(directories.count(), 1);
+    drop(feed);
+    running.finish().succeeds();
+    assert_eq!(fs::read_dir(sandbox.root().join("out")).unwrap().count(), 1);
 }

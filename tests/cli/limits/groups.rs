@@ -11,9 +11,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::data::{common, megabytes};
-use crate::kills::{check_output, check_temp};
+use crate::faults::kills::{check_output, check_temp};
+use crate::faults::signals::held_in_spill;
 use crate::sandbox::{PATIENCE, Sandbox};
-use crate::signals::held_in_spill;
 
 /// A memory group (cgroup, version 1) below that of the tests, removed at the end.
 struct Group(PathBuf);

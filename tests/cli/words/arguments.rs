@@ -1,4 +1,4 @@
-//! What the command line takes and says (rows I14, I15 and K of `tests/README.md`): rates that are kept or refused, numbers that are
+//! What the command line takes and says (rows I14, I15 and K of `tests/matrix.tsv`): rates that are kept or refused, numbers that are
 //! no numbers, names with control characters, and where a usage error points to.
 
 use std::ffi::OsStr;

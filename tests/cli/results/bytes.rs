@@ -1,14 +1,15 @@
 //! Lines that a naive program gets wrong (rows A and B of `tests/matrix.tsv`): bytes of every kind, lengths around every buffer,
 //! texts that look like options or like the tool's own files, places beyond 2^32, inputs that come in drops.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::Duration;
 
-use crate::data::{common, lines};
-use crate::sandbox::{Feed, Sandbox};
+use crate::data::{common, lines, small};
+use crate::sandbox::{Feed, Sandbox, assert_same_lines};
 
 const EXACT: [&str; 3] = ["memory", "partition", "sieve"];
 
@@ -231,4 +232,62 @@ fn b18_an_input_that_comes_in_drops_is_read_like_any_other() {
             .succeeds_silently()
             .has_lines(&common(&[&a, &b]));
     }
+}
+
+#[test]
+fn a2_a4_a_last_line_without_an_end_counts_and_so_does_an_empty_line() {
+    let sandbox = Sandbox::with(b"x\n\ny\nz", b"z\n\n\nx");
+    for strategy in EXACT {
+        sandbox
+            .run(&format!("intersect a b --strategy {strategy}"))
+            .succeeds_silently()
+            .has_lines(&BTreeSet::from([&b"x"[..], b"", b"z"]));
+    }
+}
+
+#[test]
+fn a3_a5_a7_lines_are_bytes_and_nothing_is_trimmed_or_folded() {
+    let sandbox = Sandbox::with(b"\xff\x00 A\n b\nc \nD\ne\r\n", b"\xff\x00 A\nb\nc\nd\ne\n");
+    sandbox
+        .run("intersect a b")
+        .succeeds_silently()
+        .has_lines(&BTreeSet::from([&b"\xff\x00 A"[..]]));
+}
+
+#[test]
+fn a6_zero_terminated_lines_may_hold_newlines() {
+    let sandbox = Sandbox::with(b"one\ntwo\0three\0four", b"four\0one\ntwo\0five\0");
+    for strategy in EXACT {
+        for option in ["-z", "--zero-terminated"] {
+            let outcome = sandbox.run(&format!("intersect a b {option} --strategy {strategy}"));
+            let expected = BTreeSet::from([&b"one\ntwo"[..], b"four"]);
+            assert_same_lines(&outcome.succeeds_silently().stdout, 0, &expected);
+        }
+    }
+}
+
+#[test]
+fn a3_strip_cr_ignores_one_carriage_return_before_the_line_end_and_writes_none() {
+    let sandbox = Sandbox::with(b"x\r\ny\nz\r\r\nl\r", b"x\ny\r\nz\r\nl\n");
+    for strategy in EXACT {
+        sandbox
+            .run(&format!("intersect a b --strip-cr --strategy {strategy}"))
+            .succeeds_silently()
+            .has_lines(&BTreeSet::from([&b"x"[..], b"y", b"l"]));
+    }
+}
+
+#[test]
+fn a1_empty_inputs_have_nothing_in_common() {
+    let (a, _) = small();
+    let sandbox = Sandbox::with(&a, b"");
+    sandbox.write("c", b"");
+    for strategy in EXACT {
+        for inputs in ["a b", "b a", "b c", "a b c"] {
+            let outcome = sandbox.run(&format!("intersect {inputs} --strategy {strategy}"));
+            assert!(outcome.succeeds_silently().stdout.is_empty(), "{inputs}");
+        }
+    }
+    let outcome = sandbox.run("intersect a b --count-only");
+    assert_eq!(outcome.succeeds_silently().stdout, b"0\n");
 }

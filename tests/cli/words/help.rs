@@ -1,4 +1,4 @@
-//! The help texts, each held by a file in `tests/cli/help`. After a change, renew the files and read their diff:
+//! The help texts, each held by a file in `tests/cli/words/help`. After a change, renew the files and read their diff:
 //!
 //! ```sh
 //! OUTSET_RENEW_HELP=1 cargo test --test cli help::
@@ -46,7 +46,7 @@ fn help(sandbox: &Sandbox, command: &str) -> String {
 #[test]
 fn every_help_text_is_the_one_that_was_read() {
     let sandbox = Sandbox::new();
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/help");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/words/help");
     let is_renewed = std::env::var_os("OUTSET_RENEW_HELP").is_some();
     for command in COMMANDS {
         let text = help(&sandbox, command);

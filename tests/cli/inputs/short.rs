@@ -10,7 +10,7 @@ use crate::sandbox::{Sandbox, assert_same_lines};
 
 /// Compiles the library; `None`, which is said, where that cannot be done.
 fn shim(sandbox: &Sandbox) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/shim.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/inputs/shim.c");
     let library = sandbox.root().join("shim.so");
     let compiled = Command::new("cc")
         .args(["-shared", "-fPIC", "-O1", "-o"])

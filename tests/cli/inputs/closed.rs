@@ -1,4 +1,4 @@
-//! Standard input and output that are closed, or whose other end goes away (rows B12 and F7 of `tests/README.md`).
+//! Standard input and output that are closed, or whose other end goes away (rows B12 and F7 of `tests/matrix.tsv`).
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,8 +7,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::data::{common, megabytes};
+use crate::faults::signals::held_in_spill;
 use crate::sandbox::{Sandbox, assert_same_lines};
-use crate::signals::held_in_spill;
 
 const STRATEGIES: [&str; 4] = ["memory", "partition", "sieve", "bloom"];
 /// By each strategy, those with a filter after they have read everything, these inputs make runs that spill.

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::data::{lines, megabytes};
-use crate::limits::measured;
+use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Reproduces a run.

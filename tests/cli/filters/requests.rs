@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::data::{lines, megabytes, split};
-use crate::filters::{info, with_filter};
+use crate::filters::answers::{info, with_filter};
 use crate::sandbox::Sandbox;
 
 #[test]

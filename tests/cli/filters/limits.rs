@@ -2,7 +2,7 @@
 //! changed must fit, and what is refused says which limit would do.
 
 use crate::data::{lines, megabytes};
-use crate::limits::measured;
+use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Runs under a limit of so many mebibytes, which must be kept.

@@ -1,5 +1,5 @@
 //! Filters from the command line: order and completeness of answers, promptness, what a killed run leaves, and
-//! reports. What is asked for when one is built is in [`crate::filter_requests`].
+//! reports. What is asked for when one is built is in [`crate::filters::requests`].
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

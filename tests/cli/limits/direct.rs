@@ -3,7 +3,7 @@
 //! What needs root says so and is skipped for others.
 
 use crate::data::{common, megabytes};
-use crate::places::on_other_temp;
+use crate::limits::places::on_other_temp;
 use crate::sandbox::{Sandbox, can_mount};
 
 /// `ramfs` refuses files that are opened for direct writes.

@@ -10,7 +10,7 @@ use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
 use crate::data::{common, lines, megabytes};
-use crate::limits::measured;
+use crate::limits::memory::measured;
 use crate::sandbox::{PATIENCE, Sandbox};
 
 /// Two inputs that do not fit the smallest limit.

@@ -1,0 +1,9 @@
+//! Filter files, from the command line.
+
+pub(crate) mod answers;
+mod files;
+mod limits;
+mod requests;
+mod rows;
+mod sides;
+mod size;

@@ -1,0 +1,6 @@
+//! What the tests run in: a place for runs, texts to intersect, a terminal.
+
+pub(crate) mod data;
+pub(crate) mod json;
+pub(crate) mod sandbox;
+pub(crate) mod terminal;

@@ -1,0 +1,6 @@
+//! What can be an input, under which name, in which pieces.
+
+mod closed;
+mod identity;
+mod short;
+mod sources;

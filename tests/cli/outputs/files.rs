@@ -1,0 +1,81 @@
+//! Where the result goes: a file, a link, a FIFO, and with which mode.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+
+use crate::data::{EXACT, common, small};
+use crate::sandbox::{Sandbox, assert_same_lines};
+
+#[test]
+fn an_output_file_gets_what_standard_output_would_get() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    for strategy in EXACT {
+        for option in ["-o", "--output"] {
+            let outcome = sandbox.run(&format!(
+                "intersect a b --strategy {strategy} {option} ../out/{strategy}"
+            ));
+            outcome.succeeds_silently();
+            assert!(outcome.stdout.is_empty(), "{outcome}");
+            let written = fs::read(sandbox.output(strategy)).unwrap();
+            assert_same_lines(&written, b'\n', &common(&[&a, &b]));
+        }
+    }
+}
+
+#[test]
+fn a_replaced_output_keeps_its_mode_and_a_link_to_it() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let (target, link) = (sandbox.output("target"), sandbox.output("link"));
+    fs::write(&target, "before").unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("target", &link).unwrap();
+    sandbox
+        .run("intersect a b -o ../out/link")
+        .succeeds_silently();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(
+        fs::metadata(&target).unwrap().permissions().mode() & 0o7777,
+        0o640
+    );
+    assert_same_lines(&fs::read(&target).unwrap(), b'\n', &common(&[&a, &b]));
+}
+
+#[test]
+fn a_new_output_has_the_mode_that_the_umask_leaves() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let command = sandbox.command_after("umask 027", "intersect a b -o ../out/new");
+    sandbox.start(command).finish().succeeds_silently();
+    let mode = fs::metadata(sandbox.output("new"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o640);
+}
+
+#[test]
+fn a_fifo_as_output_is_written_directly() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let fifo = sandbox.fifo("result");
+    let reader = thread::spawn(move || fs::read(fifo).unwrap());
+    sandbox.run("intersect a b -o result").succeeds_silently();
+    assert_same_lines(&reader.join().unwrap(), b'\n', &common(&[&a, &b]));
+}
+
+#[test]
+fn count_only_prints_the_number_of_lines_to_the_same_place() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    for strategy in EXACT {
+        let outcome = sandbox.run(&format!("intersect a b --count-only --strategy {strategy}"));
+        assert_eq!(outcome.succeeds_silently().stdout, b"1000\n", "{strategy}");
+    }
+    sandbox
+        .run("intersect a b --count-only -o ../out/count")
+        .succeeds_silently();
+    assert_eq!(fs::read(sandbox.output("count")).unwrap(), b"1000\n");
+}

@@ -1,0 +1,4 @@
+//! Where results go.
+
+mod files;
+mod mounts;

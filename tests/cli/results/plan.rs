@@ -1,0 +1,157 @@
+//! `outset plan`: what it says, and that a run does the same.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::data::{megabytes, small};
+use crate::json::{assert_has_keys, number, parse};
+use crate::sandbox::{Outcome, Sandbox};
+
+const FIVE_BILLION: &str = "--lines 5e9,5e9 --line-bytes 64 --memory 4G";
+
+fn plan_json(sandbox: &Sandbox, arguments: &str) -> Value {
+    let outcome = sandbox.run(&format!("plan {arguments} --json"));
+    parse(&outcome.succeeds_silently().stdout)
+}
+
+fn plan_text(sandbox: &Sandbox, arguments: &str) -> String {
+    let outcome: Outcome = sandbox.run(&format!("plan {arguments}"));
+    String::from_utf8(outcome.succeeds_silently().stdout.clone()).unwrap()
+}
+
+#[test]
+fn five_billion_lines_in_4_gigabytes_are_a_bloom_filter_where_five_per_cent_are_accepted() {
+    let sandbox = Sandbox::new();
+    let plan = plan_json(&sandbox, &format!("{FIVE_BILLION} --max-fpr 5%"));
+    assert_eq!(plan["strategy"], "bloom");
+    assert_eq!(plan["exact"], false);
+    assert_eq!(plan["filter"]["hashes"], 5);
+    let bits = number(&plan, "/filter/bits_per_key");
+    assert!((6.0..=6.9).contains(&bits), "{bits}");
+    let rate = number(&plan, "/filter/predicted_fpr");
+    assert!((0.037..0.045).contains(&rate), "{rate}");
+    let false_lines = number(&plan, "/expected_false_lines");
+    assert!(
+        (false_lines / (rate * 5e9) - 1.0).abs() < 0.01,
+        "{false_lines}"
+    );
+    let text = plan_text(&sandbox, &format!("{FIVE_BILLION} --max-fpr 5%"));
+    for part in [
+        "strategy bloom",
+        "approximate",
+        "4 GiB",
+        "k = 5",
+        "bits per key",
+        "not sieve",
+        "not partition",
+        "not memory",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn five_billion_lines_in_4_gigabytes_are_exact_where_one_per_cent_is_accepted_or_nothing() {
+    let sandbox = Sandbox::new();
+    for accepted in ["", "--max-fpr 1%", "--max-fpr 0.01", "--max-fpr 0"] {
+        let plan = plan_json(&sandbox, &format!("{FIVE_BILLION} {accepted}"));
+        assert_eq!(plan["exact"], true, "{accepted}");
+        let strategy = plan["strategy"].as_str().unwrap();
+        assert!(["sieve", "partition"].contains(&strategy), "{strategy}");
+        assert_eq!(number(&plan, "/expected_false_lines"), 0.0);
+    }
+}
+
+#[test]
+fn the_plan_as_json_has_every_name_and_a_reason_for_each_strategy_that_was_not_chosen() {
+    let sandbox = Sandbox::new();
+    let names = "strategy exact buckets passes bytes_read bytes_written temp_peak_bytes memory_bytes expected_false_lines";
+    for arguments in [
+        FIVE_BILLION.to_owned(),
+        format!("{FIVE_BILLION} --max-fpr 5%"),
+        format!("{FIVE_BILLION} --strategy partition"),
+        "--lines 1000,1000 --memory 1G".to_owned(),
+        "--lines 1e9,2e9,3e9 --line-bytes 20 --memory 1G".to_owned(),
+    ] {
+        let plan = plan_json(&sandbox, &arguments);
+        assert_has_keys(&plan, "", names);
+        assert_has_keys(&plan, "", "rejected phases");
+        assert_has_keys(&plan, "/phases/0", "name bytes_read");
+        let limit = if arguments.contains("4G") {
+            4u64 << 30
+        } else {
+            1 << 30
+        };
+        assert!(number(&plan, "/memory_bytes") <= limit as f64, "{plan:#}");
+        let mut strategies = vec![plan["strategy"].as_str().unwrap()];
+        for (number, rejected) in plan["rejected"].as_array().unwrap().iter().enumerate() {
+            assert!(!rejected["reason"].as_str().unwrap().is_empty());
+            strategies.push(rejected["strategy"].as_str().unwrap());
+            if rejected.get("costs").is_some() {
+                assert_has_keys(&plan, &format!("/rejected/{number}/costs"), names);
+            }
+        }
+        strategies.sort_unstable();
+        assert_eq!(strategies, ["bloom", "memory", "partition", "sieve"]);
+        if ["sieve", "bloom"].contains(&plan["strategy"].as_str().unwrap()) {
+            let names = "kind bits hashes keys bits_per_key predicted_fpr";
+            assert_has_keys(&plan, "/filter", names);
+        }
+    }
+}
+
+#[test]
+fn intersect_does_what_the_plan_says() {
+    let (a, b) = (megabytes(6, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let mut chosen = BTreeSet::new();
+    for options in [
+        "--memory 16M",
+        "--memory 64M",
+        "--memory 16M --max-fpr 5%",
+        "--memory 16M --strategy partition",
+        "--memory 16M --strategy sieve",
+    ] {
+        let plan = plan_json(&sandbox, &format!("a b {options}"));
+        let outcome = sandbox.run(&format!(
+            "intersect a b {options} --count-only --stats ../out/s"
+        ));
+        outcome.succeeds();
+        let stats = parse(&fs::read(sandbox.output("s")).unwrap());
+        assert_eq!(plan["strategy"], stats["strategy"], "{options}");
+        assert_eq!(plan["exact"], stats["exact"], "{options}");
+        // Behind a filter they are planned anew, by what passes it.
+        if plan["strategy"] == "partition" {
+            let (planned, used) = (&plan["buckets"], &stats["buckets"]["count"]);
+            assert_eq!(planned, used, "{options}");
+        }
+        chosen.insert(plan["strategy"].as_str().unwrap().to_owned());
+    }
+    assert!(chosen.len() >= 3, "the choice was always {chosen:?}");
+}
+
+#[test]
+fn a_plan_of_files_touches_nothing_and_names_a_missing_file() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let text = plan_text(&sandbox, "a b --memory 64M");
+    assert!(text.starts_with("strategy memory (exact)"), "{text}");
+    sandbox.run("plan a missing").fails(3, &["missing: "]);
+    sandbox.run("plan a").fails(2, &["two"]);
+    sandbox.run("plan a b --memory 1M").fails(6, &["16 MiB"]);
+}
+
+#[test]
+fn a_plan_that_cannot_be_written_is_an_output_failure() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&format!("plan {FIVE_BILLION}"));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    command.stdout(Stdio::from(full.unwrap()));
+    sandbox
+        .start(command)
+        .finish()
+        .fails(5, &["standard output"]);
+}

@@ -1,0 +1,181 @@
+//! What a run that goes well gives: the same lines by every strategy, and the options that choose one.
+
+use std::collections::BTreeSet;
+
+use crate::data::{EXACT, addresses, common, megabytes, small, split};
+use crate::json::{number, parse};
+use crate::sandbox::Sandbox;
+
+#[test]
+fn every_exact_strategy_writes_the_common_lines_once_and_says_nothing() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    for strategy in EXACT {
+        sandbox
+            .run(&format!("intersect a b --strategy {strategy}"))
+            .succeeds_silently()
+            .has_lines(&common(&[&a, &b]));
+    }
+}
+
+#[test]
+fn a_result_that_spills_is_the_same_for_every_exact_strategy() {
+    let (a, b) = (megabytes(14, 0), megabytes(14, 200_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let expected = common(&[&a, &b]);
+    for strategy in ["auto", "partition", "sieve"] {
+        sandbox
+            .run(&format!("intersect a b --strategy {strategy} --memory 16M"))
+            .succeeds_silently()
+            .has_lines(&expected);
+    }
+}
+
+#[test]
+fn bloom_misses_no_line_adds_only_lines_of_the_larger_input_and_each_once() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let outcome = sandbox.run("intersect a b --strategy bloom --bits-per-key 4");
+    outcome.succeeds();
+    let written = split(&outcome.stdout, b'\n');
+    let distinct: BTreeSet<&[u8]> = written.iter().copied().collect();
+    assert_eq!(written.len(), distinct.len());
+    assert!(distinct.is_superset(&common(&[&a, &b])));
+    assert!(distinct.is_subset(&common(&[&b])));
+    // 3000 lines are not common, and 4 bits a key let 15 % of them pass.
+    let false_lines = distinct.len() - common(&[&a, &b]).len();
+    assert!((200..900).contains(&false_lines), "{false_lines}");
+}
+
+#[test]
+fn an_approximate_result_is_labelled_even_when_quiet_and_an_exact_one_is_not() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    for (quiet, lines) in [("", 2), ("-q", 1), ("--quiet", 1)] {
+        let outcome = sandbox.run(&format!("intersect a b --strategy bloom {quiet}"));
+        assert_eq!(
+            outcome.succeeds().stderr.lines().count(),
+            lines,
+            "{outcome}"
+        );
+        assert!(
+            outcome.stderr.starts_with("outset: approximate"),
+            "{outcome}"
+        );
+    }
+    sandbox
+        .run("intersect a b --max-fpr 5% -q")
+        .succeeds_silently();
+}
+
+#[test]
+fn addresses_are_intersected_with_and_without_room_for_the_bitmap() {
+    let (a, b, c) = (
+        addresses(0..3000),
+        addresses(1000..9000),
+        addresses(500..1500),
+    );
+    let sandbox = Sandbox::with(&a, &b);
+    sandbox.write("c", &c);
+    for memory in ["16M", "600M", "1G", "1200M"] {
+        for (inputs, expected) in [("a b", common(&[&a, &b])), ("b c a", common(&[&a, &b, &c]))] {
+            sandbox
+                .run(&format!(
+                    "intersect {inputs} --key-type ipv4 --memory {memory}"
+                ))
+                .succeeds_silently()
+                .has_lines(&expected);
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
+    let mut bad = addresses(0..100);
+    let place = bad.len();
+    bad.extend(b"10.0.0.256\n");
+    bad.extend(addresses(100..200));
+    let sandbox = Sandbox::with(&addresses(0..300), &bad);
+    for memory in ["16M", "1G"] {
+        for strategy in ["auto", "memory", "partition", "sieve", "bloom"] {
+            sandbox
+                .run(&format!(
+                    "intersect a b --key-type ipv4 --memory {memory} --strategy {strategy} -o ../out/r"
+                ))
+                .fails(3, &["b: ", &format!("byte {place} "), "10.0.0.256"]);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_buckets_and_threads_gives_the_same_lines() {
+    let (a, b) = (megabytes(3, 0), megabytes(3, 50_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let expected = common(&[&a, &b]);
+    for (strategy, memory) in [("partition", "32M"), ("sieve", "128M")] {
+        for buckets in [1, 7, 1000] {
+            let outcome = sandbox.run(&format!(
+                "intersect a b --strategy {strategy} --buckets {buckets} --memory {memory} --stats -"
+            ));
+            outcome.succeeds().has_lines(&expected);
+            let stats = parse(outcome.stderr.as_bytes());
+            assert_eq!(number(&stats, "/buckets/count"), f64::from(buckets));
+        }
+    }
+    for strategy in EXACT {
+        for threads in ["-j 1", "--threads 2", "-j 16"] {
+            sandbox
+                .run(&format!(
+                    "intersect a b --strategy {strategy} {threads} --memory 64M"
+                ))
+                .succeeds_silently()
+                .has_lines(&expected);
+        }
+    }
+}
+
+#[test]
+fn h3_a_bucket_that_does_not_fit_memory_is_split() {
+    let (a, b) = (megabytes(30, 0), megabytes(30, 400_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let outcome =
+        sandbox.run("intersect a b --strategy partition --buckets 1 --memory 16M --stats -");
+    outcome.succeeds().has_lines(&common(&[&a, &b]));
+    let stats = parse(outcome.stderr.as_bytes());
+    assert!(number(&stats, "/buckets/split") >= 1.0, "{stats:#}");
+    assert!(number(&stats, "/buckets/levels") >= 2.0, "{stats:#}");
+}
+
+#[test]
+fn h6_a_fixed_hash_key_reproduces_a_run() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    let run = || {
+        let key = "0123456789abcdef".repeat(4);
+        let outcome = sandbox.run(&format!(
+            "intersect a b --strategy bloom --bits-per-key 3 --hash-key {key} -j 1"
+        ));
+        outcome.succeeds();
+        let mut lines: Vec<Vec<u8>> = split(&outcome.stdout, b'\n')
+            .into_iter()
+            .map(<[u8]>::to_vec)
+            .collect();
+        lines.sort();
+        lines
+    };
+    let first = run();
+    assert!(first.len() > 1000, "no false lines: nothing is shown");
+    assert_eq!(first, run());
+}
+
+#[test]
+fn a_bloom_filter_with_too_high_a_rate_is_refused_before_anything_is_done() {
+    let (a, b) = small();
+    let sandbox = Sandbox::with(&a, &b);
+    sandbox
+        .run("intersect a b --strategy bloom --bits-per-key 8 --max-fpr 0.000001 -o ../out/r")
+        .fails(6, &["max-fpr", "rate"]);
+    sandbox
+        .run("intersect a b --strategy bloom --bits-per-key 8 --max-fpr 3%")
+        .succeeds();
+}

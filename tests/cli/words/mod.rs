@@ -1,0 +1,7 @@
+//! What the command line takes and says.
+
+mod arguments;
+mod help;
+mod manual;
+mod readme;
+mod requests;
