@@ -87,14 +87,14 @@ fn all_settings() -> Vec<Setting> {
 #[test]
 fn h9_j1_all_settings_agree_on_the_same_inputs() {
     let _alone = alone();
-    // The first two cases in which something is common; small ones, for a thousand buckets are a thousand files.
+    // The first case in which something is common; a small one, for a thousand buckets are a thousand files.
     let has_common = |case: &Case| {
         let first = case.settings[0];
         judge(&case.with_setting(first)) > 0
     };
     let cases = (0..).map(|number| case(number, Scale::FUZZED));
     let cases = cases.filter(|case| case.inputs.iter().all(|input| !input.is_fifo));
-    for case in cases.filter(has_common).take(2) {
+    for case in cases.filter(has_common).take(1) {
         let found = judge(&Case {
             settings: all_settings(),
             ..case

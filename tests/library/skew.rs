@@ -296,7 +296,7 @@ fn h9_the_number_of_buckets_does_not_matter_beyond_memory() {
     let expected = common(&contents, LineFormat::default());
     let files = place.files(&contents);
     for strategy in EXACT {
-        for buckets in [None, Some(7), Some(300)] {
+        for buckets in [Some(7), Some(300)] {
             let memory_bytes = if strategy == Some(Strategy::Memory) {
                 64 * MIB
             } else {

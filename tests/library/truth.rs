@@ -143,29 +143,40 @@ fn check(row: &Row, options: &Options) -> Option<Lines> {
 /// Memory in mebibytes and threads; the rows take these by turns.
 const SETTINGS: [[(u64, usize); 3]; 2] =
     [[(16, 2), (64, 1), (1024, 2)], [(16, 1), (64, 2), (1024, 1)]];
+/// The same for a quick test: one for each row.
+const QUICK_SETTINGS: [[(u64, usize); 1]; 3] = [[(16, 2)], [(64, 1)], [(1024, 2)]];
 
 /// Files up to this size are small: every strategy takes a moment.
 const SMALL_BYTES: u64 = 40 * MIB;
 
 #[test]
 fn every_exact_strategy_gives_the_recorded_answers_of_small_files() {
-    recorded_answers(|row| row.bytes() <= SMALL_BYTES);
+    recorded_answers(&QUICK_SETTINGS, |row| row.bytes() <= SMALL_BYTES);
+}
+
+#[test]
+#[ignore = "slow: every small file under every setting"]
+fn every_exact_strategy_gives_the_recorded_answers_of_small_files_under_every_setting() {
+    recorded_answers(&SETTINGS, |row| row.bytes() <= SMALL_BYTES);
 }
 
 #[test]
 #[ignore = "slow: files of hundreds of megabytes, under every strategy"]
 fn every_exact_strategy_gives_the_recorded_answers_of_large_files() {
-    recorded_answers(|row| row.bytes() > SMALL_BYTES);
+    recorded_answers(&SETTINGS, |row| row.bytes() > SMALL_BYTES);
 }
 
-fn recorded_answers(is_wanted: impl Fn(&Row) -> bool) {
+fn recorded_answers<const N: usize>(
+    settings: &[[(u64, usize); N]],
+    is_wanted: impl Fn(&Row) -> bool,
+) {
     let _alone = alone();
     let place = Place::new();
     for (row, settings) in rows()
         .unwrap_or_default()
         .iter()
         .filter(|row| is_wanted(row))
-        .zip(SETTINGS.iter().cycle())
+        .zip(settings.iter().cycle())
     {
         let is_large = row.bytes() > SMALL_BYTES;
         for &(memory, threads) in settings {

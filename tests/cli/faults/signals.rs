@@ -82,7 +82,7 @@ fn g1_a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
                 sandbox.command(&format!("intersect a b --strategy {strategy} --memory 16M")),
             );
             running.wait_for_spill();
-            thread::sleep(Duration::from_millis(400));
+            thread::sleep(Duration::from_millis(150));
             assert!(running.is_going_on(), "the run was not held");
             running.signal(signal);
             running.finish_within(SOON).ends_by(signal);

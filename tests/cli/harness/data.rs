@@ -1,8 +1,10 @@
-//! Texts to intersect, and the plain way of computing what they have in common.
+//! Texts to intersect, and what they have in common by the oracle of the differential runner.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
+
+use differential::oracle;
 
 /// A megabyte of these is about 30 000 lines.
 const LINE_BYTES: usize = 33;
@@ -32,28 +34,22 @@ pub(crate) fn addresses(numbers: Range<u32>) -> Vec<u8> {
 
 /// The lines of a text, in order.
 pub(crate) fn split(text: &[u8], terminator: u8) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> = text.split(|&byte| byte == terminator).collect();
-    // Behind the last terminator there is no line.
-    if lines.last().is_some_and(|last| last.is_empty()) {
-        lines.pop();
-    }
-    lines
+    oracle::split(text, terminator, false)
 }
 
 /// The distinct lines that all texts have, in order.
 pub(crate) fn common<'a>(texts: &[&'a [u8]]) -> BTreeSet<&'a [u8]> {
-    let mut sets = texts
+    let sets: Vec<oracle::Lines<'_>> = texts
         .iter()
-        .map(|text| split(text, b'\n').into_iter().collect::<BTreeSet<_>>());
-    let first = sets.next().unwrap_or_default();
-    sets.fold(first, |mut common, set| {
-        common.retain(|line| set.contains(line));
-        common
-    })
+        .map(|text| oracle::distinct(text, b'\n', false))
+        .collect();
+    oracle::common(&sets)
 }
 
+/// The strategies whose answer is exact, and the choice among them.
 pub(crate) const EXACT: [&str; 4] = ["auto", "memory", "partition", "sieve"];
 
+/// Two inputs of a few thousand lines, a third of the first in common.
 pub(crate) fn small() -> (Vec<u8>, Vec<u8>) {
     (lines(0..3000), lines(2000..6000))
 }

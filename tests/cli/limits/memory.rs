@@ -206,10 +206,10 @@ fn what_the_report_says_of_the_peak_is_what_the_system_says() {
 
 #[test]
 fn d1_d2_a_thousand_buckets_need_few_descriptors() {
-    let (a, b) = (megabytes(48, 0), megabytes(36, 1_000_000));
+    let (a, b) = (megabytes(24, 0), megabytes(24, 300_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = common(&[&a, &b]).len();
-    for descriptors in [64, 16] {
+    for descriptors in [16] {
         let command = sandbox.command_after(
             &format!("ulimit -n {descriptors}"),
             "intersect a b --strategy partition --buckets 1000 --memory 64M --count-only --stats ../out/s",
@@ -266,11 +266,15 @@ fn d2_too_few_descriptors_fail_the_run_without_a_panic() {
 
 #[test]
 fn c2_c4_a_limit_on_address_space_is_heeded() {
-    let (a, b) = (megabytes(30, 0), megabytes(30, 100_000));
+    let (a, b) = (megabytes(16, 0), megabytes(16, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let count = common(&[&a, &b]).len();
-    for memory in ["", "--memory 64M", "--memory 16M -j 8"] {
-        for strategy in ["auto", "partition", "sieve"] {
+    for (memory, strategy) in [
+        ("", "auto"),
+        ("--memory 64M", "partition"),
+        ("--memory 16M -j 8", "sieve"),
+    ] {
+        {
             let command = sandbox.command_after(
                 "ulimit -v 307200",
                 &format!(
