@@ -68,8 +68,8 @@ pub struct Job {
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
     pub memory_bytes: u64,
-    /// What the process needs beside buffers, in bytes: code, stacks, small allocations. With
-    /// [`threads_bytes`] for this limit.
+    /// What the process needs beside buffers, in bytes: code, stacks, small allocations. Includes what the
+    /// threads take that this limit allows.
     pub base_bytes: u64,
     /// Threads for the work on lines, at least 1; memory may allow fewer.
     pub threads: usize,
