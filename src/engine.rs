@@ -1,12 +1,36 @@
-//! From what the caller asks to the finished run: open, look, plan, run, report.
+//! From what the caller asks to the finished run: open, survey, plan, attempt, report.
 //!
 //! *Owns:* the order of these steps, and the second plan when the first was built on a wrong
 //! estimate.
+//!
+//! ```text
+//! 1. open      inputs, the stored filter, the place of a filter to be saved       nothing is written yet
+//! 2. clean up  what killed runs left in the temporary directories
+//! 3. survey    sizes and samples of the inputs                                     -> Job
+//!              (all inputs are pipes: copy the first, and survey again)
+//! 4. plan      strategy, layout, filters                                           -> Plan
+//!              refuse a spill that certainly does not fit the disk
+//! 5. attempt   a Run in that layout; the strategy's passes over the inputs
+//!              ├─ done ───────────────────────────────────────────────▶ 7
+//!              └─ a set did not fit, or a line was longer than planned for
+//! 6. second plan: a Job with what the attempt has found out ──────────▶ 4, or the error
+//! 7. report    what was read, written and spilled; a saved filter gets its name
+//! ```
+//!
+//! | owner | what | for how long |
+//! |---|---|---|
+//! | caller of [`Engine::run`] | temporary space, collector, stored filters, key of the hash | all attempts |
+//! | `Engine::run` | inputs, [`Job`], phases of the copying of pipes | all attempts |
+//! | [`Run`] | memory budget, worker threads, counted phases | one attempt |
+//!
+//! So a failed attempt gives all its memory back, and its bucket files are removed. What survives it are the
+//! open inputs, among them the copies of pipes.
 //!
 //! *Invariants.*
 //! - Every input is opened and checked before anything is written anywhere.
 //! - A plan that turns out not to fit is replaced only while nothing of the result was passed on
 //!   and everything that was read can be read again.
+//! - Attempts come to an end: each further plan either rules the set out for good, or has more room for lines.
 //!
 //! *Cost:* that of looking at the inputs (`survey`).
 
@@ -36,18 +60,22 @@ use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 use crate::temp::space::{Notify, TempSpace};
 
-/// Memory for checking a stored filter, before anything else has any.
+/// Memory for checking a stored filter, in bytes, before a run has a budget. The check reads it in sections
+/// of 1 MiB.
 const CHECK_BYTES: u64 = 4 << 20;
 /// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
 ///
 /// The same file given twice counts as one input. The order of the lines is unspecified. The crate
 /// page has an example.
 ///
+/// Threads of the run call `sink`, one at a time; all of them have ended when this returns.
+///
 /// # Errors
 /// Any [`Error`]; lines that the sink has received by then are not the whole result.
 pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
     let start = Instant::now();
     let stored = open_stored(options)?;
+    // A filter can only be asked with the hash that it was built with: its key replaces the random one.
     let hasher = match &stored {
         Some(filter) => filter.stored().rules().hasher,
         None => LineHasher::new(options.hash_key)?,
@@ -68,12 +96,13 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
         out: &out,
     };
     let stats = engine.run(opened, start)?;
+    // Last, so that a run that fails leaves an older filter of this name as it was.
     saving.map_or(Ok(()), FilterTarget::finish)?;
     Ok(stats)
 }
 
 /// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`. Phases and
-/// messages call the inputs by `names`.
+/// messages call the inputs by `names`, one name for each.
 ///
 /// # Errors
 /// As [`intersect`].
@@ -142,6 +171,10 @@ pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estim
 }
 
 /// Opens and checks the stored filter that is one more input, if there is one.
+///
+/// # Errors
+/// [`Error::Usage`] for a fixed hash key, or for lines that the options tell apart otherwise than the filter
+/// does; else as [`StoredFilter::open`] and [`StoredFilter::check`].
 fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     let Some(path) = &options.stored_filter else {
         return Ok(None);
@@ -157,7 +190,8 @@ fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }
 
-/// Opens the place of the filter that is to be saved, if there is one. It must be none of the inputs.
+/// Opens the place of the filter that is to be saved, if there is one. It must be none of the inputs: the
+/// filter would replace a file that the run still reads.
 fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarget>> {
     let Some(path) = &options.save_filter else {
         return Ok(None);
@@ -174,6 +208,7 @@ fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarge
     FilterTarget::open(path, &options.interrupt).map(Some)
 }
 
+/// What the planner needs to know of a filter: its size, its lines, and the rate that it is judged by.
 fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     let (stored, occupancy) = (filter.stored(), filter.occupancy());
     let (planned, keys) = (stored.rules().planned_keys, stored.keys());
@@ -184,6 +219,7 @@ fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     }
 }
 
+/// The job with the stored filter as one more input, if there is one.
 fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     Job {
         stored_filter: stored.map(plan_of_stored),
@@ -191,6 +227,10 @@ fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     }
 }
 
+/// Opens all inputs and checks their number: two or more, or one beside a stored filter.
+///
+/// # Errors
+/// [`Error::Usage`] for too few, [`Error::Input`] for one that cannot be read.
 fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     let (least, advice) = match options.stored_filter {
         Some(_) => (1, "give at least one file to check against the filter"),
@@ -205,7 +245,8 @@ fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     Input::open_all(inputs)
 }
 
-/// Temporary space where the options want it, and as much of it.
+/// Temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)
+/// draw on one quota.
 pub(crate) fn temp_space(options: &Options) -> TempSpace {
     let (places, quota) = match &options.shared {
         Some(shared) => (shared.places.clone(), shared.quota.clone()),
@@ -221,18 +262,29 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
     TempSpace::in_places(places, quota, &options.interrupt).notifying(notify)
 }
 
+/// What all attempts of a run have in common.
 struct Engine<'a> {
     options: &'a Options,
+    /// Which lines are written: common ones, or those of the first input only.
     kind: JoinKind,
+    /// One key for all attempts; with a stored filter, that filter's.
     hasher: LineHasher,
     filters: StoredFilters<'a>,
+    /// Copies of pipes and bucket files; outlives every attempt.
     space: &'a TempSpace,
+    /// Counts what was passed on: once a line was, there is no second attempt.
     out: &'a Collector<'a>,
 }
 
 impl Engine<'_> {
+    /// Steps 2 to 7 of the module's list. `start` is when the caller began: the report counts from there.
+    ///
+    /// Runs on the caller's thread, which plans and waits; passes start and end their own threads.
+    ///
+    /// # Errors
+    /// The refusal of a plan, or the failure of the last attempt.
     fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
-        // Before anybody asks how much is free, and also where this run needs nothing of it.
+        // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
         self.space.places().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
@@ -243,8 +295,9 @@ impl Engine<'_> {
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
         if is_unknown && wants_sizes(job.strategy) {
-            // Nothing is known of any input: the first is copied, so that the plan has something to
-            // go by.
+            // All inputs are pipes, and nothing is known of their sizes. The first is copied to temporary
+            // space, so that the plan has one size to go by. The layout for copying is that of `partition`,
+            // which needs the least memory.
             let partition = Job {
                 strategy: Some(Strategy::Partition),
                 ..job.clone()
@@ -262,13 +315,16 @@ impl Engine<'_> {
                 observer.planned(&plan);
             }
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
+            // Copies were made before this attempt, but belong into the report.
             run.record().phases.append(&mut spool_phases);
+            // Inputs and their shapes change places together: the next plan, if any, is made for this order.
             inputs = in_order(inputs, &plan.order);
             job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
             match self.run_plan(&mut run, &plan, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {
                     job = self.second_plan(&plan, &inputs, job, error)?;
+                    // The attempt has ended its threads: no one reads these files any more.
                     self.space.remove_buckets();
                     let phases = std::mem::take(&mut run.record().phases);
                     spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
@@ -277,7 +333,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Looks at the inputs; what two results have in common is nothing to give hints about.
+    /// Samples the inputs. Hints about line ends make sense only where lines of inputs are compared; two
+    /// results of one program (`compare`) need none.
     fn survey(&self, inputs: &[Input]) -> Result<Job> {
         match self.kind {
             JoinKind::Common => survey_to_compare(inputs, self.options),
@@ -285,9 +342,14 @@ impl Engine<'_> {
         }
     }
 
+    /// One attempt: runs the strategy of `plan`. A pipe that is read twice is copied first, and replaced in
+    /// `inputs` by its copy, which a later attempt can read again.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         if self.kind == JoinKind::OnlyFirst {
-            // The plan's order is by size: here the first is another matter than the others.
+            // The plan orders inputs by size, but a difference depends on which one is the first.
             inputs.sort_by_key(Input::number);
             return strategy::only_in_first(run, inputs, self.out);
         }
@@ -300,11 +362,18 @@ impl Engine<'_> {
         strategy::execute(run, plan, inputs, self.filters, self.out)
     }
 
-    /// A job that heeds what the failed run of `plan` found out, if it can be started over; else the error.
+    /// The job of the next attempt, with what the failed one of `plan` has found out.
+    ///
+    /// An attempt can be repeated while no line of the result was passed on, and if every input can be read
+    /// again: files and copies of pipes can, a pipe that was begun cannot.
+    ///
+    /// # Errors
+    /// `error` itself, where nothing can be repeated or a second plan would change nothing. For a set that the
+    /// caller asked for, an error that advises a limit.
     fn second_plan(&self, plan: &Plan, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
         let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
         match error {
-            // The set of the smallest input was estimated too small.
+            // `auto` chose a set, and the sample had shown too few lines for it: plan without one.
             Error::Memory { .. }
                 if can_start_over
                     && job.strategy.is_none()
@@ -315,12 +384,13 @@ impl Engine<'_> {
                     ..job
                 })
             }
+            // The caller asked for the set, or the attempt cannot be repeated: there is nothing else to try.
             Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
                 let error = refused_set(&job, plan.layout.memory_bytes);
                 Err(with_address_space(error, &job, self.options))
             }
-            // A longer line than any sampled: plan with more room for lines, while that is
-            // possible.
+            // A line was longer than any in the samples: plan with more room for lines. Where its length is
+            // not known (it did not end within the room) it is taken for twice that room.
             Error::LineTooLong {
                 line_bytes,
                 longest_bytes,
@@ -331,6 +401,7 @@ impl Engine<'_> {
                     longest_line_bytes: longest.max(job.longest_line_bytes),
                     ..job
                 };
+                // The same limit may not allow more room than before; then the attempt would fail in the same place.
                 let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
                 match plan::plan(&longer) {
                     Ok(next) if next.layout.long_line_bytes >= needed => Ok(longer),
@@ -341,6 +412,8 @@ impl Engine<'_> {
         }
     }
 
+    /// The report of the attempt that succeeded, with the inputs in the caller's order. Temporary space is counted
+    /// over all attempts, phases are those of this one and of the copying.
     fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
         inputs.sort_by_key(Input::number);
         let record = run.record().clone();
@@ -377,18 +450,20 @@ impl Engine<'_> {
     }
 }
 
-/// Copies the first input to temporary space, if it is a pipe.
+/// Copies the first input to temporary space, if it is a pipe, and puts the copy in its place.
 fn spool_first(run: &Run<'_>, inputs: &mut Vec<Input>) -> Result<()> {
     let first = spool(run, inputs.remove(0))?;
     inputs.insert(0, first);
     Ok(())
 }
 
-/// Strategies that must know how large at least one input is.
+/// Whether a strategy (`None`: any) must know how large at least one input is. `partition` reads each input
+/// once, however large it is; `memory` grows its set as lines come.
 fn wants_sizes(strategy: Option<Strategy>) -> bool {
     !matches!(strategy, Some(Strategy::Partition | Strategy::Memory))
 }
 
+/// The inputs in this order of indexes, each of which occurs once.
 fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
     let mut slots: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
     order

@@ -40,7 +40,7 @@ pub struct Estimate {
     pub version: &'static str,
     /// The command that ran.
     pub command: &'static str,
-    /// Whether nothing was estimated: all different lines were few enough to be looked at.
+    /// Whether nothing was estimated: the sketches could hold all different lines.
     pub exact: bool,
     /// Wall-clock seconds.
     pub seconds: f64,
@@ -155,7 +155,10 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     })
 }
 
-/// A layout, and how many hashes of each input there is room for.
+/// A layout for reading, and how many hashes of each input there is room for: a power of two.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] where not even the fewest fit.
 fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     let workers = scan_layout(job, "nothing", 0)?.workers as u64;
     let inputs = job.inputs.len() as u64;
@@ -200,8 +203,11 @@ fn gather(run: &Run<'_>, input: &Input, hashes: usize) -> Result<Sketch> {
 /// Gathers what one thread sees, and adds it to what the others saw at the end.
 struct Gather<'a> {
     run: &'a Run<'a>,
+    /// Hashes of a sketch.
     hashes: usize,
+    /// Made at the first batch: a worker that gets none takes no memory.
     own: Option<Gatherer>,
+    /// What the workers that have ended saw; locked once by each.
     all: &'a Mutex<Option<Gatherer>>,
 }
 

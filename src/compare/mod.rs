@@ -65,15 +65,20 @@ pub struct Plans {
 /// Compares the exact and the approximate way over two files, at one point or at several.
 #[derive(Debug)]
 pub struct Comparer<'o> {
+    /// What each run opens for itself, as a run alone would.
     sources: Vec<Source>,
+    /// The same files as they were at the start: before each part they must still be that.
     inputs: Vec<Input>,
     options: &'o Options,
     /// The limit of a point that names none, in bytes: equal for all runs.
     memory_bytes: u64,
+    /// What all runs have in common, so that their plans are equal and one cap holds for all their files.
     shared: Shared,
+    /// Where results are kept.
     space: Arc<TempSpace>,
-    /// The last exact run and the limit that it had.
+    /// The last exact run and the limit that it had, in bytes.
     exact: Option<(u64, Stored, Stats)>,
+    /// For each input, once it was estimated. Empty where that was impossible.
     different_lines: Option<Vec<Bounds>>,
 }
 
@@ -160,14 +165,15 @@ impl<'o> Comparer<'o> {
     }
 
     /// How many bytes each part of comparisons at `points`, one after the other, is expected to go
-    /// through; the parts are those that [`part_started`](crate::Observer::part_started) tells of.
+    /// through; the parts are those that [`part_started`](crate::Observer::part_started) announces.
     ///
     /// # Errors
-    /// The first refusal of a plan, which is better known before the first point than at its turn.
+    /// The first refusal of a plan: a sweep is refused as a whole, before its first point has cost time.
     pub fn expected_bytes(&self, points: &[Point]) -> Result<Vec<u64>> {
         let phases = |plan: &Plan| plan.phases.iter().map(|phase| phase.bytes_read).sum();
         let inputs = self.inputs.iter().filter_map(Input::bytes).sum();
         let mut parts = Vec::new();
+        // As `compare` does: the exact run is made again only where the limit changes.
         let mut before = None;
         for &point in points {
             let plans = self.plans(point)?;
@@ -181,6 +187,7 @@ impl<'o> Comparer<'o> {
             let passed = passed.filter(|phase| phase.name == "join");
             let passed: u64 = passed.map(|phase| phase.bytes_read).sum();
             parts.extend([phases(&plans.approximate), 3 * passed]);
+            // The different lines are estimated once, at the first point.
             if parts.len() == 3 {
                 parts.push(inputs);
             }
@@ -198,6 +205,7 @@ impl<'o> Comparer<'o> {
         let limit = self.limit(point);
         let (exact, exact_stats) = match self.exact.take() {
             Some((before, result, stats)) if before == limit => (result, stats),
+            // Its file is removed before the next run begins: it must not take its disk.
             outdated => {
                 drop(outdated);
                 self.run("exact", &self.exact_options(point))?
@@ -224,6 +232,7 @@ impl<'o> Comparer<'o> {
         point.memory_bytes.unwrap_or(self.memory_bytes)
     }
 
+    /// The options of the exact run at `point`, and of everything that both runs share.
     fn exact_options(&self, point: Point) -> Options {
         Options {
             memory_bytes: Some(self.limit(point)),
@@ -233,6 +242,8 @@ impl<'o> Comparer<'o> {
         }
     }
 
+    /// The options of the approximate run at `point`. A rate of the point is both the bits that the filter gets
+    /// and the rate above which the run is refused; the options' own rate is only the latter.
     fn approximate_options(&self, point: Point) -> Options {
         let bits_per_key = |fpr| blocked_bits_per_key(fpr, None);
         Options {
@@ -246,7 +257,11 @@ impl<'o> Comparer<'o> {
         }
     }
 
-    /// One of the two runs, as if it were alone.
+    /// Makes one of the two runs, as if it were alone: with all of the memory, its own plan, and a peak that is
+    /// counted from its start.
+    ///
+    /// # Errors
+    /// Those of [`intersect`]; where the result could not be stored, the reason for that.
     fn run(&self, name: &str, options: &Options) -> Result<(Stored, Stats)> {
         self.begin(name)?;
         machine::restart_peak();
@@ -256,7 +271,7 @@ impl<'o> Comparer<'o> {
         Ok((result.finish()?, stats))
     }
 
-    /// The lines that `approximate` has and `exact` has not.
+    /// Hands the lines that `approximate` has and `exact` has not to `false_lines`, by comparing bytes.
     fn difference(
         &self,
         point: Point,
@@ -266,7 +281,7 @@ impl<'o> Comparer<'o> {
     ) -> Result<Stats> {
         self.begin("false lines")?;
         let options = Options {
-            // What was stripped is gone, and what is still there is part of the line.
+            // Results have no CR that the options would strip: one that is still there is part of a line.
             format: LineFormat {
                 strip_cr: false,
                 ..self.options.format
@@ -288,8 +303,8 @@ impl<'o> Comparer<'o> {
         self.begin("distinct lines")?;
         let bounds = match estimate(&self.sources, &self.exact_options(point)) {
             Ok(found) => found.inputs.iter().map(|input| input.distinct).collect(),
-            // Lines that the two runs could hold, one after the other, do not fit beside a sketch:
-            // nothing is known then, and no rate is told.
+            // A line or a limit that the two runs could deal with, but that leaves no room for a sketch. The
+            // comparison goes on; rates that need the number of different lines are not reported.
             Err(Error::LineTooLong { .. } | Error::Memory { .. } | Error::MemoryPlan { .. }) => {
                 Vec::new()
             }
@@ -310,7 +325,8 @@ impl<'o> Comparer<'o> {
         plan::smallest(&shapes)
     }
 
-    /// A part of the comparison begins. The inputs must still be what they were.
+    /// Announces the next part of the comparison, after checking that the inputs still are what they were: two
+    /// runs over different data cannot be compared.
     fn begin(&self, name: &str) -> Result<()> {
         for input in &self.inputs {
             let _verified = input.open_file()?;
@@ -322,6 +338,10 @@ impl<'o> Comparer<'o> {
     }
 }
 
+/// Refuses what no comparison can do.
+///
+/// # Errors
+/// [`Error::Usage`] for a number of inputs other than two, for `bloom` as the exact run, and for stored filters.
 fn check_options(sources: &[Source], options: &Options) -> Result<()> {
     if sources.len() != 2 {
         let given = format!("inputs: {} given", sources.len());

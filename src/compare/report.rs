@@ -2,7 +2,15 @@
 //!
 //! *Owns:* [`Comparison`] and the rates that follow from its counts. *Invariants:* everything here was counted or
 //! measured, except what is called predicted, and the different lines where they are bounds. Sizes
-//! are bytes, rates are in 0..1. *Cost:* none.
+//! are bytes, rates are in 0..1.
+//!
+//! ```text
+//! measured rate = false lines / lines that could pass by mistake
+//!                               = different lines of the input that was asked about - common lines
+//! predicted     = formula of a blocked filter, for its bits and the different lines that went in
+//! by the fill   = from the bits that are set in the filter
+//! precision     = common lines / approximate result
+//! ```
 
 use serde::Serialize;
 
@@ -37,8 +45,8 @@ pub struct Comparison {
     /// The different lines of each input, in the order given; empty where the limit left no room to
     /// estimate them.
     pub different_lines: Vec<Bounds>,
-    /// Different lines of the input that was held against the filter, less those that are common:
-    /// what could pass by mistake; `None` where it is not known.
+    /// Different lines of the input that went past the filter, less those that are common: what could pass by
+    /// mistake; `None` where it is not known.
     pub could_pass_lines: Option<Bounds>,
     /// Lines of the approximate result that the exact one does not have.
     pub false_lines: u64,
@@ -47,15 +55,15 @@ pub struct Comparison {
     /// The false lines as a share of what could pass by mistake; `None` where that is nothing, or not
     /// known.
     pub measured_fpr: Option<f64>,
-    /// Between these the filter's rate is in at least 98 of 100 runs, going by what was measured: few
-    /// false lines say little (Clopper and Pearson, 99 %), and the different lines are mostly estimated
-    /// (99 %).
+    /// Bounds of the filter's rate that hold in at least 98 of 100 runs. Two things are uncertain: few false
+    /// lines say little about the rate (Clopper and Pearson, 99 %), and the number of different lines is
+    /// mostly an estimate (99 %).
     pub measured_fpr_bounds: Option<Bounds>,
     /// The rate predicted from the filter's size and the different lines that went into it; `None`
     /// where no filter was used, or that number is not known. (`approximate.filter` has the rate for
     /// all lines that went in, repeats included.)
     pub predicted_fpr: Option<f64>,
-    /// The prediction for as few and for as many different lines as there may be.
+    /// The prediction for the lower and the upper bound of the different lines.
     pub predicted_fpr_bounds: Option<Bounds>,
     /// The rate that follows from the filter's fill.
     pub fill_fpr: Option<f64>,
@@ -76,6 +84,7 @@ pub struct RunReport {
 }
 
 impl RunReport {
+    /// Adds up what all phases of the run have read and written.
     pub(super) fn new(stats: Stats) -> Self {
         let sum = |bytes: fn(&PhaseStats) -> u64| stats.phases.iter().map(bytes).sum();
         Self {
@@ -90,18 +99,22 @@ impl RunReport {
 pub(super) struct Counts {
     pub(super) exact: Stats,
     pub(super) approximate: Stats,
+    /// Lines of the approximate result that the exact one does not have.
     pub(super) false_lines: u64,
+    /// Of each input; empty where it is not known.
     pub(super) different_lines: Vec<Bounds>,
-    /// Which input went into the filter.
+    /// Which input went into the filter, as an index into `different_lines`.
     pub(super) build: usize,
+    /// Wall-clock time of this point.
     pub(super) seconds: f64,
-    /// Of all runs and results so far.
+    /// Of all runs and results so far in this command, at one time.
     pub(super) temp_peak_bytes: u64,
 }
 
 impl Counts {
     pub(super) fn report(self) -> Comparison {
         let (common, answered) = (self.exact.output.lines, self.approximate.output.lines);
+        // Lines that both results have.
         let found = answered - self.false_lines;
         let filter = self.approximate.filter.as_ref();
         let keys = self.different_lines.get(self.build).copied();
@@ -142,7 +155,8 @@ impl Counts {
         }
     }
 
-    /// The peak begins anew with each of the two runs; what it is now is that of the rest.
+    /// The largest of three peaks. Each of the two runs resets the peak when it begins, so the present one is
+    /// that of the last run and of the comparing after it.
     fn memory(&self) -> MemoryStats {
         let peaks = [
             self.exact.memory.peak_rss_bytes,
@@ -155,8 +169,8 @@ impl Counts {
         }
     }
 
-    /// The different lines of the input that was asked about, less the common ones. What passed is
-    /// certainly there, so the bounds are no lower than that.
+    /// The different lines of the input that went past the filter, less the common ones. The false lines are
+    /// certainly among them, so no bound is lower than their number.
     fn could_pass_lines(&self, common: u64) -> Option<Bounds> {
         let last = self.different_lines.len().saturating_sub(1);
         let probe = if self.build == last { 0 } else { last };
@@ -165,7 +179,8 @@ impl Counts {
     }
 }
 
-/// The rate of a filter that let `count` of about `all` lines pass.
+/// The rate of a filter that let `count` of about `all` lines pass; `None` where there may be no such lines.
+/// The lower bound assumes the most lines, the upper one the fewest: hence 98 % for two bounds of 99 %.
 fn rate(count: u64, all: Bounds) -> Option<Bounds> {
     (all.low >= 1.0).then(|| Bounds {
         estimate: (count as f64 / all.estimate).min(1.0),

@@ -25,13 +25,16 @@ pub(super) struct StoredResult {
     file: SpillPath,
     writer: OutputWriter,
     terminator: u8,
+    /// Bytes of all lines so far, with their terminators.
     bytes: u64,
+    /// Bytes that the quota has granted: never less than was written.
     charged: u64,
+    /// Why a line could not be stored: a sink can only return an I/O error, which would lose it.
     failure: Option<Error>,
 }
 
 impl StoredResult {
-    /// An empty result in `space`, whose file is called after `way`, which found it.
+    /// An empty result in `space`, whose file name contains `way`: the name of the run that finds it.
     ///
     /// # Errors
     /// [`Error::Temp`] when there can be no file.
@@ -55,7 +58,7 @@ impl StoredResult {
         })
     }
 
-    /// Hands everything to the system, and tells where it is and how many bytes it is charged for.
+    /// Hands the rest to the system. The file then belongs to the returned value, which removes it.
     ///
     /// # Errors
     /// [`Error::Temp`] when it cannot be written.
@@ -69,11 +72,15 @@ impl StoredResult {
         })
     }
 
-    /// What went wrong in the space, if that is what a run failed of; else the run's own error.
+    /// The reason why a line could not be stored, if that made the run fail; else the run's own `error`.
     pub(super) fn failure_or(&mut self, error: Error) -> Error {
         self.failure.take().unwrap_or(error)
     }
 
+    /// Charges the quota for a line, then writes it.
+    ///
+    /// # Errors
+    /// [`Error::TempLimit`] at the cap, [`Error::Temp`] where the file cannot be written.
     fn write(&mut self, line: &[u8]) -> Result<()> {
         self.bytes += line.len() as u64 + 1;
         if self.bytes > self.charged {
@@ -102,6 +109,7 @@ impl Sink for StoredResult {
 pub(super) struct Stored {
     space: Arc<TempSpace>,
     file: SpillPath,
+    /// Bytes to give back to the quota when the file is removed.
     charged: u64,
 }
 

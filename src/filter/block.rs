@@ -4,6 +4,14 @@
 //! multiply-shift (any number of blocks, no power of two needed) and `k` bits of it by disjoint 9-bit
 //! fields taken from the high end of a remixed word.
 //!
+//! ```text
+//!  words   ├─ block 0 ─┼─ block 1 ─┼─ ... ─┼─ block n - 1 ─┤      8 words, 64 bytes, one cache line each
+//!                 ▲
+//!                 reduce(derive(hash, FilterBlock), n)
+//!
+//!  block   ├ word 0 ┼ word 1 ┼ ... ┼ word 7 ┤    a field of 9 bits:  word, 3 bits │ bit in it, 6 bits
+//! ```
+//!
 //! *Invariants:* the bits of a key depend on its hash, the number of blocks and `k`, and on nothing
 //! else: stored filters rely on it. *Cost:* one cache line per key.
 //!
@@ -20,16 +28,20 @@ pub(super) const BLOCK_WORDS: usize = LINE_WORDS;
 /// Fields of nine bits in a derived word.
 pub(super) const FIELDS_PER_WORD: u32 = 7;
 
-/// The blocks of a filter, wherever their words are. Of a key 1 to 14 bits are set.
+/// The blocks of a filter, wherever their words are. A key sets 1 to 14 bits; two fields may name the same.
 #[derive(Debug)]
 pub(super) struct Blocks<W> {
+    /// The words of all blocks; the first block begins at word 0.
     pub(super) words: W,
+    /// Blocks, at least 1.
     count: u64,
+    /// Bits of a key, 1 to 14.
     pub(super) hashes: u32,
 }
 
 impl<W> Blocks<W> {
-    /// The `count` blocks in `words`, with 1 to [`MAX_BLOCKED_HASHES`](crate::filter::sizing::MAX_BLOCKED_HASHES) bits a key.
+    /// The `count` blocks in `words`, with 1 to
+    /// [`MAX_BLOCKED_HASHES`](crate::filter::sizing::MAX_BLOCKED_HASHES) bits a key.
     pub(super) fn new(words: W, count: u64, hashes: u32) -> Self {
         Self {
             words,
@@ -38,7 +50,7 @@ impl<W> Blocks<W> {
         }
     }
 
-    /// The block of a hash.
+    /// The number of the block of a hash.
     #[inline]
     pub(super) fn block_of(&self, hash: u64) -> usize {
         reduce(derive(hash, Purpose::FilterBlock), self.count) as usize
@@ -60,7 +72,8 @@ impl<W: ReadWords> Ask for Blocks<W> {
     }
 }
 
-/// Sets the bits of a key in its block; whether one of them was not set before.
+/// Sets the bits of a key in its block; whether one of them was not set before. Then the key was certainly
+/// not in. `block` has [`BLOCK_WORDS`] words.
 #[inline]
 pub(super) fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
     let mut missing = 0;

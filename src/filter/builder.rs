@@ -5,6 +5,15 @@
 //! only under that region's lock. A batch takes each lock once, so the locks cost little, and there
 //! is no atomic operation per bit. *Cost:* a scattered batch, and a cache line per key, which is
 //! fetched while others of its region are worked on.
+//!
+//! ```text
+//!  blocks    0 1 2 3 │ 4 5 6 7 │ 8 9 10 11 │ 12 13       region = block >> region_shift
+//!  regions   0       │ 1       │ 2         │ 3           each behind a lock; the last may be shorter
+//!
+//!  a batch of 2,048 hashes, scattered:  region 0: lock, fetch 32 blocks, set bits, unlock;  region 1: ...
+//! ```
+//!
+//! A thread holds one lock at a time and waits for nothing while it does, so no order of locks is needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,21 +23,27 @@ use crate::filter::block::{BLOCK_WORDS, set_bits};
 use crate::hash::{Purpose, derive, reduce};
 use crate::sys::cpu;
 
-/// Regions a filter is divided into while it is built, at most.
+/// The most regions of a filter: enough that threads seldom want the same one, and few enough that a batch has
+/// about 32 keys for each.
 const REGIONS: u64 = 64;
 
 /// Inserts into a filter, from any number of threads.
 #[derive(Debug)]
 pub(super) struct FilterBuilder<'a> {
+    /// The words of each region: disjoint parts of the filter.
     regions: Vec<Mutex<&'a mut [u64]>>,
+    /// Blocks of the whole filter.
     blocks: u64,
+    /// A region has two to this power blocks.
     region_shift: u32,
+    /// Bits of a key.
     hashes: u32,
+    /// Counts insertions, repeats included. Read when no thread inserts any more.
     keys: &'a AtomicU64,
 }
 
 impl<'a> FilterBuilder<'a> {
-    /// Inserts into the blocks in `words`, counting in `keys`.
+    /// Divides the blocks in `words` into regions; insertions are counted in `keys`.
     pub(super) fn new(words: &'a mut [u64], hashes: u32, keys: &'a AtomicU64) -> Self {
         let blocks = (words.len() / BLOCK_WORDS) as u64;
         let blocks_per_region = blocks.div_ceil(REGIONS).next_power_of_two();
@@ -45,7 +60,8 @@ impl<'a> FilterBuilder<'a> {
         }
     }
 
-    /// Inserts `hashes[i]` for every index in `indexes`.
+    /// Inserts `hashes[i]` for every index in `indexes`. Any number of threads may call this at a time, each
+    /// with a `scatter` of its own.
     pub(super) fn insert(
         &self,
         hashes: &[u64],
@@ -96,6 +112,7 @@ impl<'a> FilterBuilder<'a> {
             let mut words = self.regions[region as usize]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
+            // Ask for all blocks of the group before the first is needed: a miss takes longer than setting bits.
             for &index in group {
                 cpu::prefetch(&words, (block_of(index) & mask) as usize * BLOCK_WORDS);
             }

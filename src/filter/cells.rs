@@ -7,14 +7,14 @@
 /// Keys whose cells are fetched ahead of their use. Flat kinds fetch several lines for each.
 const AHEAD: usize = 16;
 
-/// What a table was found to be when a key was to be put in.
+/// What came of putting a key in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
     /// The key was certainly not in before.
     New,
     /// It may have been in before.
     Present,
-    /// There is no room for it.
+    /// There is no room for it. Only tables of digests are ever full.
     Full,
 }
 

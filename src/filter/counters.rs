@@ -4,11 +4,20 @@
 //! estimates how often a key came (`spectral`).
 //!
 //! *Invariants.*
-//! - A counter never wraps. One that has reached the top stays there for good: it no longer knows
-//!   what it counts, and taking a key out could make others vanish.
+//! - A counter never wraps. One that has reached the top stays there for good: it no longer has the true
+//!   number, and counting down from it could reach 0 while keys are still in.
 //! - A key counts once in each of its *different* positions, so that what was put in can be taken
 //!   out again exactly.
 //! - A count is never below the truth, up to the top of a counter.
+//!
+//! ```text
+//!  counting   word:  │ cell 15 │ ... │ cell 1 │ cell 0 │   4 bits each, 0 to 15
+//!  spectral   word:  │ cell 3  │ cell 2 │ cell 1 │ cell 0 │   16 bits each, 0 to 65,535
+//!
+//!  put a key with cells 2 7 5:   counting   3 8 6    each counts the keys that use it
+//!                                spectral   3 7 5    only the least grows: its value is an upper bound of
+//!                                                    how often the key came
+//! ```
 //!
 //! *Cost:* `k` cache lines per key.
 //!
@@ -22,14 +31,16 @@ use crate::filter::cells::{Ask, Change, Forget, Put};
 use crate::filter::flat::positions;
 use crate::filter::words::ReadWords;
 
-/// More positions than any shape has.
+/// The most positions of a key: that of [`Kind::most_hashes`](crate::filter::shape::Kind::most_hashes).
 const MOST: usize = 64;
 
 /// Counters of `BITS` bits, low ones first in a word.
 #[derive(Debug)]
 pub(super) struct Counters<W, const BITS: u32> {
     words: W,
+    /// Counters, at least 1; those of the last word behind them are not used.
     cells: u64,
+    /// Positions of a key, 1 to 64; some may be equal.
     hashes: u32,
 }
 
@@ -61,7 +72,7 @@ impl<W, const BITS: u32> Counters<W, BITS> {
         )
     }
 
-    /// The different positions of a key.
+    /// The different positions of a key: changes count each cell once.
     fn distinct(&self, hash: u64) -> ArrayVec<u64, MOST> {
         let mut distinct = ArrayVec::new();
         for position in positions(hash, self.cells, self.hashes.min(MOST as u32)) {
@@ -80,6 +91,7 @@ impl<W: ReadWords, const BITS: u32> Counters<W, BITS> {
         (self.words.word(word) >> shift) & Self::TOP
     }
 
+    /// The least counter at these positions; 0 without any.
     fn least(&self, positions: impl IntoIterator<Item = u64>) -> u64 {
         let values = positions.into_iter().map(|position| self.value(position));
         values.min().unwrap_or(0)
@@ -112,6 +124,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Counting<W> {
         for position in self.distinct(key) {
             let value = self.value(position);
             is_new |= value == 0;
+            // A sum cannot carry into the next counter: the value is below the top.
             if value < Self::TOP {
                 let (word, shift) = Self::place(position);
                 self.words.as_mut()[word] += 1 << shift;
@@ -153,7 +166,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Change for Spectral<W> {
     }
 }
 
-/// Adds counters of `BITS` bits, word by word, none above its top.
+/// Adds counters of `BITS` bits, word by word; a sum above the top becomes the top. `from` is as long as `to`.
 pub(super) fn add<const BITS: u32>(to: &mut [u64], from: &[u64]) {
     let top = (1u64 << BITS) - 1;
     for (to, &from) in to.iter_mut().zip(from) {

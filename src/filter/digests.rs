@@ -9,6 +9,14 @@
 //!   digests were taken out.
 //! - At least one slot is empty, so that every search ends.
 //!
+//! ```text
+//!  slot      0     1     2     3     4     5          home = reduce(first word of the digest, slots)
+//!          ├─────┼─────┼─────┼─────┼─────┼─────┤
+//!          │     │ A   │ B   │ C   │     │     │      A and B have home 1, C has home 2
+//!          └─────┴─────┴─────┴─────┴─────┴─────┘
+//!  take A: a hole at 1. Home of B is 1, not behind the hole: B moves to 1, hole at 2. Home of C is 2: the same
+//! ```
+//!
 //! *Cost:* 16 bytes a slot, of which four fifths are used at most; about one cache line per
 //! question.
 //!
@@ -21,7 +29,7 @@ use crate::hash::reduce;
 /// What the filter keeps of a line.
 pub(super) type Digest = [u64; 2];
 
-/// A slot without one.
+/// A slot without a digest.
 pub(super) const EMPTY: Digest = [0, 0];
 
 /// A digest as it is kept: never empty.
@@ -33,8 +41,11 @@ fn storable(digest: Digest) -> Digest {
 /// A table of digests.
 #[derive(Debug)]
 pub(super) struct Digests<W> {
+    /// Two words for each slot.
     words: W,
+    /// Slots, at least 2.
     slots: u64,
+    /// Slots that are not empty; fewer than `slots`. Where a table is only asked, it may be 0.
     used: u64,
 }
 
@@ -100,7 +111,8 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
         self.words.as_mut()[slot as usize * 2..][..2].copy_from_slice(&digest);
     }
 
-    /// Empties a slot, and moves up what could no longer be reached behind it.
+    /// Empties a slot, and moves digests behind it forward so that each can still be reached from its home
+    /// (algorithm R). Ends at the next empty slot, of which there is at least one.
     fn empty(&mut self, mut hole: u64) {
         let mut slot = hole;
         loop {
@@ -109,7 +121,8 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
             if digest == EMPTY {
                 break;
             }
-            // How far the digest is from home, and how far it is from the hole, around the end.
+            // How many slots behind its home the digest is, and how many behind the hole, around the end. If
+            // its home is at or before the hole, its search would end in the hole: it moves there.
             let distance = |from: u64| (slot + self.slots - from) % self.slots;
             if distance(self.home(digest)) >= distance(hole) {
                 self.set(hole, digest);

@@ -1,4 +1,4 @@
-//! A filter that people keep: cells of any kind, and all that is needed to ask them later.
+//! A filter: cells of any kind, and all that is needed to ask them later.
 //!
 //! *Owns:* [`Filter`], its key and line rules, and asking it; [`Updater`](super::updater::Updater)
 //! changes it. *Invariants:* a line that was inserted (and not removed) is found for as long as the
@@ -22,17 +22,17 @@ use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 use crate::memory::buffer::Buffer;
 
-/// Blocks that are looked at to measure a large filter: the rate is then known to a hundredth of itself.
+/// Blocks that are looked at to measure a large filter: the rate is then known to about a hundredth of itself.
 const SAMPLED_BLOCKS: u64 = 1 << 16;
 
-/// What a filter knows beside its cells: how lines become keys.
+/// What a filter knows besides its cells: how lines become keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// Hashes lines under the filter's key.
     pub hasher: LineHasher,
     /// What a line is.
     pub format: LineFormat,
-    /// Lines that the filter was laid out for.
+    /// Different lines that the filter was laid out for.
     pub planned_keys: u64,
 }
 
@@ -63,6 +63,7 @@ pub struct Rules {
 pub struct Filter<W = Buffer> {
     pub(super) shape: Shape,
     pub(super) rules: Rules,
+    /// The cells: `shape.bytes()` bytes, and perhaps more behind them that mean nothing.
     pub(super) words: W,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: AtomicU64,
@@ -84,6 +85,7 @@ impl<W> Filter<W> {
         self.keys.load(Ordering::Relaxed)
     }
 
+    /// The hash of a line under the filter's key.
     pub(super) fn hash(&self, line: &[u8]) -> u64 {
         self.rules.hasher.hash(line)
     }
@@ -125,6 +127,7 @@ impl<W> Filter<W> {
     }
 }
 
+/// Asks `cells` about each key with its memory on its way. Compiled once for each kind and question.
 fn ask_all<C: Ask, const COUNTS: bool>(cells: &C, keys: &[C::Key], mut each: impl FnMut(u32, u64)) {
     for_each_ahead(cells, keys, |cells, index, key| {
         let answer = if COUNTS {
@@ -176,6 +179,8 @@ impl<W: Words> Filter<W> {
         if self.shape.kind != Kind::Blocked || blocks <= SAMPLED_BLOCKS {
             return self.occupancy();
         }
+        // Every `step`-th block, counted as a filter of that many blocks; totals are then scaled up. Keys are spread
+        // over the blocks by hash, so any choice of blocks is a fair sample.
         let step = blocks.div_ceil(SAMPLED_BLOCKS);
         let sampled = blocks.div_ceil(step);
         let mut census = Census::new(Shape {

@@ -4,9 +4,14 @@
 //! depend on the hash, the number of cells and `k`, and on nothing else: stored filters rely on it.
 //! *Cost:* `k` cache lines per key.
 //!
-//! The positions are `h1 + i h2` in the enhanced form, where the step grows by one each time: the
-//! plain form has keys whose positions are all the same, or run into each other, more often than
-//! chance would.
+//! The positions are `h1 + i h2` modulo the number of cells, in the enhanced form: the step itself grows, by
+//! 1, 2, 3 and so on. In the plain form, where it stays the same, the positions of one key coincide,
+//! or those of two keys overlap, more often than chance would have it.
+//!
+//! ```text
+//!  position   p    p + s    p + 2s + 1    p + 3s + 4    ...    each modulo the number of cells
+//!  step         s    s + 1        s + 3         s + 6
+//! ```
 //!
 //! *Sources:* Kirsch, Mitzenmacher, "Less Hashing, Same Performance", ESA 2006; Dillinger,
 //! Manolios, "Bloom Filters in Probabilistic Verification", FMCAD 2004, section 5.2 (enhanced
@@ -16,8 +21,7 @@ use crate::filter::cells::{Ask, Change, Put};
 use crate::filter::words::ReadWords;
 use crate::hash::{Purpose, derive, reduce};
 
-/// The cells of a key, out of `cells` (at least 1): `hashes` of them, not all different by
-/// necessity.
+/// The cells of a key, out of `cells` (at least 1): `hashes` numbers below it, some of which may be equal.
 #[inline]
 pub(super) fn positions(hash: u64, cells: u64, hashes: u32) -> impl Iterator<Item = u64> {
     let mut position = reduce(derive(hash, Purpose::FlatStart), cells);

@@ -12,7 +12,7 @@ use crate::memory::buffer::Buffer;
 /// A table of digests that moves into a larger one when it is nearly full.
 #[derive(Debug)]
 pub(super) struct Growing<'a> {
-    /// The table.
+    /// The memory of the table: at least two words for each slot.
     pub(super) buffer: &'a mut Buffer,
     /// Its slots.
     pub(super) slots: &'a mut u64,
@@ -21,7 +21,7 @@ pub(super) struct Growing<'a> {
 }
 
 impl Growing<'_> {
-    /// Works on the table as it is.
+    /// Works on the table as it is, without growing, and takes over how many slots are in use afterwards.
     pub(super) fn with<R>(&mut self, work: impl FnOnce(&mut Digests<&mut [u64]>) -> R) -> R {
         let words = &mut self.buffer.words_mut()[..*self.slots as usize * 2];
         let mut digests = Digests::new(words, *self.slots, self.used);
@@ -30,7 +30,11 @@ impl Growing<'_> {
         result
     }
 
-    /// Puts digests in and hands `each` what came of each of them.
+    /// Puts digests in, in order, and hands `each` the index of each and what came of it (never `Full`). Grows
+    /// when a fifth of the slots would no longer be free, without looking whether a digest is in already.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when the table must grow and cannot: the digests that `each` got are in.
     pub(super) fn put(&mut self, digests: &[Digest], mut each: impl FnMut(u32, Put)) -> Result<()> {
         let mut done = 0;
         loop {
@@ -52,7 +56,10 @@ impl Growing<'_> {
         }
     }
 
-    /// Makes room for this many more digests.
+    /// Makes room for this many more digests, with a fifth of the slots still free afterwards.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`]; the table is as it was.
     pub(super) fn reserve(&mut self, more: u64) -> Result<()> {
         let needed = self.used.saturating_add(more).saturating_add(1);
         let slots = needed.saturating_add(needed / 4);
@@ -62,7 +69,7 @@ impl Growing<'_> {
         self.move_into(slots)
     }
 
-    /// Moves everything into a larger table.
+    /// Moves everything into a table of `slots` slots, more than now. Old and new are in memory at once.
     fn move_into(&mut self, slots: u64) -> Result<()> {
         let bytes = slots.saturating_mul(16);
         let mut larger = Buffer::with_huge_pages(self.buffer.budget(), "filter", bytes)?;

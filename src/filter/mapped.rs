@@ -1,8 +1,8 @@
 //! The words of a filter in a mapped file.
 //!
 //! *Owns:* the mapping. *Invariants:* the mapping is only read; pages are shared with every process
-//! that asks the same file. All of it may become resident, and is reserved. *Cost:* none to make; a
-//! page fault where a page is touched first.
+//! that asks the same file. All of it may become resident, and is reserved. *Cost:* a page fault where a page
+//! is touched first.
 //!
 //! *Source:* mmap(2).
 
@@ -18,6 +18,7 @@ use crate::memory::budget::Reservation;
 #[derive(Debug)]
 pub struct Mapped {
     map: Mmap,
+    /// Keeps the budget from granting the memory that pages of the mapping may take.
     _reservation: Reservation,
 }
 
@@ -30,9 +31,9 @@ impl Mapped {
         reservation: Reservation,
     ) -> io::Result<Self> {
         #[expect(unsafe_code, reason = "the file of a mapping may be changed by others")]
-        // SAFETY: filter files are replaced as a whole, not written to; they are private to their
-        // owner. One who shortens the file all the same gets this process ended by SIGBUS, which
-        // the command line turns into an error.
+        // SAFETY: filter files are replaced as a whole, never written to in place; they are private to
+        // their owner. If the owner shortens the file all the same, touching what is gone ends this process by
+        // SIGBUS, which the command line turns into an error.
         let map = unsafe {
             MmapOptions::new()
                 .offset(offset)

@@ -1,8 +1,8 @@
 //! Adding one filter to another.
 //!
-//! *Owns:* which filters belong together, and what their sum is. *Invariants:* the sum has every
+//! *Owns:* which filters can be added, and what their sum is. *Invariants:* the sum has every
 //! line that either has; of bits, counters that count all insertions, and digests it is what one
-//! filter of both inputs would be. Filters that do not belong together are refused before anything
+//! filter of both inputs would be. Filters that differ in what matters are refused before anything
 //! is changed. *Cost:* one pass over the words.
 
 use crate::error::{Error, Result};
@@ -37,7 +37,8 @@ impl Filter<Buffer> {
         Ok(())
     }
 
-    /// Adds the words of another filter, of which they are those from `first` on.
+    /// Adds words of another filter: those from its word `first` on, of whole cells. Callers add all of a
+    /// filter part by part. Digests ignore `first`: each finds its own slot.
     pub(super) fn add_words(&mut self, first: usize, from: &[u64]) -> Result<()> {
         if self.shape.kind == Kind::Fingerprint {
             let mut growing = self.growing();

@@ -1,5 +1,5 @@
-//! Filters: a set of lines in a few bits each, that never forgets one and sometimes claims too
-//! many.
+//! Filters: sets of lines in a few bits each. A filter never misses a line that was inserted, and claims some
+//! others by mistake.
 //!
 //! *Owns:* the formulas ([`sizing`]), filters of five kinds ([`Filter`], [`Shape`]), of which the
 //! strategies use `blocked`, and their file ([`mod@file`]).

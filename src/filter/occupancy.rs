@@ -1,4 +1,4 @@
-//! What the cells of a filter say of it: how full it is, and how often it will be wrong.
+//! What follows from the cells of a filter: how full it is, and how often it will be wrong.
 //!
 //! *Owns:* counting cells, in memory or as they are read from a file, and what follows from the
 //! counts. *Invariants:* every cell is counted once. *Cost:* one pass over the words.
@@ -14,11 +14,11 @@ use crate::stats::FilterStats;
 /// Words of a block.
 const BLOCK_WORDS: usize = (BLOCK_BITS / 64) as usize;
 
-/// What chance does to an estimate of lines, in square roots of their number: its standard deviation
-/// is about a third of that.
+/// How far chance may move an estimate of lines, in square roots of their number. The standard deviation is
+/// about a third of that.
 const SPREADS: f64 = 2.0;
 
-/// A filter that is wrong for more than this share of other lines says little.
+/// A filter that lets more than this share of other lines pass says little about a line.
 const USELESS_FPR: f64 = 0.5;
 
 /// What is in a filter's cells.
@@ -37,7 +37,8 @@ pub struct Occupancy {
     pub saturated: u64,
 }
 
-/// Lines that are counted from the cells are off by some thousandths.
+/// The share by which a number of lines that is estimated from the cells may be off, beside chance: some
+/// thousandths.
 const ESTIMATE_ERROR: f64 = 0.005;
 
 impl Occupancy {
@@ -63,10 +64,9 @@ impl Occupancy {
         }
     }
 
-    /// Whether there are more lines in a filter than the `planned_keys` that it was laid
-    /// out for, and it is wrong more often
-    /// for it: by a tenth or more. Lines count as more where their number, which is estimated, is
-    /// above by a twentieth and by what chance does to a small filter.
+    /// Whether a filter deserves a warning: it has more lines than the `planned_keys` that it was laid out for,
+    /// and its rate is therefore at least a tenth above the predicted one. The number of lines is estimated,
+    /// so it counts as more only where it is above by a twentieth, and by what chance does to a small filter.
     pub fn is_overfull(&self, shape: Shape, planned_keys: u64) -> bool {
         let planned = planned_keys.max(1);
         let more = 1.05 * planned as f64 + SPREADS * (planned as f64).sqrt();
@@ -104,14 +104,19 @@ impl FilterStats {
 #[derive(Debug)]
 pub(super) struct Census {
     shape: Shape,
+    /// Cells that are not zero, so far.
     used: u64,
+    /// Counters at their top, so far.
     saturated: u64,
-    /// Of blocks: the sums of their rates and of the keys that they tell of.
+    /// The sum of the rates of all blocks so far. Their mean is the filter's rate: a question meets each block
+    /// equally often, and blocks differ in their fill.
     rates: f64,
+    /// The sum of the keys that the fill of each block stands for.
     keys: f64,
 }
 
 impl Census {
+    /// Counts for a filter of this shape, from nothing.
     pub(super) fn new(shape: Shape) -> Self {
         Self {
             shape,
@@ -184,7 +189,8 @@ fn ones(words: &[u64]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// How many keys set the share `fill` of `cells` cells: `-(m/k) ln(1 - fill)`.
+/// How many different keys have set the share `fill` (0..1) of m `cells` with k `hashes` each:
+/// `-(m/k) ln(1 - fill)`. Infinite where all are set.
 fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
 }

@@ -33,8 +33,8 @@ impl Blocks<&[u64]> {
         passing.truncate(count);
     }
 
-    /// Goes through the hashes, fetching ahead. Writes the indexes that `is_kept` to the front of
-    /// `passing`, without a branch on it, and returns how many.
+    /// Goes through the hashes, fetching ahead. Writes the indexes for which `is_kept` is true to the front of
+    /// `passing`, which has room for all, and returns how many there are.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -51,6 +51,7 @@ impl Blocks<&[u64]> {
         let mut count = 0;
         for index in 0..hashes.len() {
             hashes.get(index + AHEAD).into_iter().for_each(fetch);
+            // Always written, and kept by moving on: a branch would often be mispredicted.
             passing[count] = index as u32;
             count += usize::from(is_kept(index));
         }
@@ -70,6 +71,8 @@ mod avx512 {
     use crate::filter::block::FIELDS_PER_WORD;
     use crate::hash::{Purpose, derive};
 
+    /// As [`Blocks::passing`]: the indexes of the hashes that pass, at the front of `passing`, and their number.
+    /// Of the seven fields in each of two words, `first` and `more` select those that a key uses.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn passing(filter: &Blocks<&[u64]>, hashes: &[u64], passing: &mut [u32]) -> usize {
         let first = lowest_bits(filter.hashes.min(FIELDS_PER_WORD));
@@ -83,7 +86,10 @@ mod avx512 {
         })
     }
 
-    /// Whether the block has the bits that the first fields of `word` name, those of `wanted`.
+    /// Whether the block has the bits that the fields of `word` in `wanted` (lowest bit: the first field) name.
+    ///
+    /// One lane for each field: the word of the block that it names is brought there by a permutation, and
+    /// tested for the bit. The eighth lane has no field and is never wanted.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn has_bits(block: &[u64; BLOCK_WORDS], word: u64, wanted: u8) -> bool {
@@ -99,6 +105,7 @@ mod avx512 {
         _mm512_mask_test_epi64_mask(wanted, words, bits) == wanted
     }
 
+    /// The mask of the first `count` (0 to 8) lanes.
     fn lowest_bits(count: u32) -> u8 {
         ((1u32 << count) - 1) as u8
     }

@@ -3,12 +3,11 @@
 //! *Owns:* making an empty filter, putting lines in, and taking them out.
 //!
 //! *Invariants.*
-//! - No insertion is lost to a race. Blocks have a lock for each region; the cells of a key of the
-//!   other kinds are all over the filter, so that one lock guards them all: hashing goes on in
-//!   parallel, changing does not.
-//! - Whether it is asked for what was new changes nothing of what is put in: a line that seems to be
-//!   in by mistake is put in like any other, else the lines it is taken for could not be removed
-//!   without it.
+//! - No insertion is lost to a race. Blocks have a lock for each region. In the other kinds the cells of a
+//!   key are all over the filter, so one lock guards them all: threads hash in parallel and change in turn.
+//! - Insertions that report what was new put in the same as those that do not. A line that seems to be in by
+//!   mistake is put in like any other: otherwise, removing it later would take cells from the lines that it
+//!   was mistaken for.
 //! - Of equal lines that are inserted at the same time, exactly one is new.
 //! - A filter is not asked while it is changed: the updater borrows it.
 //! - When a table of digests must grow and is refused the memory, the lines before are in, and
@@ -53,7 +52,8 @@ impl Filter<Buffer> {
         })
     }
 
-    /// Begins to change the filter. It can be asked again when the updater is gone.
+    /// Begins to change the filter. It can be asked again when the updater is dropped. Threads share one
+    /// updater by reference.
     pub fn updater(&mut self) -> Updater<'_> {
         let (shape, hasher) = (self.shape, self.rules.hasher);
         let (cells, hashes) = (shape.cells, shape.hashes);
@@ -88,7 +88,7 @@ impl Filter<Buffer> {
         }
     }
 
-    /// Inserts a line. Whether it was certainly not in before.
+    /// Inserts a line; true if it was certainly not in before.
     ///
     /// # Errors
     /// [`Error::Memory`] when a table of digests must grow and cannot.
@@ -106,10 +106,10 @@ impl Filter<Buffer> {
 
     /// Removes a line that was inserted. False, and nothing changed, if it is certainly not in.
     ///
-    /// To remove a line that was never inserted but seems to be in takes others with it.
+    /// Removing a line that was never inserted, but seems to be in by mistake, takes other lines with it.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a kind that cannot forget.
+    /// [`Error::Usage`] for a kind that does not support removal.
     pub fn remove(&mut self, line: &[u8]) -> Result<bool> {
         let (lines, hashes) = ([line], [self.hash(line)]);
         let batch = Batch {
@@ -121,7 +121,8 @@ impl Filter<Buffer> {
         Ok(absent.is_empty())
     }
 
-    /// Lays it out, as far as its file tells, for just as many lines as were inserted.
+    /// Makes the number of inserted lines the number that the filter was laid out for, as its file will say. For
+    /// the filter of a run, whose input decided its size.
     pub(crate) fn plan_for_own_keys(&mut self) {
         self.rules.planned_keys = self.keys();
     }
@@ -139,12 +140,15 @@ impl Filter<Buffer> {
 /// Changes a filter.
 #[derive(Debug)]
 pub struct Updater<'a> {
+    /// Computes digests; other kinds take the hashes of a batch, which must be under the filter's key.
     hasher: LineHasher,
     kind: Kind,
+    /// The filter's count of lines; see [`Filter::keys`].
     keys: &'a AtomicU64,
     changing: Changing<'a>,
 }
 
+/// The cells of each kind, with their locks.
 #[derive(Debug)]
 enum Changing<'a> {
     Blocks(FilterBuilder<'a>),
@@ -155,12 +159,15 @@ enum Changing<'a> {
 }
 
 impl Updater<'_> {
-    /// Inserts all lines of a batch.
+    /// Inserts all lines of a batch, which were hashed under the filter's key. `scatter` belongs to the thread.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when a table of digests must grow and cannot; some lines are in then.
     pub(crate) fn insert(&self, batch: Batch<'_>, scatter: &mut Scatter) -> Result<()> {
         self.insert_at(batch, 0..batch.lines.len() as u32, scatter)
     }
 
-    /// Inserts the lines of a batch at `indexes`, each at most once and in order.
+    /// Inserts the lines of a batch at `indexes`, which ascend. Errors as [`Updater::insert`].
     pub(crate) fn insert_at(
         &self,
         batch: Batch<'_>,
@@ -233,7 +240,7 @@ impl Updater<'_> {
             _ => return Err(cannot_forget(self.kind)),
         }
         let taken = (batch.lines.len() - absent.len()) as u64;
-        // Never below zero: a line may seem to be in that was never inserted.
+        // Never below zero: lines that were never inserted may seem to be in, and be removed.
         let less = |keys: u64| Some(keys.saturating_sub(taken));
         let _always = self
             .keys
@@ -241,8 +248,8 @@ impl Updater<'_> {
         Ok(())
     }
 
-    /// Puts the lines of a batch in, counts them, and hands `each` what came of it; of blocks, which
-    /// lines were new.
+    /// Puts the lines of a batch in, counts them, and hands `each` the index of each line and what came of it;
+    /// of blocks, only of the lines that were new.
     fn put(&self, batch: Batch<'_>, mut each: impl FnMut(u32, Put)) -> Result<()> {
         match &self.changing {
             Changing::Blocks(builder) => {
@@ -270,13 +277,14 @@ impl Updater<'_> {
         Ok(())
     }
 
+    /// The digests of a batch, computed before the lock is taken.
     fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
         let lines = batch.lines.iter();
         lines.map(|line| self.hasher.digest(line)).collect()
     }
 }
 
-/// The error of a kind from which nothing can be removed.
+/// The error of a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
     Error::Usage {
         what: format!("filter: a {kind} one cannot forget a line"),
@@ -284,6 +292,7 @@ pub(crate) fn cannot_forget(kind: Kind) -> Error {
     }
 }
 
+/// Puts all hashes in, fetching ahead, and hands `each` what came of each. Such cells are never full.
 fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl FnMut(u32, Put)) {
     change_each_ahead(cells, hashes, |cells, index, key| {
         each(index as u32, cells.put(key));
@@ -291,6 +300,7 @@ fn put_all<C: Change<Key = u64>>(cells: &mut C, hashes: &[u64], mut each: impl F
     });
 }
 
+/// Takes a lock, a poisoned one, too: the panic that poisoned it ends the run.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,10 @@
-//! Where the words of a filter are, and how one of them is had.
+//! Where the words of a filter are, and how one of them is read.
 //!
 //! *Owns:* the traits of what has words, and words that are read from a file one cache line at a
 //! time: for a filter that is larger than the memory that may be used. *Invariants:* words do not
 //! change while they are asked for; a line that cannot be read is noted as a failure, and the caller who
-//! asked learns of it before any answer is given. *Cost:* in memory none; in a file one read of 64
-//! bytes for each line, from the page cache where it is there.
+//! asked learns of it before any answer is given. *Cost:* in a file one read of 64 bytes for each line, from
+//! the page cache where it is there.
 //!
 //! Why not map such a filter and let pages go again: one touch may make 2 MiB resident, where the
 //! page cache is in pieces of that size, and neither `MADV_RANDOM` nor `MADV_NOHUGEPAGE` changes it.
@@ -25,7 +25,7 @@ pub trait Words: private::Sealed {
 }
 
 pub(super) mod private {
-    /// Nobody else has filters' words.
+    /// Keeps other crates from implementing [`Words`](super::Words).
     pub trait Sealed {}
 }
 
@@ -39,7 +39,7 @@ impl Words for Buffer {
 /// Words of a cache line.
 pub(super) const LINE_WORDS: usize = 8;
 
-/// Words that can be had one by one.
+/// Words that can be read one by one.
 pub(super) trait ReadWords {
     /// A word.
     fn word(&self, index: usize) -> u64;
@@ -47,7 +47,7 @@ pub(super) trait ReadWords {
     /// The words of the line that begins at `start`, a multiple of [`LINE_WORDS`].
     fn line(&self, start: usize) -> [u64; LINE_WORDS];
 
-    /// Asks for the memory that a word is in.
+    /// Fetches the memory that a word is in ahead of its use. May do nothing.
     fn fetch(&self, index: usize);
 }
 
@@ -74,14 +74,18 @@ impl<W: AsRef<[u64]>> ReadWords for W {
 #[derive(Debug)]
 pub struct InFile {
     pub(super) file: File,
-    /// Where they begin, in bytes.
+    /// Where the words begin in the file, in bytes.
     pub(super) offset: u64,
-    /// How many they are, in bytes.
+    /// Their size in bytes, a multiple of 8.
     pub(super) bytes: u64,
 }
 
 impl InFile {
-    /// Lets `work` have the words, and gives the failure of reading them, if there was one.
+    /// Calls `work` with the words.
+    ///
+    /// # Errors
+    /// The first failure of reading. What `work` has computed is then wrong, and is dropped: words that cannot
+    /// be read look like zeros to it.
     pub(super) fn read<R>(&self, work: impl FnOnce(&FileWords<'_>) -> R) -> io::Result<R> {
         let words = FileWords {
             place: self,
@@ -97,11 +101,14 @@ impl InFile {
 #[derive(Debug)]
 pub(super) struct FileWords<'a> {
     place: &'a InFile,
+    /// The line that was read last, and the index of its first word; `usize::MAX` before the first.
     last: Cell<(usize, [u64; LINE_WORDS])>,
+    /// The first failure, kept here because answering has no way to return one.
     failure: RefCell<Option<io::Error>>,
 }
 
 impl FileWords<'_> {
+    /// Reads the line that begins at word `start`; what lies behind the last word is 0.
     fn read_line(&self, start: usize) -> io::Result<[u64; LINE_WORDS]> {
         let mut line = [0u64; LINE_WORDS];
         let from = start as u64 * 8;

@@ -5,6 +5,9 @@
 //! length. *Cost:* no memory; everything is inlined into one loop, so that the processor works on
 //! several lines at a time, and a tail is loaded from where it is. (The crate copies it to a buffer
 //! and calls a function to end the hash.)
+//!
+//! Every function here is compiled for AVX2 and callable only where the processor has it; `kernel` checks
+//! that once. The steps are those drawn in [`state`](crate::hash::state).
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpgt_epi32, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_insert_epi32,
@@ -29,6 +32,7 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
     hashes.extend(lines.iter().map(|line| start.hash(line)));
 }
 
+/// The state of the hash for one line, a vector in each register.
 #[derive(Clone, Copy)]
 struct State {
     v0: __m256i,
@@ -48,6 +52,7 @@ impl State {
         }
     }
 
+    /// The hash of `line`, from this state before its first packet.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn hash(mut self, line: &[u8]) -> u64 {
@@ -68,6 +73,7 @@ impl State {
         _mm_cvtsi128_si64(_mm256_castsi256_si128(sum)) as u64
     }
 
+    /// Mixes one packet into the state.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn update(&mut self, packet: __m256i) {
@@ -81,7 +87,8 @@ impl State {
         self.v1 = _mm256_add_epi64(self.v1, zipped(self.v0));
     }
 
-    /// The last 1 to 31 bytes; their number goes into the state, too.
+    /// Mixes the last 1 to 31 bytes into the state, and their number n: n in both 32-bit halves is added to
+    /// each lane of `v0`, and each 32-bit half of `v1` is rotated left by n.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn update_with_tail(&mut self, tail: &[u8]) {
@@ -95,7 +102,13 @@ impl State {
     }
 }
 
-/// A tail in the order of bytes that the hash defines.
+/// A tail (1 to 31 bytes) as a packet, in the order of bytes that the hash defines:
+///
+/// ```text
+///  16 bytes or more   bytes 0 to 15: the first 16   bytes 16 to 27: whole words    28 to 31: the last 4
+///  fewer              bytes 0 to 15: whole words    bytes 16 to 18: first, middle and last of the 1 to 3
+///                                                   bytes left over; the others are 0
+/// ```
 #[inline]
 #[target_feature(enable = "avx2")]
 fn tail_packet(tail: &[u8]) -> __m256i {
@@ -106,6 +119,7 @@ fn tail_packet(tail: &[u8]) -> __m256i {
         let high = _mm_insert_epi32::<3>(whole_words(high), last);
         return _mm256_set_m128i(high, load_half(low));
     }
+    // The one to three bytes behind the last whole word of 32 bits.
     let rest = &tail[tail.len() & !3..];
     let last = match rest {
         [] => 0,
@@ -124,7 +138,8 @@ fn whole_words(bytes: &[u8]) -> __m128i {
     let words = _mm_set1_epi32(bytes.len() as i32 / 4);
     let mask = _mm_cmpgt_epi32(words, _mm_setr_epi32(0, 1, 2, 3));
     #[expect(unsafe_code, reason = "a masked load takes a raw pointer")]
-    // SAFETY: the mask has only the words that lie within `bytes`; the others are not read.
+    // SAFETY: the mask selects only words that lie within `bytes`; a masked load reads no others and may be
+    // unaligned.
     unsafe {
         _mm_maskload_epi32(bytes.as_ptr().cast(), mask)
     }
@@ -150,12 +165,14 @@ fn load_half(bytes: &[u8; 16]) -> __m128i {
     }
 }
 
+/// Four words as a register, the first in the lowest lane.
 #[target_feature(enable = "avx2")]
 fn lanes(words: &[u64; 4]) -> __m256i {
     let [a, b, c, d] = words.map(|word| word as i64);
     _mm256_setr_epi64x(a, b, c, d)
 }
 
+/// The bytes of each pair of lanes in the order of [`ZIPPER`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn zipped(words: __m256i) -> __m256i {
@@ -163,7 +180,7 @@ fn zipped(words: __m256i) -> __m256i {
     _mm256_shuffle_epi8(words, _mm256_setr_epi64x(low, high, low, high))
 }
 
-/// The halves exchanged, and in each 64-bit lane its halves.
+/// The 128-bit halves exchanged, and in each 64-bit lane its 32-bit halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn swapped(words: __m256i) -> __m256i {

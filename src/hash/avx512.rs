@@ -8,7 +8,18 @@
 //! One update of the hash is a chain of dependent instructions that leaves most of the processor
 //! idle. Eight lines have eight chains. They go in step: a line that has no more packets is masked
 //! out of the update, which costs nothing in AVX-512, and lines of a batch are ordered by their
-//! number of packets first, where that differs. [`MOST_IN_STEP`] bounds what the short ones wait.
+//! number of packets first, where that differs. [`MOST_IN_STEP`] bounds how long short ones wait.
+//!
+//! ```text
+//!  512-bit register  ├── line 1, 256 bits: 4 lanes ──┼── line 0, 256 bits: 4 lanes ──┤   a pair
+//!  mask, 8 bits       1   1   1   1                   0   0   0   0                      line 1 only
+//!
+//!  step      0      1      2      3            tails      end
+//!  line 0    ████   ████                       ██         4 updates of all
+//!  line 1    ████   ████   ████   ████                        "
+//!  line 2    ████   ████   ████                █              "
+//!            without masks │ with masks
+//! ```
 
 use std::arch::x86_64::{
     __m256i, __m512i, __mmask8, __mmask32, _mm_cvtsi128_si64, _mm256_castsi256_si128,
@@ -27,7 +38,7 @@ use crate::sys::cpu;
 const PAIRS: usize = 4;
 /// Lines that go in step.
 const IN_STEP: usize = 2 * PAIRS;
-/// A line longer than this, in bytes, is hashed alone, lest others wait for it.
+/// A line of more bytes than this is hashed alone, so that the others of its group do not wait for it.
 const MOST_IN_STEP: usize = 1024;
 
 /// Whether this form can run here.
@@ -40,6 +51,7 @@ pub(super) fn is_available() -> bool {
 pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
     let start = Pair::new(&Start::new(key));
     let Some(order) = by_packets(lines) else {
+        // All lines have the same number of packets: groups as they come, and the last up to seven alone.
         let (groups, rest) = lines.as_chunks::<IN_STEP>();
         for group in groups {
             hashes.extend_from_slice(&hash_group(key, start, group));
@@ -47,6 +59,7 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
         avx2::hash(key, rest, hashes);
         return;
     };
+    // In the other order: each hash goes to the place of its line.
     let first = hashes.len();
     hashes.resize(first + lines.len(), 0);
     let (groups, rest) = order.as_chunks::<IN_STEP>();
@@ -64,8 +77,8 @@ pub(super) fn hash(key: [u64; 4], lines: &[&[u8]], hashes: &mut Vec<u64>) {
     }
 }
 
-/// The indexes of the lines by their number of packets, so that lines that go in step are much of a
-/// length; `None` where all have the same number. A counting sort.
+/// The indexes of the lines by their number of packets, so that lines that go in step have similar lengths;
+/// `None` where all have the same number. A counting sort, which takes one pass to count and one to place.
 fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
     // The last place is for all that are hashed alone.
     const PLACES: usize = MOST_IN_STEP / PACKET + 2;
@@ -74,9 +87,11 @@ fn by_packets(lines: &[&[u8]]) -> Option<Vec<u32>> {
     for line in lines {
         ends[place(line)] += 1;
     }
+    // So far these are counts. If one place has all lines, there is nothing to sort.
     if ends.contains(&(lines.len() as u32)) {
         return None;
     }
+    // From counts to starts; placing a line then moves the start of its place on.
     let mut start = 0;
     for end in &mut ends {
         (*end, start) = (start, start + *end);
@@ -102,13 +117,13 @@ fn hash_group(key: [u64; 4], start: Pair, group: &[&[u8]; IN_STEP]) -> [u64; IN_
     std::array::from_fn(|line| hashes[line])
 }
 
-/// Eight lines through the hash, packet by packet.
+/// Eight lines of at most [`MOST_IN_STEP`] bytes through the hash, packet by packet.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn hash_in_step(start: Pair, lines: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
     let mut pairs = [start; PAIRS];
     let packets = |line: &&[u8]| line.len() / PACKET;
-    // What all have goes without masks.
+    // The packets that all eight lines have need no masks.
     let fewest = lines.iter().map(packets).min().unwrap_or(0);
     let most = lines.iter().map(packets).max().unwrap_or(0);
     for number in 0..fewest {
@@ -126,6 +141,8 @@ fn hash_in_step(start: Pair, lines: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
     for (pair, [a, b]) in pairs.iter_mut().zip(lines.as_chunks::<2>().0) {
         pair.update_with_tails(a, b);
     }
+    // The end of the hash: four updates with its own state. The pairs take turns, so that their chains of
+    // instructions overlap here, too.
     for _ in 0..4 {
         for pair in &mut pairs {
             pair.update(swapped(pair.v0), BOTH);
@@ -138,7 +155,7 @@ fn hash_in_step(start: Pair, lines: &[&[u8]; IN_STEP]) -> [u64; IN_STEP] {
     hashes
 }
 
-/// The state of the hash for two lines, one in each half of a register.
+/// The state of the hash for two lines: the first in the low half of each register, the second in the high.
 #[derive(Clone, Copy)]
 struct Pair {
     v0: __m512i,
@@ -147,10 +164,10 @@ struct Pair {
     mul1: __m512i,
 }
 
-/// Both lines of a pair.
+/// The mask of both lines of a pair: a bit for each 64-bit lane.
 const BOTH: __mmask8 = 0xff;
 
-/// The lines of a pair that are meant.
+/// The mask of the lines of a pair for which the argument is true.
 #[inline]
 fn mask(first: bool, second: bool) -> __mmask8 {
     (u8::from(first) * 0x0f) | (u8::from(second) * 0xf0)
@@ -167,7 +184,8 @@ impl Pair {
         }
     }
 
-    /// Takes a packet into the lines of `mask`.
+    /// Mixes a packet into the lines of `mask`; the state of the other line does not change. Every addition
+    /// and exclusive or that writes a part of the state is masked; the products go only into those.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn update(&mut self, packet: __m512i, mask: __mmask8) {
@@ -182,8 +200,8 @@ impl Pair {
         self.v1 = _mm512_mask_add_epi64(self.v1, mask, self.v1, zipped(self.v0));
     }
 
-    /// The last 0 to 31 bytes of both lines; their number goes into the state, too. A line without
-    /// a tail is left as it is.
+    /// Mixes the last 0 to 31 bytes of both lines into the state, and their number. A line without a tail is
+    /// left as it is: adding 0 and rotating by 0 change nothing, and the update masks the line out.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn update_with_tails(&mut self, a: &[u8], b: &[u8]) {
@@ -198,6 +216,7 @@ impl Pair {
         self.update(packet, mask(first > 0, second > 0));
     }
 
+    /// The hashes of the two lines: lane 0 of the sum of the state, in each half.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
     fn finish(&self) -> [u64; 2] {
@@ -213,13 +232,15 @@ impl Pair {
     }
 }
 
-/// How the bytes of a tail are ordered in its packet, by the tail's length: the source of each
-/// byte, and which bytes have one.
+/// How the bytes of a tail of one length are ordered in its packet.
 struct TailOrder {
+    /// For each byte of the packet, the byte of the tail that it is.
     sources: [u8; PACKET],
+    /// Which bytes of the packet have a source, lowest bit first; the others are 0.
     mask: u32,
 }
 
+/// The orders of tails of 0 to 31 bytes.
 static TAIL_ORDERS: [TailOrder; PACKET] = tail_orders();
 
 const fn tail_orders() -> [TailOrder; PACKET] {
@@ -236,9 +257,9 @@ const fn tail_orders() -> [TailOrder; PACKET] {
     orders
 }
 
-/// Whole 32-bit words keep their place. What is left over goes to the last word of the packet where
-/// the tail has 16 bytes or more (the last four bytes, whichever they are), else to the third
-/// 64-bit lane (first, middle and last of up to three bytes).
+/// The order for a tail of `length` bytes. Whole 32-bit words keep their place. What is left over goes to
+/// the last word of the packet where the tail has 16 bytes or more (the last four bytes, even those that are
+/// in a whole word already), else to the third 64-bit lane (first, middle and last of up to three bytes).
 const fn tail_order(length: usize) -> TailOrder {
     let mut order = TailOrder {
         sources: [0; PACKET],
@@ -278,7 +299,8 @@ fn tail_packet(line: &[u8]) -> __m256i {
     let order = &TAIL_ORDERS[length];
     let present: __mmask32 = (1 << length) - 1;
     #[expect(unsafe_code, reason = "vector loads take raw pointers")]
-    // SAFETY: the mask has only the bytes of `tail`, and `sources` are 32 bytes.
+    // SAFETY: the mask selects only bytes of `tail`, and a masked load reads no others; `sources` are 32
+    // bytes. Both loads may be unaligned.
     let (bytes, sources) = unsafe {
         (
             _mm256_maskz_loadu_epi8(present, tail.as_ptr().cast()),
@@ -288,7 +310,7 @@ fn tail_packet(line: &[u8]) -> __m256i {
     _mm256_maskz_permutexvar_epi8(order.mask, sources, bytes)
 }
 
-/// A packet of a line that has it.
+/// Packet `number` of a line that has it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn packet(line: &[u8], number: usize) -> __m256i {
@@ -300,31 +322,34 @@ fn packet(line: &[u8], number: usize) -> __m256i {
     }
 }
 
-/// A packet of a line, or nothing where it has no such.
+/// Packet `number` of a line, or zeros where the line has fewer whole packets.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn packet_or_zeros(line: &[u8], number: usize) -> __m256i {
     let bytes = line.get(number * PACKET..).unwrap_or_default();
     let all: __mmask32 = if bytes.len() < PACKET { 0 } else { !0 };
     #[expect(unsafe_code, reason = "a masked load takes a raw pointer")]
-    // SAFETY: nothing is read where the mask is 0, and else there are 32 bytes.
+    // SAFETY: where the mask is 0 nothing is read, and elsewhere the slice has 32 bytes.
     unsafe {
         _mm256_maskz_loadu_epi8(all, bytes.as_ptr().cast())
     }
 }
 
+/// Two packets as the halves of a register, the first in the low one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn both(first: __m256i, second: __m256i) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
 }
 
+/// The same four words in both halves of a register, lowest lane first.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn twice(words: &[u64; 4]) -> __m512i {
     let [a, b, c, d] = words.map(|word| word as i64);
     _mm512_broadcast_i64x4(_mm256_set_epi64x(d, c, b, a))
 }
 
+/// The bytes of each pair of lanes in the order of [`ZIPPER`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
 fn zipped(words: __m512i) -> __m512i {

@@ -10,8 +10,33 @@
 //! - No two consumers share bits. Each takes its value from the hash multiplied by an odd constant
 //!   of its own (`Purpose`); reusing one word for two decisions is how joins get one bucket whose
 //!   table is all collisions (`PostgreSQL`, "Rotate instead of shifting hash join batch number").
-//! - The key is drawn at random for each run, so that nobody can prepare lines that meet in one
+//! - The key is drawn at random for each run, so that an attacker cannot craft lines that all land in one
 //!   bucket. A fixed key ([`HashKey::Fixed`]) is for reproducing a run, not for untrusted data.
+//!
+//! No purpose owns fixed bits of the hash. Each multiplies the whole hash by its own constant c, folds the
+//! 128-bit product to a word w(c), and reads that word from its high end:
+//!
+//! ```text
+//!                        line
+//!                         │  HighwayHash under the key of the run, once in a pass
+//!                         ▼
+//!                    hash, 64 bits
+//!     ┌──────────┬────────┼──────────┬────────────┬──────────┐   times c, high half XOR low half
+//!     ▼          ▼        ▼          ▼            ▼          ▼
+//!   levels 0-7  Shard    Slot, Tag  FilterBlock  FlatStart  Sketch
+//!   bucket of   shard of home slot  block of     position   kept, if among
+//!   a store,    a shared of a set,  a filter     and step   the k smallest
+//!   part of a   set      tag bits   FilterBits   FlatStep
+//!   split                           its bits     in flat filters
+//!
+//!  FilterBits, and MoreFilterBits from the eighth bit on: 9 bits choose one of the 512 of a block
+//!   63      55 54      46 45      37 36      28 27      19 18      10 9        1 0
+//!  ├──────────┼──────────┼──────────┼──────────┼──────────┼──────────┼──────────┼─┤
+//!  │ 1st bit  │ 2nd      │ 3rd      │ 4th      │ 5th      │ 6th      │ 7th      │ │ unused
+//!  └──────────┴──────────┴──────────┴──────────┴──────────┴──────────┴──────────┴─┘
+//! ```
+//!
+//! A number below n (bucket, block, slot) is the high half of w(c) n, so n need not be a power of two.
 //!
 //! *Cost:* 9 ns for 64 bytes with AVX-512, in batches, where the crate takes 42 (bench `lines`);
 //! the AVX2 loop is between. No memory.
@@ -41,7 +66,8 @@ pub enum HashKey {
     /// Drawn from the system's random source when the run starts. The default.
     #[default]
     Random,
-    /// The given key: equal runs place every line alike. Unsafe for data written by strangers.
+    /// The given key: equal runs put every line into the same place. Unsafe for data from strangers, who can
+    /// craft lines that collide under a key they know.
     Fixed([u64; 4]),
     /// For tests: all lines share bucket 0 on the first `levels` split levels.
     #[doc(hidden)]
@@ -81,9 +107,9 @@ impl FromStr for HashKey {
 pub(crate) enum Purpose {
     /// Which block of a filter.
     FilterBlock,
-    /// Which bits of that block; the first seven.
+    /// Which bits of that block: the first seven, 9 bits of the word each.
     FilterBits,
-    /// Which bits of that block; the eighth and up.
+    /// Which bits of that block: the eighth to the fourteenth.
     MoreFilterBits,
     /// The first cell of a flat filter.
     FlatStart,
@@ -91,18 +117,19 @@ pub(crate) enum Purpose {
     FlatStep,
     /// Which slot of a set's table.
     Slot,
-    /// The tag kept in that slot.
+    /// The tag kept in that slot, which spares most comparisons with other lines.
     Tag,
     /// Which shard of a set that several threads build.
     Shard,
-    /// Whether it is one of the smallest, which a sketch keeps.
+    /// The value of a line in a sketch, which keeps the smallest ones.
     Sketch,
 }
 
 impl Purpose {
     // Odd 64-bit constants with about half their bits set: fractional parts of square roots of
-    // primes (the initial values of SHA-512 and SHA-384), low bit set. Stored filters depend on
-    // those of filters: they never change.
+    // primes (the initial values of SHA-512 and SHA-384), low bit set. Odd, so that no bit of the hash is
+    // lost in the low half of the product. Stored filters depend on the constants of `Filter...` and
+    // `Flat...`: these five can never change without a new version of the file format.
     const fn multiplier(self) -> u64 {
         match self {
             Self::FilterBlock => 0x6a09_e667_f3bc_c909,
@@ -119,7 +146,8 @@ impl Purpose {
 }
 
 /// Odd multipliers of the split levels: level 0 chooses the bucket file, each further level splits
-/// a bucket that did not fit. More levels than this are never taken (see [`MAX_LEVELS`]).
+/// a bucket that did not fit. A level of its own multiplier divides the lines of one bucket as evenly as it
+/// would divide all lines. From the same source as those of [`Purpose`].
 const LEVEL_MULTIPLIERS: [u64; MAX_LEVELS as usize] = [
     0x1f83_d9ab_fb41_bd6b,
     0x5be0_cd19_137e_2179,
@@ -141,7 +169,7 @@ pub const MAX_LEVELS: u32 = 8;
 pub struct LineHasher {
     key: [u64; 4],
     kernel: Kernel,
-    /// Levels that send everything to bucket 0; other than 0 in tests only.
+    /// Levels below this one send everything to bucket 0; other than 0 in tests only.
     weak_levels: u32,
     /// Every hash is 0; in tests only.
     constant: bool,
@@ -176,7 +204,7 @@ impl LineHasher {
         }
     }
 
-    /// The hash of one line.
+    /// The hash of one line: the same as [`LineHasher::hash_batch`] gives, but slower.
     pub fn hash(&self, line: &[u8]) -> u64 {
         if self.constant {
             return 0;
@@ -184,17 +212,19 @@ impl LineHasher {
         HighwayHasher::new(Key(self.key)).hash64(line)
     }
 
-    /// The key.
+    /// The key: the file of a filter stores it.
     pub(crate) fn key(&self) -> [u64; 4] {
         self.key
     }
 
-    /// A digest of 128 bits of one line: `HighwayHash` with its longer end, low word first.
+    /// A digest of 128 bits of one line: `HighwayHash` with its 128-bit finish, low word first. Its words are
+    /// not those of [`LineHasher::hash`].
     pub(crate) fn digest(&self, line: &[u8]) -> [u64; 2] {
         HighwayHasher::new(Key(self.key)).hash128(line)
     }
 
-    /// Hashes `lines[i]` into `hashes[i]`; the fast form for a batch.
+    /// Hashes `lines[i]` into `hashes[i]`; the fast form for a batch. `hashes` is overwritten and keeps its
+    /// memory, so a worker that reuses it does not allocate.
     pub fn hash_batch(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         hashes.clear();
         if self.constant {
@@ -204,8 +234,8 @@ impl LineHasher {
         self.kernel.hash(self.key, lines, hashes);
     }
 
-    /// The bucket of a hash among `buckets` (at least 1) on split level `level` (below
-    /// [`MAX_LEVELS`]).
+    /// The bucket, 0 to `buckets - 1`, of a hash among `buckets` (at least 1) on split level `level` (below
+    /// [`MAX_LEVELS`]). The hashes of a bucket are one of N equal ranges of the derived word.
     #[inline]
     pub fn bucket(&self, hash: u64, level: u32, buckets: u32) -> u32 {
         if level < self.weak_levels {
@@ -216,13 +246,15 @@ impl LineHasher {
     }
 }
 
-/// A 64-bit word for one purpose, independent for practical ends of the words for the others.
+/// A 64-bit word for one purpose, independent for practical ends of the words for the others. Equal hashes
+/// give equal words for each purpose: no derived value can separate two lines that collide.
 #[inline]
 pub(crate) fn derive(hash: u64, purpose: Purpose) -> u64 {
     remix(hash, purpose.multiplier())
 }
 
-/// Maps a uniform word to `0..range`: the high word of their product.
+/// Maps a uniform word to `0..range`: the high word of their product. Depends on the high bits of the word,
+/// and takes no division.
 #[inline]
 pub(crate) fn reduce(word: u64, range: u64) -> u64 {
     ((u128::from(word) * u128::from(range)) >> 64) as u64
@@ -235,6 +267,10 @@ fn remix(hash: u64, odd: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
+/// A key from the system's random source.
+///
+/// # Errors
+/// [`Error::Machine`] when the source is not available.
 fn random_key() -> Result<[u64; 4]> {
     let mut key = [0u64; 4];
     getrandom::fill(bytemuck::cast_slice_mut(&mut key)).map_err(|error| Error::Machine {

@@ -1,7 +1,10 @@
-//! What would do, where a plan is refused: found by trying, for the planner is quick.
+//! What a refusal advises: a limit, or a rate, that would be accepted.
 //!
-//! *Owns:* the advice of refusals. *Invariants:* a limit that is advised is accepted by the same
-//! request, and where none would be none is advised. *Cost:* some dozens of designs.
+//! *Owns:* the advice of refusals. *Invariants:* the same request is accepted under the limit that a
+//! refusal advises. Where no limit would do, the advice says so.
+//!
+//! *Cost:* some dozens of designs, a few microseconds each. That is why limits are found by trying: the
+//! formulas of a design cannot be solved for the limit, since threads, chunks and blocks change in steps.
 
 use crate::error::Error;
 use crate::plan::Strategy;
@@ -10,22 +13,25 @@ use crate::plan::job::{Job, SetEstimate};
 use crate::plan::{FilterPlan, design_of};
 use crate::size::display_at_least;
 
-/// A limit that nobody gives (1 PiB): where that does not do either, nothing is said to do.
+/// The largest limit that is tried, in MiB (1 PiB). Where even that is too small, no limit is advised.
 const MOST_MEBIBYTES: u64 = 1 << 30;
 
-/// Replaces the advice of a refusal by the least limit that would do, found by trying: the planner
-/// is quick.
+/// Replaces the advice in a refusal of memory by the least limit that would do. Other errors stay as they
+/// are.
 pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     let Error::MemoryPlan { what, .. } = error else {
         return error;
     };
-    // Where nobody has chosen: a stored filter has one use, and of the others partition needs the least.
+    // `auto` accepts a limit as soon as any strategy fits it. With a stored filter only `bloom` can; else
+    // partition is the one that needs the least.
     let strategy = job.strategy.unwrap_or(match job.stored_filter {
         Some(_) => Strategy::Bloom,
         None => Strategy::Partition,
     });
     let fits = |mebibytes: u64| {
         let larger = Job {
+            // With `Try` a set that was asked for would fit any limit; the advice must be one under which it is
+            // estimated to fit.
             set_estimate: SetEstimate::Trust,
             ..job.with_memory(mebibytes << 20)
         };
@@ -34,7 +40,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     advised(what, least_memory(job, fits))
 }
 
-/// The refusal that names the limit that would do, if there is one.
+/// The refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.
 pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
     let advice = least_bytes.map_or_else(
         || "no memory limit would do: ask for less, or for another strategy".to_owned(),
@@ -47,7 +53,11 @@ pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
     }
 }
 
-/// The least limit under which a job `fits`, which is told the limit in MiB, found by trying.
+/// The least limit of whole MiB, in bytes, under which `fits` (called with a limit in MiB) is true; `None`
+/// beyond [`MOST_MEBIBYTES`]. The limit in force is known not to fit.
+///
+/// Doubles the limit until it fits, then halves the interval, then adds some room and tries limits within
+/// it: `fits` is not monotonic.
 pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let mut low = job.memory_bytes >> 20;
     let mut high = low.max(1) * 2;
@@ -62,9 +72,11 @@ pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64>
             low = middle;
         }
     }
-    // What the process itself needs varies a little from run to run. And with more memory buffers are
-    // larger, which now and then leaves less for the rest: limits up to the advised one must do too.
+    // Two reasons for advising 1 MiB and a 64th more than was found. The process itself needs a little more
+    // in some runs than in others. And buffers grow in steps with the limit, so that now and then a larger
+    // limit leaves less for the rest: the limits between the one found and the one advised must do, too.
     let with_room = |least: u64| least + 1 + least / 64;
+    // The largest limit within the room that does not fit, of some at even distances.
     let refused = |least: u64| {
         let step = ((with_room(least) - least) / 16).max(1);
         let mut limits = (least..=with_room(least)).rev().step_by(step as usize);
@@ -87,7 +99,8 @@ pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
     }
 }
 
-/// What would give an approximate result at the accepted rate, or stands against it.
+/// What would give an approximate result at the accepted rate, in this order: nothing (a rate of 0), another
+/// stored filter, more memory, a higher cap on bits per key; else only a higher rate.
 fn advice_on_rate(job: &Job, accepted: f64) -> String {
     if accepted == 0.0 {
         return "no filter has that rate: accept a higher one, or run an exact strategy".to_owned();
@@ -114,7 +127,8 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
     )
 }
 
-/// The memory with which the filter of a run would have the accepted rate, if some would do.
+/// The least memory limit, in bytes and to an eighth, with which the filter of a `bloom` would have the
+/// accepted rate; `None` if no limit up to [`MOST_MEBIBYTES`] gives it.
 fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
     let is_enough = |memory_bytes: u64| {
         let filter = design_of(&job.with_memory(memory_bytes), Strategy::Bloom)
@@ -122,7 +136,7 @@ fn memory_for_rate(job: &Job, accepted: f64) -> Option<u64> {
             .and_then(|design| design.costs.filter);
         filter.is_some_and(|filter| filter.predicted_fpr <= accepted)
     };
-    // Steps of an eighth: the advice is "about".
+    // Steps of an eighth: the message says "about".
     let steps = std::iter::successors(Some(job.memory_bytes), |bytes| bytes.checked_add(bytes / 8));
     steps
         .take_while(|&bytes| bytes >> 20 < MOST_MEBIBYTES)

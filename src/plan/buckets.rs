@@ -1,11 +1,25 @@
 //! How many buckets, in blocks of what size, joined by how many workers at a time.
 //!
 //! *Owns:* the arithmetic of buckets. *Invariants:* the blocks of all buckets fit the memory given
-//! for them. *Cost:* none.
+//! for them.
 //!
-//! *Formula:* as many buckets as it takes for the set of one bucket of the build side fits a join worker's
-//! share, with 30 % for chance and for estimates that are off; more, up to 1000, where blocks of
-//! full size fit for more.
+//! *Formula:* as many buckets as it takes for the set of one bucket of the build side to fit the share of
+//! one join worker, with 30 % for chance and for estimates that are off:
+//!
+//! ```text
+//! buckets >= set bytes of the build side * 1.3 / bytes of a join worker's share
+//! ```
+//!
+//! More, up to 1000, where the memory for blocks has room for full-size blocks. Fewer where
+//! blocks would become too small for quick writes; buckets that then do not fit are split during the join.
+//!
+//! ```text
+//!  memory for blocks
+//!  ├──────┬──────┬──── ... ──┬──────┬──────────────────┬─┐
+//!  │ open │ open │           │ open │ 4 being written  │1│  then blocks that stay in memory
+//!  └──────┴──────┴──── ... ──┴──────┴──────────────────┴─┘
+//!    one for each bucket
+//! ```
 
 use crate::error::Error;
 use crate::plan::design::too_little;
@@ -13,35 +27,43 @@ use crate::plan::job::Job;
 use crate::plan::layout::{Layout, SMALLEST_BLOCK};
 use crate::spill::pool::IN_FLIGHT;
 
-/// Room for chance, and for estimates that are off.
+/// Buckets are planned for this multiple of the estimated set: room for chance, and for estimates that are
+/// off.
 pub(super) const SLACK: f64 = 1.3;
-/// Buckets by default, where blocks of full size fit for all of them.
+/// The most buckets of a `partition` that memory does not ask for, where full-size blocks fit for all.
 pub(super) const DEFAULT_BUCKETS: u64 = 1000;
-/// The least that a bucket of the build side should have, unless memory asks for smaller ones.
+/// The least that a bucket of the build side should have, in bytes, unless memory asks for smaller ones.
 pub(super) const LEAST_BUCKET_BYTES: u64 = 8 << 20;
 /// The most buckets of one level.
 pub(super) const MOST_BUCKETS: u64 = 65_536;
-/// Survivors that buckets are laid out for where not all fit, as a share of the input: more than is
-/// assumed, for a bucket that does not fit costs another reading and writing.
+/// Where buckets for a whole input do not fit, they are laid out for this share of it. Three times what is
+/// assumed to survive: a bucket that does not fit costs another writing and reading.
 pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 
-/// A block that is written at a good part of the disk's speed.
+/// The size in bytes from which a block is written at a good part of the disk's speed.
 pub(super) const GOOD_BLOCK: u64 = 64 << 10;
 
-/// The least set that is worth a join worker: less is joined in the time that a thread and its loader take
-/// to start.
+/// The least set, in bytes, that is worth a join worker: a smaller one is joined in the time that a thread
+/// and its loader take to start.
 const LEAST_WORKERS_SET: u64 = 64 << 10;
 
-/// The memory for blocks that a filter must leave, however much it wants: two dozen good blocks, or
-/// a sixteenth of a small memory.
+/// The memory for blocks, in bytes, that a filter must leave, however much it wants: two dozen good blocks
+/// (1.5 MiB); in a small memory a sixteenth of it, but two dozen of the smallest blocks.
 pub(super) fn least_pool(usable_bytes: u64) -> u64 {
     (24 * GOOD_BLOCK)
         .min(usable_bytes / 16)
         .max(24 * SMALLEST_BLOCK)
 }
 
-/// Buckets for what survives a filter, which nobody knows: for everything where the memory that the
-/// filters do not want has room for the blocks, else for a part, and the least memory.
+/// Chooses buckets for what survives a filter, whose amount is unknown before the filter is built.
+///
+/// `set_bytes` is the set of everything that could survive, `wanted_filters` the bytes that the filters
+/// would use if they had them, `least_pool` the bytes that blocks get in any case. In two tries:
+///
+/// 1. For everything: if the memory that the filters do not want, up to a third of all, has room for good
+///    blocks, no number of survivors can make a bucket too large.
+/// 2. For [`SIEVE_HEADROOM`] of it, in as little memory as one level of buckets takes: the rest goes to the
+///    filters.
 pub(super) fn buckets_for_survivors(
     job: &Job,
     layout: &mut Layout,
@@ -63,7 +85,8 @@ pub(super) fn buckets_for_survivors(
         }
     }
     let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
-    // Bits of a filter are worth less than a second level of buckets, which moves everything again.
+    // Blocks come before the filter here: a second level of buckets writes and reads all survivors again,
+    // which costs more than the filter's last bits save.
     let one_level = one_level_bytes(layout, part).min(layout.usable_bytes / 4);
     let pool_bytes = least_pool.max(one_level);
     set_buckets(job, layout, pool_bytes, part, |blocks| {
@@ -71,15 +94,22 @@ pub(super) fn buckets_for_survivors(
     })
 }
 
-/// The least memory for blocks with which no bucket has to be split, for a build side whose set has
-/// `set_bytes`.
+/// The least memory for blocks, in bytes, with which no bucket has to be split, for a build side whose set
+/// has `set_bytes`: the smallest block for each bucket that a single join worker needs, and a dozen more.
 pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
     let needed = (set_bytes as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
     (needed + IN_FLIGHT + 8) * SMALLEST_BLOCK
 }
 
-/// Chooses the number of buckets, the join workers and the blocks. `set_bytes` is the set of the
-/// whole build side.
+/// Chooses the number of buckets, the join workers and the blocks, and writes them to `layout`; returns the
+/// number of buckets.
+///
+/// `set_bytes` is the set of the whole build side, `pool_bytes` the memory for blocks. `wanted` says how
+/// many buckets the strategy would like, given how many full-size blocks fit.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when blocks for the buckets that the caller asked for do not fit, or when not even
+/// the smallest blocks do.
 pub(super) fn set_buckets(
     job: &Job,
     layout: &mut Layout,
@@ -88,6 +118,7 @@ pub(super) fn set_buckets(
     wanted: impl Fn(u64) -> u64,
 ) -> Result<u32, Error> {
     if let Some(buckets) = job.buckets {
+        // The caller chose the number: blocks of a page will do.
         if layout.set_pool(job, buckets, pool_bytes, 4096) {
             return Ok(buckets);
         }
@@ -98,13 +129,15 @@ pub(super) fn set_buckets(
         ));
     }
     let most = layout.most_buckets(job.inputs.len()).max(1);
-    // As many join workers as threads if their shares can be filled with blocks of a good size;
-    // else, and where there is little to join, fewer.
+    // More workers have smaller shares, need more buckets for them, and so get smaller blocks. Take the
+    // most workers with which blocks stay of a good size, and no more than there is work for. A single
+    // worker may have the smallest blocks.
     let busy = (set_bytes / LEAST_WORKERS_SET).max(1) as usize;
     for workers in (1..=layout.workers.min(busy)).rev() {
         let share = layout.join_share(workers).max(1);
         let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;
         let full_blocks = (pool_bytes >> 20).saturating_sub(8);
+        // At least two buckets for each worker, so that all have work while the last ones are joined.
         let buckets = needed
             .max(wanted(full_blocks))
             .max(workers as u64 * 2)
@@ -119,7 +152,8 @@ pub(super) fn set_buckets(
             return Ok(buckets);
         }
     }
-    // Too many for one level: as many as there are blocks, and those that do not fit are split.
+    // One level cannot make buckets small enough: open as many as there are smallest blocks. The join
+    // splits those that do not fit.
     layout.join_workers = 1;
     let buckets = (pool_bytes / SMALLEST_BLOCK)
         .saturating_sub(8)

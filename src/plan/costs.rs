@@ -2,7 +2,6 @@
 //! them.
 //!
 //! *Owns:* the types that `outset plan` prints. *Invariants:* sizes are bytes, rates are in 0..1.
-//! *Cost:* none.
 
 use serde::Serialize;
 
@@ -17,14 +16,14 @@ pub struct FilterPlan {
     pub bits: u64,
     /// Bits set per key.
     pub hashes: u32,
-    /// Keys expected: the lines of the input.
+    /// Keys expected: the lines of the input, repeats included; of a stored filter, its lines.
     pub keys: u64,
     /// Bits over keys.
     pub bits_per_key: f64,
-    /// The rate predicted for that many distinct keys, 0..1; of a stored filter, the rate that it is
+    /// The rate predicted for `keys` distinct keys, 0..1; of a stored filter, the rate that it is
     /// judged by ([`Occupancy::judged_fpr`](crate::filter::Occupancy::judged_fpr)).
     pub predicted_fpr: f64,
-    /// Of a stored filter that has more lines than that: how many it was laid out for.
+    /// How many lines a stored filter was laid out for, where it holds more; else `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overfull_for: Option<u64>,
 }

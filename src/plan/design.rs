@@ -2,10 +2,31 @@
 //!
 //! *Owns:* one function per strategy, each the arithmetic of its row in the crate page's table.
 //! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would
-//! do. *Cost:* none.
+//! do.
 //!
-//! *Formulas.* Bytes: with survivors s_A, s_B (shares of A and B that pass a filter), `partition`
-//! moves 3A + 3B (3A + B + 2 s_B B where A is small), `sieve` 2A + B + 2(s_B B + s_A A), `bloom` A + B + 2 s_B B.
+//! *Formulas.* What a design reads and writes, in bytes. A and B are the inputs; a and b are the shares
+//! (0..1) of them that pass a filter. What is spilled is written once and read once by the join; what fits
+//! the blocks in memory is neither.
+//!
+//! ```text
+//!             reads the inputs   spills           also reads
+//! memory      A + B                               A again, with filters
+//! partition   A + B              A + B            (A + b B where A is small beside B)
+//! sieve       2A + B             a A + b B        b B, where the second filter is built from it
+//! bloom       A + B              b B              a stored filter
+//! ```
+//!
+//! Who gets which part of the memory beside reading (`layout` draws the whole):
+//!
+//! ```text
+//!             set or filters                           blocks                          join
+//! memory      the set and its filters                  none                            none
+//! partition   1/16 for a filter, if A is small         6/10, less what reading takes   the rest
+//! sieve       what blocks leave, up to 12 bits a key   1/16, or one level of buckets   all of it,
+//! bloom       what blocks leave, up to 32 bits a key   1/128, or one level of buckets  afterwards
+//! ```
+//!
+//! In `sieve` and `bloom`, blocks get what the filters have no use for; see `give_rest_to_pool`.
 
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
@@ -22,56 +43,65 @@ use crate::set::addresses::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 use crate::size::display_bytes;
 
-/// Bits per key beyond which an approximate result hardly gets better, unless a rate is asked for that
-/// takes more.
+/// The cap on bits per key of `bloom`, unless a lower rate is asked for: beyond it an approximate result
+/// hardly gets better.
 const BLOOM_BITS_PER_KEY: f64 = 32.0;
-/// Bits per key that such a rate is tried with, one step after the other.
+/// For a lower rate the cap grows in steps of this many bits per key.
 const BLOOM_BITS_STEP: f64 = 8.0;
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.
 pub(super) const SET_BITS_PER_KEY: f64 = 12.0;
-/// Memory that blocks in memory leave to the join, where there is so much.
+/// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
 pub(super) const JOIN_SLACK_BYTES: u64 = 4 << 20;
 /// The other inputs of `partition` go through a filter of the first if they have this many times its
 /// bytes: what the filter keeps out of the buckets is then nearly everything.
 const LOPSIDED_FACTOR: u64 = 8;
-/// The part of the memory that this filter may have: the buckets hardly miss it.
+/// This filter may have this fraction of the memory for buffers: the buckets hardly miss it.
 const LOPSIDED_FILTER_SHARE: u64 = 16;
-/// Bits per key that it must have: 3 % pass by mistake.
+/// Bits per key that it must have to be built: 2.3 % pass by mistake.
 const LEAST_LOPSIDED_BITS: f64 = 8.0;
-/// Arenas of a set grow by a quarter, and are copied then.
+/// The arena of a shard grows by a quarter when it is full, so a set may have this multiple of its bytes.
 const ARENA_SLACK: f64 = 1.25;
-/// Shards of a set are uneven, and the tables of neighbours coexist while one grows: room for each.
+/// Room in bytes for each shard of a set: shards are uneven, and while the table of one grows, the old and
+/// the new one are both in memory.
 const SHARD_SLACK_BYTES: u64 = 64 << 10;
-/// What a shard has at least.
+/// What a shard of even the smallest set takes, in bytes.
 const LEAST_SHARD_BYTES: u64 = 8 << 10;
-/// Lines that pass the filter before a set by mistake may be this share of the set's lines.
+/// A filter is put before a set only if the lines that pass it by mistake are less than this share of the
+/// set's lines. `strategy/memory.rs` checks the same when the filter is complete.
 const MOST_BY_MISTAKE: f64 = 0.25;
-/// The part of the memory, in tenths, that `partition` has for chunks and blocks: the join needs the rest.
+/// The part of the memory for buffers, in tenths, that `partition` has for chunks and blocks. Blocks that
+/// are still in memory when the join begins leave it the rest.
 const POOL_TENTHS: u64 = 6;
 /// Both filters of a sieve, as a multiple of the first: the second is of a tenth of the lines, with slack.
 const SIEVE_FILTERS: f64 = 1.2;
 /// Both filters of a chain of `bloom`, as a multiple of the first.
 const BLOOM_FILTERS: f64 = 1.4;
-/// The part of the memory that blocks have beside the filters of a sieve, and beside those of `bloom`, of
-/// which fewer lines are spilled.
+/// Blocks have at least this fraction of the memory for buffers beside the filters of a sieve.
 const SIEVE_POOL_SHARE: u64 = 16;
+/// The same beside the filters of `bloom`, which spills only the last input.
 const BLOOM_POOL_SHARE: u64 = 128;
-/// The part of the room for filters that a second one has in a chain.
+/// The second filter of a chain has this fraction of the room for filters.
 const CHAIN_SHARE: u64 = 4;
-/// A set larger than this is far from the processor's caches.
+/// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
 const LARGE_SET_BYTES: u64 = 32 << 20;
 
-/// A strategy that fits.
+/// A strategy that fits the limit of its job.
 #[derive(Debug)]
 pub(crate) struct Design {
+    /// What it would cost; `auto` compares these.
     pub(crate) costs: Costs,
+    /// As [`Plan::second_filter`].
     second_filter: Option<FilterPlan>,
+    /// How memory is divided; its parts and the filters fit `usable_bytes`.
     layout: Layout,
+    /// As [`Plan::uses_bitmap`]; `memory` only.
     uses_bitmap: bool,
+    /// Bytes that the later phases go through, for the progress display.
     survivors: Survivors,
 }
 
 impl Design {
+    /// A design without a bitmap and without anything to join.
     fn new(costs: Costs, second_filter: Option<FilterPlan>, layout: Layout) -> Self {
         Self {
             costs,
@@ -82,12 +112,13 @@ impl Design {
         }
     }
 
-    /// So many bytes are joined at the end.
+    /// The same design, whose join goes through `bytes` bytes.
     fn joining(mut self, bytes: u64) -> Self {
         self.survivors.joined = bytes;
         self
     }
 
+    /// The plan that this design of `job` is, with the reasons against the others.
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
         let Extent { bytes, lines } = Sizes::of(job).build;
         Plan {
@@ -105,20 +136,31 @@ impl Design {
     }
 }
 
-/// What a set of the lines of `extent` takes, in bytes, with room to grow.
+/// What a set of the lines of `extent` takes, in bytes, with room to grow:
+///
+/// ```text
+/// (bytes + 12 per line + table) * 1.25  +  64 shards * min(64 KiB, bytes + 8 KiB)
+/// ```
+///
+/// The minimum keeps a set of a few lines from being charged 4 MiB.
 pub(super) fn resident_set_bytes(extent: Extent) -> u64 {
     let each_shard = SHARD_SLACK_BYTES.min(extent.bytes + LEAST_SHARD_BYTES);
     (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
 }
 
-/// The smallest input as a set, the others streamed past it.
+/// `memory`: the smallest input as a set, the others streamed past it.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
+/// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
 pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes = resident_set_bytes(sizes.build);
     let beside_set = layout.base_bytes + layout.scan_bytes();
-    // Two bitmaps live at a time from three inputs on.
+    // From three inputs on, the bitmap of what is common so far and that of the next input are both in
+    // memory.
     let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
     let uses_bitmap = job.is_ipv4 && beside_set + bitmap_bytes <= job.memory_bytes;
     let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
@@ -160,10 +202,15 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     })
 }
 
-/// The filters that keep out of the set what the smallest input does not have, and from its probe
-/// what the set does not have. They cost another reading of that input, which pays where that is
-/// in the page cache and the whole set would be far from the processor's: mostly it is then a
-/// small part of that.
+/// The two filters of `memory`, where they pay.
+///
+/// The first is of the smallest input; only lines of the second input that pass it enter the set. The second
+/// is of the lines in the set; only lines of the other inputs, and of the smallest one at the end, that pass
+/// it are looked up. The set then holds the common lines and some more, mostly a small part of an input.
+///
+/// They cost another reading of the smallest input. That pays where the input is in the page cache and a set
+/// of all of it would be far larger than the processor's caches. `needed` is what the run takes in bytes
+/// without filters; they must fit beside it, because the design does not count on a smaller set.
 fn set_filters(
     job: &Job,
     sizes: &Sizes,
@@ -180,19 +227,24 @@ fn set_filters(
     let survivors = expected_survivors(sizes, &first);
     let second = FilterPlan::new(survivors, job.memory_bytes, bits_per_key);
     let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
-    // Next to inputs that are much larger, what passes by mistake would be most of the set.
+    // Beside an input that is much larger, the lines that pass by mistake would be most of the set.
     let by_mistake = sizes.last.lines as f64 * first.predicted_fpr;
     let stays_small =
         by_mistake < sizes.build.lines as f64 * MOST_BY_MISTAKE || job.bits_per_key.is_some();
     (pays && fits && stays_small).then_some((first, second))
 }
 
-/// The buckets of `partition` in what scanning by `layout` leaves.
+/// The layout of `partition`: `layout`, which has the buffers for scanning, with buckets added. The second
+/// look uses it, too, when it drops the filters of a sieve.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when the buckets do not fit.
 pub(super) fn partition_layout(
     job: &Job,
     mut layout: Layout,
     sizes: &Sizes,
 ) -> Result<Layout, Error> {
+    // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
     let pool_bytes =
         layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
     let wanted = |blocks: u64| {
@@ -205,7 +257,12 @@ pub(super) fn partition_layout(
     Ok(layout)
 }
 
-/// All inputs into buckets; the others through a filter of the first where that is small beside them.
+/// `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
+/// them. Everything that is spilled is written once and read once:
+/// moved = A + B + 2 (A + b B), with b = 1 without a filter.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
 pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
@@ -231,8 +288,9 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
     Ok(Design::new(costs, filter, layout).joining(survivors))
 }
 
-/// The filter of a first input that is small beside the others, or may be: beside a pipe. It is fed while
-/// that input is spilled, so it costs no reading.
+/// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
+/// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
+/// bits in its sixteenth of the memory.
 fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPlan> {
     let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());
     let is_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
@@ -245,7 +303,14 @@ fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPl
         .then_some(filter)
 }
 
-/// Each input through a filter of the one before it; the first again at the end.
+/// `sieve`: each input through a filter of the one before it; the first again at the end.
+///
+/// Memory is divided in this order: buffers for scanning; blocks, as `buckets_for_survivors` chooses them;
+/// both filters in what is left, up to their cap; then what the filters cannot use goes back to the blocks,
+/// so that survivors stay in memory.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
 pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
@@ -264,6 +329,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     give_rest_to_pool(&mut layout, filters, job);
 
     let spilled = spilled_bytes(&layout, buckets, plan.survivors, job);
+    // Survivors that stay in memory are read back from there: no bytes from disk.
     let read_back = if spilled == 0 { 0 } else { plan.read_back };
     let costs = Costs {
         strategy: Strategy::Sieve,
@@ -287,7 +353,16 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     Ok(design)
 }
 
-/// One filter, no second look.
+/// `bloom`: the lines of the last input that pass a filter of the one before; with three inputs or more, a
+/// chain of filters. The result goes through buckets, so that each line is written once.
+///
+/// Rates: with rate p1 for the first filter and p2 for each of the n - 1 later ones, a line that is not
+/// common passes at most with p = 1 - (1 - p1) (1 - p2)^(n - 1). Lines of the result that are false, with L
+/// lines in the last input of which C are common: (L - C) p. Precision: C over C and the false lines.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks. Whether the rate is accepted
+/// is checked by the callers.
 pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let mut layout = Layout::for_scan(job);
@@ -298,7 +373,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
     let result_set = sizes.last.set_bytes();
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
-    // With three inputs or more two filters live at a time.
+    // In a chain two filters are in memory at a time: the one that is asked and the one that is fed.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {
         (room - room / CHAIN_SHARE, room / CHAIN_SHARE)
@@ -308,17 +383,18 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let planned = || FilterPlan::new(sizes.build.lines, room, cap);
     let mut first = job.stored_filter.unwrap_or_else(planned);
     let second = (chain > 1).then(|| FilterPlan::new(sizes.build.lines, second_room, cap));
-    // A stored filter may be larger than the room for it: it is mapped.
+    // A stored filter may be larger than the room for it: it is then read from its file piece by piece.
     let filters = (first.bits / 8).min(room) + second.map_or(0, |second| second.bits / 8);
     give_rest_to_pool(&mut layout, filters, job);
-    // A line that is not common can pass by mistake at any filter of the chain: the bound adds up.
-    // As 1 - (1 - p)^n, but right to the last digits where the rates are tiny.
+    // A line that is not common may be in some inputs and pass by mistake where it is missing: at most at
+    // every filter of the chain. This is 1 - (1 - p)^n, but right to the last digits for tiny rates.
     let later = second.map_or(0.0, |second| {
         -((chain - 1) as f64 * (-second.predicted_fpr).ln_1p()).exp_m1()
     });
     first.predicted_fpr += (1.0 - first.predicted_fpr) * later;
 
-    // A line that is common is never false.
+    // Common lines cannot be false. Where their number was not estimated it counts as 0 here, so that the
+    // false lines are not underestimated; the share that is assumed elsewhere would be a guess.
     let common = job
         .common_share
         .map(|share| share * sizes.build.lines as f64);
@@ -349,8 +425,9 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     Ok(Design::new(costs, second, layout).joining(survivors as u64))
 }
 
-/// The most bits per key of each filter of a `bloom` with `chain` filters, whose rates add up. A lower rate
-/// than the usual cap reaches gets as many bits as it takes.
+/// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may
+/// have its part of the accepted rate; the cap grows until a filter reaches that, at most to
+/// [`MOST_BITS_PER_KEY`].
 fn bloom_cap(job: &Job, chain: usize) -> f64 {
     if let Some(cap) = job.bits_per_key {
         return cap;
@@ -365,8 +442,9 @@ fn bloom_cap(job: &Job, chain: usize) -> f64 {
     cap
 }
 
-/// What the filters do not need lets more blocks stay in memory; at least a quarter of the memory
-/// is kept for the join. `filters` is their size in bytes.
+/// Gives the memory that the filters do not use to the blocks, so that more of them stay in memory. `filters`
+/// is the size of the filters in bytes. Blocks get no more than half of the memory, and leave the join some
+/// slack and room for the longest line.
 fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     if job.always_spill {
         return;
@@ -380,7 +458,8 @@ fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 
-/// What of `bytes` does not stay in memory.
+/// How many of `bytes` go to disk: none if the blocks beyond the open one of each bucket hold them all; else
+/// all, which is an upper bound.
 fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
     let open = u64::from(buckets) * layout.block_bytes;
     let held = if job.always_spill {
@@ -391,11 +470,13 @@ fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
     if bytes <= held { 0 } else { bytes }
 }
 
+/// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
 fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
 }
 
-/// The refusal of a design. What would do is found out where the refusal is reported.
+/// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
+/// where the refusal is reported, because finding it takes dozens of designs.
 pub(super) fn too_little(object: &str, what: &str, job: &Job) -> Error {
     Error::MemoryPlan {
         what: format!("{object}: {what} in {}", display_bytes(job.memory_bytes)),

@@ -1,26 +1,35 @@
 //! How large the filters are, and when the second one is built.
 //!
 //! *Owns:* the shapes of filters and the choice between two ways to a sieve's second filter.
-//! *Invariants:* shapes are whole blocks; together the filters fit the room given. *Cost:* none.
+//! *Invariants:* shapes are whole blocks; together the filters fit the room given.
 //!
 //! The second filter holds what survived of the further inputs, for the second reading of the
 //! first. It can be *fed* while they are spilled: then it shares memory with the first filter, and
 //! its size is a guess. Or it is built *afterwards*, from the survivors in their buckets: then each
 //! filter has all of the memory and the number of keys is known, at the price of reading the
-//! survivors once more. Written, read and read again, building afterwards moves fewer bytes below 7
-//! bits a key (a test compares them).
+//! survivors once more.
+//!
+//! ```text
+//! fed         room │ first filter, 5/6           │ second, 1/6 │   survivors: written, read
+//! afterwards  room │ first filter, then the second, all of it  │   survivors: written, read, read
+//! ```
+//!
+//! Counting these bytes, building afterwards moves fewer of them below 7 bits a key (a test compares both).
+//!
+//! *Formulas*, in lines or bytes alike, with c the share of A that is common and f1, f2 the rates of the
+//! filters: of B survive c A + f1 (B - c A); of A survive c A + f2 (A - c A).
 
 use crate::filter::Shape;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::plan::FilterPlan;
 use crate::plan::job::Sizes;
 
-/// Survivors that a fed filter is laid out for, as a multiple of what is expected: overfull it
-/// would let everything through.
+/// A filter of survivors is laid out for this multiple of what is expected: the rate of an overfull filter
+/// grows fast.
 pub(super) const SURVIVOR_SLACK: f64 = 1.25;
 
-/// More are of no use to anybody: one line in ten thousand million passes by mistake. And the arithmetic
-/// is safe from absurd requests.
+/// The most bits per key of any filter of a run. More are of no use, as one line in ten thousand million
+/// passes by mistake; and the bound keeps absurd requests from overflowing.
 pub(super) const MOST_BITS_PER_KEY: f64 = 128.0;
 /// The part of the room that a fed second filter has: at 6 bits a key in all and a tenth common, that is
 /// where the fewest lines survive both.
@@ -29,7 +38,9 @@ const FED_SHARE: u64 = 6;
 const FEW_BITS_PER_KEY: f64 = 7.0;
 
 impl FilterPlan {
-    /// A filter for `keys` keys in `bytes` bytes at most, and no more than `most` bits a key.
+    /// The largest blocked filter for `keys` keys that has at most `bytes` bytes and, but for rounding up to
+    /// a whole block, at most `most` bits a key; with the best number of hashes. At least one block, even
+    /// where `bytes` is less.
     pub(crate) fn new(keys: u64, bytes: u64, most: f64) -> Self {
         let keys = keys.max(1);
         let capped = (keys as f64 * most.min(MOST_BITS_PER_KEY) / 512.0).ceil() * 512.0;
@@ -64,18 +75,19 @@ impl FilterPlan {
 /// The filters of a sieve, and the bytes that it moves beside reading its inputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SievePlan {
-    /// Of the first input.
+    /// The filter of the first input.
     pub(super) first: FilterPlan,
-    /// Of the survivors, where it is fed while they are spilled.
+    /// The filter of the survivors, where it is fed while they are spilled; `None` where it is built
+    /// afterwards, if at all.
     pub(super) fed: Option<FilterPlan>,
-    /// What survives of all inputs: written, and read by the join.
+    /// Bytes that survive of all inputs: written, and read by the join.
     pub(super) survivors: u64,
-    /// What is read once more to build a filter of it.
+    /// Bytes that are read once more to build the second filter; 0 where it is fed.
     pub(super) read_back: u64,
 }
 
 impl SievePlan {
-    /// The better of the two ways, in `room` bytes of memory and with `cap` bits per key at most.
+    /// The way that moves fewer bytes, in `room` bytes of memory and with `cap` bits per key at most.
     pub(super) fn new(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let afterwards = Self::afterwards(sizes, room, cap);
         if afterwards.first.bits_per_key < FEW_BITS_PER_KEY {
@@ -85,6 +97,7 @@ impl SievePlan {
         }
     }
 
+    /// Two filters one after the other, each in all of `room`.
     fn afterwards(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let first = FilterPlan::new(sizes.build.lines, room, cap);
         let second = FilterPlan::new(expected_survivors(sizes, &first), room, cap);
@@ -96,9 +109,11 @@ impl SievePlan {
         }
     }
 
+    /// Two filters at the same time: 5/6 of `room` for the first, 1/6 for the second.
     fn fed(sizes: &Sizes, room: u64, cap: f64) -> Self {
         let first = FilterPlan::new(sizes.build.lines, room - room / FED_SHARE, cap);
         let second = FilterPlan::new(expected_survivors(sizes, &first), room / FED_SHARE, cap);
+        // The filter is laid out for more keys than are expected; its rate is that of the expected number.
         let keys = second.keys as f64 / SURVIVOR_SLACK;
         let second_fpr = blocked_fpr(second.bits as f64 / keys, second.hashes);
         Self {
@@ -110,7 +125,8 @@ impl SievePlan {
     }
 }
 
-/// Lines of a further input that its filter is expected to let through, with some room.
+/// Lines of the last input that the first filter is expected to let through, with slack: a filter of the
+/// survivors is laid out for this number.
 pub(super) fn expected_survivors(sizes: &Sizes, first: &FilterPlan) -> u64 {
     let expected = sizes.build.lines as f64 * sizes.common_share
         + sizes.last.lines as f64 * first.predicted_fpr;
@@ -125,7 +141,7 @@ fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
     (surviving_others(sizes, first_fpr) + common + (build - common) * second_fpr) as u64
 }
 
-/// The same of all inputs but the first.
+/// Bytes of all inputs but the first that are expected to survive. Each of them has what is common.
 pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
     let others = (sizes.total - sizes.build.bytes) as f64;
     let common =

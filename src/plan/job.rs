@@ -2,36 +2,37 @@
 //!
 //! *Owns:* [`Job`], and the sizes that the formulas take from it. *Invariants:* a size that is not
 //! known counts as that of the largest known input; with none known it counts as much more than
-//! memory. *Cost:* none.
+//! memory.
 
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::set::line_set::estimate_set_bytes;
 
-/// An input of more bytes or lines (64 PiB) is refused: no machine has one, and sums of a few of them are
-/// numbers still.
+/// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
+/// numbers by small factors; below this limit none of that overflows.
 pub(super) const MOST: u64 = 1 << 56;
 
-/// Memory of a thread: the touched part of its stack, batches, recent lines, its allocator arena.
+/// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
-/// Threads beside workers: readers and writers.
+/// Threads beside workers: two readers and two writers.
 const OTHER_THREADS: u64 = 4;
-/// The memory for which there may be one thread.
+/// A limit allows one thread for each of these bytes: threads then take less than a sixth of it.
 const MEMORY_OF_A_THREAD: u64 = 2 << 20;
 
-/// How many threads a run may have in all under a limit, where `workers` are asked for.
+/// How many threads a run may have in all, helpers included, under a limit of `memory_bytes` where
+/// `workers` are asked for.
 pub(crate) fn all_threads(workers: usize, memory_bytes: u64) -> u64 {
     (workers as u64 + OTHER_THREADS).min(memory_bytes / MEMORY_OF_A_THREAD)
 }
 
-/// What they take beside buffers, in bytes.
+/// What [`all_threads`] take beside buffers, in bytes. A part of [`Job::base_bytes`].
 pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
     all_threads(workers, memory_bytes) * PER_THREAD
 }
 
-/// An input of which nothing is known counts as this many times the memory limit.
+/// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
-/// The mean length of its lines, in bytes.
+/// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
 
 /// What the planner knows of an input.
@@ -45,15 +46,16 @@ pub struct InputShape {
     pub is_cached: bool,
 }
 
-/// How far the estimate of a set goes: it counts every line, and repeats take no room.
+/// How far the planner trusts its estimate of a set. The estimate is an upper bound: it counts every line,
+/// and repeats take no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetEstimate {
     /// A set that is not estimated to fit is refused.
     #[default]
     Trust,
-    /// As `Trust`, but where the caller asked for the set it is tried.
+    /// As `Trust`, but a caller that names `memory` gets a try even where the estimate does not fit.
     Try,
-    /// A set was tried and did not fit.
+    /// A set was tried in this run and did not fit: no plan with a set is made again.
     Overflowed,
 }
 
@@ -62,13 +64,14 @@ pub enum SetEstimate {
 pub struct Job {
     /// The inputs, in the caller's order.
     pub inputs: Vec<InputShape>,
-    /// The longest line known of, in bytes.
+    /// The longest line that a sample or a failed attempt has met, in bytes; 0 if none has.
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
     pub memory_bytes: u64,
-    /// What the process needs beside buffers: code, stacks, small allocations.
+    /// What the process needs beside buffers, in bytes: code, stacks, small allocations. Includes what the
+    /// threads take that this limit allows.
     pub base_bytes: u64,
-    /// Threads for the work on lines.
+    /// Threads for the work on lines, at least 1; memory may allow fewer.
     pub threads: usize,
     /// The strategy asked for; `None` to choose.
     pub strategy: Option<Strategy>,
@@ -77,25 +80,26 @@ pub struct Job {
     pub max_fpr: Option<f64>,
     /// The number of buckets asked for; `None` to choose.
     pub buckets: Option<u32>,
-    /// A cap on the filter's bits per key.
+    /// A cap on the filter's bits per key, positive; `None` for the strategy's own.
     pub bits_per_key: Option<f64>,
-    /// A stored filter that is one more input.
+    /// A stored filter that is one more input, asked before all others.
     pub stored_filter: Option<FilterPlan>,
-    /// Whether a filter of the smallest input is wanted for its own sake.
+    /// Whether the caller wants to keep the filter of the smallest input (`--save-filter`).
     pub wants_filter: bool,
     /// Whether lines are IPv4 addresses.
     pub is_ipv4: bool,
     /// The lines of the smallest input that are common, as a share of its different lines, where that
     /// was estimated; else a tenth is assumed.
     pub common_share: Option<f64>,
-    /// Whether every full block is to be spilled.
+    /// Whether every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,
-    /// What is made of the estimate of the smallest input's set.
+    /// How far the estimate of the smallest input's set is trusted.
     pub set_estimate: SetEstimate,
 }
 
 impl Job {
-    /// The same job under another limit, with which more or fewer threads may run.
+    /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by
+    /// what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
         let of_threads = |bytes| threads_bytes(self.threads, bytes);
         let fixed = self
@@ -109,14 +113,15 @@ impl Job {
     }
 }
 
-/// The inputs in working order: fewest bytes first, those of unknown size last.
+/// The inputs in working order, as indexes into `inputs`: fewest bytes first, those of unknown size last,
+/// equal ones in the caller's order.
 pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..inputs.len()).collect();
     order.sort_by_key(|&index| inputs[index].bytes.unwrap_or(u64::MAX));
     order
 }
 
-/// How much an input is, or a part of one.
+/// The size of an input, or of a part of one. Ordered by bytes, then by lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Extent {
     pub(super) bytes: u64,
@@ -124,12 +129,12 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Bytes of a set of all its lines.
+    /// What a set of all its lines takes, in bytes, as if no line repeated.
     pub(super) fn set_bytes(self) -> u64 {
         estimate_set_bytes(self.lines, self.bytes)
     }
 
-    /// This share of it, 0..1.
+    /// The share `share` (0..1) of it, rounded down.
     pub(super) fn part(self, share: f64) -> Self {
         let part = |whole: u64| (whole as f64 * share) as u64;
         Self {
@@ -138,7 +143,7 @@ impl Extent {
         }
     }
 
-    /// The smaller number of bytes and of lines.
+    /// The smaller number of bytes and the smaller number of lines, each for itself.
     pub(super) fn min(self, other: Self) -> Self {
         Self {
             bytes: self.bytes.min(other.bytes),
@@ -147,7 +152,7 @@ impl Extent {
     }
 }
 
-/// Each input in working order, known or assumed.
+/// The size of each input in working order, known or assumed.
 pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     let known = |shape: &InputShape| {
         Some(Extent {
@@ -155,8 +160,8 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
             lines: shape.lines?,
         })
     };
-    // With nothing known, assume that it is much more than memory; a set that was asked for grows
-    // as needed.
+    // With nothing known, assume much more than memory. But a caller that named `memory` has decided that
+    // the set fits: it starts empty and grows as needed.
     let unknown = match job.strategy {
         Some(Strategy::Memory) => Extent::default(),
         _ => Extent {
@@ -169,22 +174,23 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     order(&job.inputs).iter().map(size).collect()
 }
 
-/// The sizes that the formulas use; an unknown size counts as that of the largest known input.
+/// The sizes that the formulas use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// The build side: the smallest input.
     pub(super) build: Extent,
-    /// Bytes of all inputs.
+    /// Bytes of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
-    /// The input that is worked on last.
+    /// The input that is worked on last: the largest, or one of unknown size.
     pub(super) last: Extent,
     /// Inputs beside the smallest.
     pub(super) further_inputs: usize,
-    /// The share of the smallest input that is common, estimated or assumed.
+    /// The share of the smallest input that is common, 0..1, estimated or assumed.
     pub(super) common_share: f64,
 }
 
 impl Sizes {
+    /// Takes the sizes of `job` in working order.
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
         Self {

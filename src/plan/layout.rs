@@ -2,61 +2,91 @@
 //!
 //! *Owns:* the arithmetic of buffer sizes. *Invariants:* in every pass, chunk buffers, long lines,
 //! blocks and filters add up to no more than [`Layout::usable_bytes`]. Under a small limit buffers
-//! shrink and threads become fewer; the limit does not move. *Cost:* none.
+//! shrink and threads become fewer; the limit does not move.
+//!
+//! ```text
+//!  memory_bytes: the limit of the process
+//!  ├──────────────┬───────────────────────────────────────────────────────────────────┐
+//!  │ base_bytes   │ usable_bytes: what the budget may grant                           │
+//!  │ program,     ├──────────────────────────┬─────────────────┬──────────────────────┤
+//!  │ threads,     │ scan_bytes               │ pool_bytes      │ rest_bytes           │
+//!  │ bookkeeping  ├───────────────┬──────────┼─────────────────┤                      │
+//!  │ of buckets   │ chunk_buffers │long_line_│ pool_blocks     │ filters, or a set,   │
+//!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ or a sketch          │
+//!  └──────────────┴───────────────┴──────────┴─────────────────┴──────────────────────┘
+//!
+//!  the join, when chunks and filters are gone
+//!  ├──────────────┬──────────────────────────┬──────────────────────────┬─────────────┤
+//!  │ base_bytes   │ join_share of work-0     │ join_share of work-1     │ held blocks │
+//!  └──────────────┴──────────────────────────┴──────────────────────────┴─────────────┘
+//! ```
+//!
+//! A layout is made in steps: [`Layout::for_scan`] sets everything but the pool, [`Layout::set_pool`] adds
+//! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::input::long_lines::LimitAdvice;
 use crate::plan::Job;
 use crate::plan::job::threads_bytes;
 use crate::spill::pool::IN_FLIGHT;
 
-/// The least that must be left for buffers after what the process itself needs.
+/// The least that must be left for buffers after what the process itself needs, in bytes.
 pub(crate) const LEAST_USABLE_BYTES: u64 = 6 << 20;
-/// The largest chunk and the largest block: larger ones are no faster on disks.
+/// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
 const LARGEST: u64 = 1 << 20;
-/// The smallest chunk.
+/// The smallest chunk, in bytes.
 const SMALLEST_CHUNK: u64 = 64 << 10;
-/// The smallest block: below it direct writes become slow.
+/// The smallest block that the planner chooses, in bytes: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
 /// for all else.
 const MOST_EIGHTHS: u64 = 3;
 const PAGE: u64 = crate::memory::buffer::PAGE;
-/// What is remembered of one bucket of one input: a part, a path, a file.
+/// What is remembered of one bucket of one input, in bytes: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
 
-/// Rounds of a search for a limit, each of which comes at least six times closer.
+/// Rounds of a fixed-point search for a limit. Each comes at least six times closer, so 16 leave an error
+/// below a byte.
 const ROUNDS: u32 = 16;
 
 /// Sizes and counts of all buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Layout {
-    /// The process's limit.
+    /// The limit of the process, in bytes.
     pub(crate) memory_bytes: u64,
-    /// What the process needs beside buffers.
+    /// What the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
     pub(crate) base_bytes: u64,
-    /// What the budget may grant.
+    /// What the budget may grant, in bytes: `memory_bytes` less `base_bytes`.
     pub(crate) usable_bytes: u64,
     /// The threads that were asked for; memory may allow fewer workers.
     pub(crate) threads: usize,
+    /// Threads `work-N` of a scan: 1 to `threads`, one for each 2 MiB at most.
     pub(crate) workers: usize,
+    /// Threads `read-N` for a file that is not cached.
     pub(crate) readers: usize,
+    /// Threads `spill-N` of a spill pass.
     pub(crate) writers: usize,
+    /// Bytes of one chunk: a power of two from 64 KiB to 1 MiB.
     pub(crate) chunk_bytes: u64,
+    /// Chunks that are read or worked on at a time.
     pub(crate) chunk_buffers: usize,
-    /// Room for lines that are longer than a chunk, all together.
+    /// Room for lines that are longer than a chunk, all together, in bytes; whole pages.
     pub(crate) long_line_bytes: u64,
-    /// The share of buffers that long lines can have at most, in eighths: where no second plan may give
-    /// them more, that of the first.
+    /// The share of `usable_bytes` that long lines can have at most, in eighths. Where a second plan may
+    /// give them more, that of the second; else that of the first.
     pub(crate) long_line_eighths: u64,
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
+    /// Bytes of one block: whole pages, at most 1 MiB.
     pub(crate) block_bytes: u64,
+    /// Blocks in the pool; more than `buckets` where there are any.
     pub(crate) pool_blocks: u64,
+    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`.
     pub(crate) join_workers: usize,
 }
 
 impl Layout {
-    /// The part that every strategy has: threads, chunks, long lines.
+    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. For a run
+    /// that plans again when a line is too long.
     pub(crate) fn for_scan(job: &Job) -> Self {
         Self::for_tries(job, false)
     }
@@ -67,18 +97,22 @@ impl Layout {
         Self::for_tries(job, true)
     }
 
+    /// The two of the above: `is_last_try` says that nothing can be planned again.
     fn for_tries(job: &Job, is_last_try: bool) -> Self {
         let usable = job.memory_bytes.saturating_sub(job.base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
-        // Two each even under a small limit: there buffers are small, and a disk is fast in small
-        // requests only if several are under way.
+        // Two readers and two writers even under a small limit: buffers are small there, and a disk is fast
+        // in small requests only if several are under way.
         let (readers, writers) = (2, 2);
+        // One for each thread that fills or works on a chunk, and one on its way between them.
         let chunk_buffers = readers + workers + 1;
-        // A sixteenth of the memory for chunks.
+        // A sixteenth of the memory for all chunks.
         let chunk_bytes =
             power_of_two_below(usable / 16 / chunk_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
+        // Two chunk buffers, so that a line that just does not fit one has room in any case.
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
-        // A pipe cannot be sampled, nor read again when a line turns out too long.
+        // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
+        // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
         let plans_once = has_stream || is_last_try;
         let share = if plans_once { 8 } else { 128 };
@@ -106,8 +140,8 @@ impl Layout {
         }
     }
 
-    /// The same before there were buckets. What was set aside for those that it had stays so: a few
-    /// kilobytes.
+    /// The same layout with an empty pool, for choosing other buckets. The bookkeeping of its buckets stays
+    /// set aside: a few kilobytes.
     pub(crate) fn without_buckets(&self) -> Self {
         Self {
             buckets: 0,
@@ -118,12 +152,13 @@ impl Layout {
         }
     }
 
-    /// What scanning takes: chunk buffers, an unfinished line of a stream, long lines.
+    /// What scanning takes, in bytes: chunk buffers, one more for the unfinished line of a stream, and the
+    /// room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
     pub(crate) fn scan_bytes(&self) -> u64 {
         (self.chunk_buffers as u64 + 1) * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
     }
 
-    /// What blocks take.
+    /// What blocks take when all are in use, in bytes.
     pub(crate) fn pool_bytes(&self) -> u64 {
         self.pool_blocks * self.block_bytes
     }
@@ -143,7 +178,8 @@ impl Layout {
         self.memory_for_usable(self.usable_bytes + missing + missing / 8)
     }
 
-    /// The least process limit that leaves `usable` bytes for buffers: with it more threads may run.
+    /// The least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
+    /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
     fn memory_for_usable(&self, usable: u64) -> u64 {
         let beside = self.memory_bytes.saturating_sub(self.usable_bytes);
         let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
@@ -158,8 +194,8 @@ impl Layout {
         memory
     }
 
-    /// The most that blocks may take, so that a join has room for the longest line twice, in the set and
-    /// while it is put together, with blocks still in memory: but an eighth in any case.
+    /// The most bytes that blocks may take, so that a join has room for the longest line twice (in the set,
+    /// and while it is put together) with blocks still in memory. At least an eighth of the memory.
     pub(crate) fn most_pool_bytes(&self, job: &Job) -> u64 {
         if job.longest_line_bytes <= self.chunk_bytes {
             return self.usable_bytes;
@@ -170,39 +206,44 @@ impl Layout {
             .max(self.usable_bytes / 8)
     }
 
-    /// What is left beside scanning and blocks.
+    /// What is left beside scanning and blocks, in bytes: for filters, a set or a sketch.
     pub(crate) fn rest_bytes(&self) -> u64 {
         self.usable_bytes
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// What a join worker reads at a time: several blocks where these are small.
+    /// What a join worker reads at a time, in bytes: several blocks where these are small, so that the disk
+    /// gets large requests.
     pub(crate) fn read_bytes(&self) -> u64 {
         LARGEST
             .min((self.usable_bytes / 32) & !(PAGE - 1))
             .max(self.block_bytes)
     }
 
-    /// The share of one join worker, less the blocks that it reads; the blocks that stay in memory
-    /// are not counted.
+    /// What the set of one join worker may take, in bytes, where `workers` (at least 1) share the memory: its
+    /// part, less its two read buffers. Blocks that stay in memory are not subtracted; they come out of
+    /// every share.
     pub(crate) fn join_share(&self, workers: usize) -> u64 {
         (self.usable_bytes / workers as u64).saturating_sub(2 * LARGEST.min(self.usable_bytes / 32))
     }
 
-    /// The most buckets whose bookkeeping takes no more than a quarter of the memory.
+    /// The most buckets whose bookkeeping for `inputs` inputs takes no more than a quarter of the memory.
     pub(crate) fn most_buckets(&self, inputs: usize) -> u64 {
         self.usable_bytes / 4 / (inputs as u64 * BUCKET_BYTES).max(1)
     }
 
-    /// Sets memory aside for what is remembered of each bucket of each input.
+    /// Moves what is remembered of each bucket of each input from the usable bytes to the base.
     fn set_bookkeeping(&mut self, buckets: u32, inputs: usize) {
         let bytes = u64::from(buckets) * inputs as u64 * BUCKET_BYTES;
         self.base_bytes += bytes;
         self.usable_bytes = self.usable_bytes.saturating_sub(bytes);
     }
 
-    /// Divides `pool_bytes` into blocks for `buckets` buckets. False, and nothing changed, when the
-    /// blocks would become smaller than `least`, or their bookkeeping too large.
+    /// Divides `pool_bytes` into blocks for `buckets` buckets: one open in each, those that are being
+    /// written, and one more that the pool keeps free; what remains lets full blocks stay in memory.
+    ///
+    /// False, and nothing changed, when a block would become smaller than `least` bytes, or the bookkeeping
+    /// of the buckets too large.
     pub(crate) fn set_pool(
         &mut self,
         job: &Job,
@@ -219,6 +260,7 @@ impl Layout {
         self.set_bookkeeping(buckets, job.inputs.len());
         self.buckets = buckets;
         self.block_bytes = block;
+        // With no block to spare, the pool lets none stay in memory.
         self.pool_blocks = if job.always_spill {
             u64::from(buckets) + 2
         } else {
@@ -230,6 +272,8 @@ impl Layout {
 
 impl LimitAdvice for Layout {
     fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64 {
+        // A scan may lend long lines what nothing else uses at the time. They then have more room than the plan gave
+        // them, and a limit that leaves more to lend is enough.
         let enough = if room_bytes > self.long_line_bytes {
             self.memory_for_spare(needed_bytes, room_bytes)
         } else {

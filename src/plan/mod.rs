@@ -14,6 +14,20 @@
 //! *Cost:* a few microseconds. *Sources:* bytes moved per plan: hybrid hash join (DeWitt et al.,
 //! 1984) and Bloom-filter semi-joins, both ways; the prediction of rates:
 //! [`crate::filter::sizing`].
+//!
+//! ```text
+//!  Job ─▶ request: refuse what no plan can do
+//!          │
+//!          ▼
+//!         design: one function per strategy ─▶ layout   divides the memory
+//!          │                                ─▶ filters  sizes filters, estimates survivors
+//!          │                                ─▶ buckets  counts buckets, sizes blocks
+//!          ▼
+//!         asked_for or chosen: keep one design, keep the reasons against the others
+//!          │                                   refused: advice finds a limit that would do
+//!          ▼
+//!         Plan ─▶ revision, once the first filter is complete
+//! ```
 
 mod advice;
 mod buckets;
@@ -45,9 +59,11 @@ pub use strategy::Strategy;
 /// The least memory limit that is accepted.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
 
-/// Lines that are common, as a share of the smaller input, where nothing is known about it.
+/// Lines that are common, as a share of the smaller input, where no estimate was made. The second look
+/// ([`revision`]) corrects it as soon as a filter can be asked.
 pub(crate) const ASSUMED_COMMON: f64 = 0.1;
-/// A filter that keeps fewer lines than this share out of the buckets is not worth asking.
+/// A filter that keeps less than this share of the lines out of the buckets costs more to ask than it
+/// saves.
 pub(crate) const LEAST_USEFUL_SAVING: f64 = 0.1;
 /// Bits per key beyond which memory serves an exact sieve better as larger blocks: 0.4 % pass by
 /// mistake.
@@ -72,19 +88,19 @@ pub struct Plan {
     /// caller's order.
     #[serde(skip)]
     pub(crate) order: Vec<usize>,
-    /// Lines of the build side.
+    /// Lines of the build side, repeats included: a set is prepared for this number.
     #[serde(skip)]
     pub(crate) build_lines: u64,
-    /// Their mean length in bytes.
+    /// Their mean length in bytes, rounded down; 0 if there are no lines.
     #[serde(skip)]
     pub(crate) build_line_bytes: u64,
     /// Whether a bitmap of addresses takes the place of the set.
     #[serde(skip)]
     pub(crate) uses_bitmap: bool,
-    /// How memory is divided.
+    /// How memory is divided until a revision replaces it.
     #[serde(skip)]
     pub(crate) layout: Layout,
-    /// What it is a plan for.
+    /// What it is a plan for: a revision computes from the same numbers.
     #[serde(skip)]
     job: Job,
 }
@@ -107,7 +123,8 @@ impl Plan {
     }
 }
 
-/// Which of `inputs` is worked on first.
+/// The index of the input that is worked on first, in the caller's order: the one with the fewest bytes. 0
+/// for no inputs.
 pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
     job::order(inputs).first().copied().unwrap_or_default()
 }
@@ -148,7 +165,7 @@ pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
     let plan = match job.strategy {
-        // Whoever gives a filter in place of an input has chosen.
+        // A stored filter has no lines to compare: `bloom` is the only strategy that can use it.
         None | Some(Strategy::Bloom) if job.stored_filter.is_some() => {
             asked_for(job, Strategy::Bloom)
         }
@@ -158,11 +175,12 @@ pub fn plan(job: &Job) -> Result<Plan> {
     plan.map_err(|error| with_advice(job, error))
 }
 
-/// The layout for reading the inputs of `job` with `beside_bytes` of memory for `consumer`, by one who
-/// cannot plan again when a line turns out too long.
+/// The layout for reading the inputs of `job` once, with `beside_bytes` of memory left for `consumer` (its
+/// name in a refusal). For callers that cannot plan again when a line turns out too long: `estimate` and the
+/// `filter` commands.
 ///
 /// # Errors
-/// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than that.
+/// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
     check_floor(job)?;
     let layout_in = |memory_bytes: u64| Layout::for_single_try(&job.with_memory(memory_bytes));
@@ -176,6 +194,7 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
     Err(advised(what, least_memory(job, fits)))
 }
 
+/// The design of one strategy, or why it does not fit the limit.
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
         Strategy::Memory => memory(job),
@@ -185,6 +204,14 @@ fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     }
 }
 
+/// The plan for a strategy that the caller named, or that a stored filter implies.
+///
+/// The alternatives are designed too, so that `outset plan` can print what they would cost. With a stored
+/// filter there are none.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when the design does not fit, [`Error::RateTooHigh`] when its filter is predicted
+/// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none.
 fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     let design = design_of(job, strategy)?;
     if let (Strategy::Bloom, Some(accepted), Some(filter)) =
@@ -216,7 +243,11 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     Ok(design.into_plan(job, rejected))
 }
 
-/// The three rules of `auto`.
+/// The three rules of `auto`: `memory` if it fits; else `bloom` if the caller accepts its rate; else the
+/// exact strategy on disk that moves fewer bytes.
+///
+/// [`Strategy::ALL`] is in the order of the rules, so the first design without an objection wins. Only the
+/// last comparison can replace a winner: `partition` beats `sieve` where it moves fewer bytes.
 fn chosen(job: &Job) -> Result<Plan> {
     let mut rejected = Vec::new();
     let mut best: Option<Design> = None;
@@ -260,12 +291,12 @@ fn chosen(job: &Job) -> Result<Plan> {
     }
     match best {
         Some(design) => Ok(design.into_plan(job, rejected)),
-        // Partition needs the least: its reason is the one that helps.
+        // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
         None => partition(job).map(|design| design.into_plan(job, rejected)),
     }
 }
 
-/// A strategy that does not fit.
+/// The entry of a strategy that does not fit: its reason advises a limit as if it had been asked for.
 fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     let asked = Job {
         strategy: Some(strategy),
@@ -278,6 +309,7 @@ fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     }
 }
 
+/// Why `auto` must not choose this `bloom`; `None` where the caller accepts its predicted rate.
 fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     let predicted = design
         .costs
@@ -295,6 +327,7 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     }
 }
 
+/// The entry of a strategy that would have run, with its costs.
 fn reject(design: &Design, reason: String) -> Rejected {
     Rejected {
         strategy: design.costs.strategy,
@@ -303,6 +336,7 @@ fn reject(design: &Design, reason: String) -> Rejected {
     }
 }
 
+/// Bytes read and written: what `auto` compares `sieve` and `partition` by.
 fn moved(costs: &Costs) -> u64 {
     costs.bytes_read.saturating_add(costs.bytes_written)
 }

@@ -4,7 +4,6 @@
 //! are the verbs of the run's own phases, and the bytes are counted as theirs are: blocks that
 //! stay in memory included. Where survivors go to the disk, the phases add up to the bytes read of
 //! the plan, less the reading of a stored filter, which is over before there is a plan.
-//! *Cost:* none.
 
 use serde::Serialize;
 
@@ -25,13 +24,13 @@ pub struct PlannedPhase {
 /// What survives filters, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Survivors {
-    /// What is joined, of all inputs.
+    /// What the join goes through, of all inputs.
     pub(super) joined: u64,
-    /// What is read once more to build filters of it.
+    /// What is read from buckets to build filters of survivors.
     pub(super) read_back: u64,
 }
 
-/// The phases of a design with these costs.
+/// The phases of a design with these costs, in the order in which the run starts them. Empty without inputs.
 pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
     let inputs = sizes_in_order(job).into_iter().map(|size| size.bytes);
     let inputs: Vec<u64> = inputs.collect();
@@ -40,7 +39,8 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
         (_, []) => Vec::new(),
         (Strategy::Memory, [first, others @ ..]) => memory(*first, others, costs.filter.is_some()),
         (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
-        // A stored filter is asked where else one is built of the first input.
+        // Each input but the last goes into a filter. A stored filter is one more, which needs no phase: it
+        // is asked where else the filter of the first input is.
         (Strategy::Bloom, [before @ .., last]) => {
             let filters = before.iter().map(|&bytes| phase("filter", bytes));
             filters.chain([phase("spill", *last), join]).collect()
@@ -52,7 +52,8 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
     }
 }
 
-/// The first input as the set; with filters the second is, and the first is probed with at the end.
+/// `memory`: the first input becomes the set and the others probe it. With filters, survivors of the second
+/// input become the set, and the first one probes it at the end.
 fn memory(first: u64, others: &[u64], has_filters: bool) -> Vec<PlannedPhase> {
     let probes = |inputs: &[u64]| -> Vec<PlannedPhase> {
         inputs.iter().map(|&bytes| phase("probe", bytes)).collect()
@@ -72,6 +73,8 @@ fn memory(first: u64, others: &[u64], has_filters: bool) -> Vec<PlannedPhase> {
     }
 }
 
+/// `sieve`: a filter of the first input, each further one spilled, the first spilled at the end. What is read
+/// back is divided evenly among the further inputs; the last one gets the rest of the division.
 fn sieve(first: u64, others: &[u64], survivors: Survivors) -> Vec<PlannedPhase> {
     let mut phases = vec![phase("filter", first)];
     let mut left = survivors.read_back;
@@ -87,6 +90,7 @@ fn sieve(first: u64, others: &[u64], survivors: Survivors) -> Vec<PlannedPhase> 
     phases
 }
 
+/// A phase called `name` that goes through `bytes_read` bytes.
 fn phase(name: &'static str, bytes_read: u64) -> PlannedPhase {
     PlannedPhase { name, bytes_read }
 }

@@ -1,7 +1,8 @@
 //! What is refused before anything is planned.
 //!
-//! *Owns:* the checks of a [`Job`]. *Invariants:* what passes has at least an input, a thread and
-//! the memory that any plan needs. *Cost:* none.
+//! *Owns:* the checks of a [`Job`]. *Invariants:* a job that passes has at least one input, one thread
+//! and the memory that any plan needs, and none of its numbers can overflow a formula. Whether its strategy
+//! fits the limit is decided by the design.
 
 use crate::error::{Error, Result};
 use crate::plan::Strategy;
@@ -9,15 +10,19 @@ use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
 use crate::size::{display_apart, display_at_least, round_mebibytes};
 
-/// Refuses a memory limit that nothing can run in.
+/// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
+/// [`layout::LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
     let least_beside =
         |job: &Job| LEAST_MEMORY_BYTES.max(job.base_bytes + layout::LEAST_USABLE_BYTES);
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
-    // Under a larger limit more threads may run, which need memory, too: less than a sixth of what is
-    // added, so this ends.
+    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
+    // what is added, so raising the limit step by step ends.
     let mut least = round_mebibytes(least_beside(job));
     loop {
         let next = round_mebibytes(least_beside(&job.with_memory(least)));
@@ -34,7 +39,10 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     })
 }
 
-/// Refuses requests that make no sense.
+/// Refuses requests that make no sense under any limit.
+///
+/// # Errors
+/// [`Error::Usage`], which names the option.
 pub(super) fn check_request(job: &Job) -> Result<()> {
     let usage = |what: &str, advice: &str| {
         Err(Error::Usage {
@@ -42,6 +50,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             advice: advice.into(),
         })
     };
+    // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
             "max-fpr: it is no rate",
@@ -52,6 +61,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
         .inputs
         .iter()
         .flat_map(|shape| [shape.bytes, shape.lines]);
+    // Only `outset plan` and the library can give such numbers: they plan for inputs that need not exist.
     if sizes.flatten().max() > Some(MOST) {
         return usage(
             "inputs: more than 64 PiB, or 2^56 lines, in one of them, which no machine has",
@@ -73,18 +83,22 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "leave the option out for the default",
         );
     }
+    // An exact strategy compares lines, and a filter has none.
     if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
         return usage(
             "filter: of what it was built of there are only bits, and no lines to compare",
             "leave --strategy out, or name the file that it was built of",
         );
     }
+    // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
     if job.stored_filter.is_some() && job.wants_filter {
         return usage(
             "save-filter: with --filter none is built",
             "leave one of them out",
         );
     }
+    // A set marks a line with a counter of the inputs that have it, which bounds their number. One input is
+    // accepted here: with a stored filter, or where two names are one file; `engine` checks what was given.
     if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::line_set::MAX_MARKS) {
         return usage(
             "inputs: from 2 to 65534 can be intersected",

@@ -1,6 +1,6 @@
 //! From a job to a plan that can be run, or to a refusal that helps.
 //!
-//! *Owns:* what the pure planner cannot know: whether it is the address space that is short, how much
+//! *Owns:* what the planner, which does no I/O, cannot know: that address space is what is short, how much
 //! room the temporary places have, and that a set which was tried did not fit. *Invariants:* nothing
 //! is written, and no input is read. *Cost:* that of the planner, and a system call for each place.
 
@@ -15,15 +15,20 @@ use crate::size::{display_at_least, display_bytes};
 use crate::temp::disk::{free_bytes, is_read_only};
 use crate::temp::places::no_directory;
 
-/// The plan of a job; a refusal says so where it is the address space that is short.
+/// The plan of a job.
+///
+/// # Errors
+/// As [`plan::plan`]; where address space is short, the advice says so.
 pub(crate) fn plan_of(job: &Job, options: &Options) -> Result<Plan> {
     plan::plan(job).map_err(|error| with_address_space(error, job, options))
 }
 
-/// Adds to a refusal that there must be address space for more memory, where that is what was short.
+/// Adds to a refusal of memory that address space is needed, too. That is the case where the survey has
+/// planned with less than the caller asked for: only `ulimit -v` makes it do that.
 pub(crate) fn with_address_space(error: Error, job: &Job, options: &Options) -> Error {
     let asked_bytes = options.memory_bytes.unwrap_or(job.memory_bytes);
     match error {
+        // The survey lowers the limit in one case only: `ulimit -v` leaves less than was asked for.
         Error::MemoryPlan {
             what,
             advice,
@@ -40,10 +45,17 @@ pub(crate) fn with_address_space(error: Error, job: &Job, options: &Options) -> 
     }
 }
 
-/// Refuses a run whose spill certainly does not fit. The caller may know better than what is free now;
-/// the cap is the caller's own word and holds in any case.
+/// Refuses a `partition` of files whose spill certainly does not fit the temporary disk. How much another
+/// strategy spills depends on the data, so it runs until the disk is full.
+///
+/// The caller may know better how much will be free (`--force`). The cap is the caller's own and holds in
+/// any case.
+///
+/// # Errors
+/// [`Error::TempLimit`], with what is needed and what there is; [`Error::Temp`] for a directory that cannot
+/// be written.
 pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<()> {
-    // What other runs of the same command hold counts towards the cap.
+    // Other runs of the same command (`compare` keeps their results) draw on the same cap.
     let others = options.shared.as_ref();
     let others_bytes = others.map_or(0, |shared| shared.quota.used_bytes());
     let needed_bytes = plan.costs.temp_peak_bytes.saturating_add(others_bytes);
@@ -57,9 +69,11 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
             advice,
         })
     };
+    // A pipe has no size before it is read.
     let is_known = job.inputs.iter().all(|shape| shape.bytes.is_some());
     if plan.strategy() != Strategy::Partition || !is_known {
-        // How much survives a filter, or comes through a pipe, is only known after the fact.
+        // How much survives a filter, or comes through a pipe, is known only afterwards. Of a run that may
+        // fit nothing is refused.
         return Ok(());
     }
     if let Some(cap) = options.max_temp_bytes.filter(|&cap| cap < needed_bytes) {
@@ -74,8 +88,9 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     }
     let places = temp_parents(options);
     let free = free_bytes(&places);
+    // What others hold is on the disk already, so it is not free.
     if free < needed_bytes - others_bytes {
-        // What is free there is of no use.
+        // A read-only place is the better explanation: its free bytes cannot be used.
         if let Some(place) = places.iter().find(|place| is_read_only(place)) {
             return Err(no_directory(place, Errno::ROFS.into()));
         }
@@ -88,9 +103,11 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     Ok(())
 }
 
-/// The error for a set that was asked for, tried, and found too large. How much would do is not known,
-/// for lines that repeat take no room: what would do if none did, or twice the limit where that is no
-/// more than was tried.
+/// The error for a set that was asked for, tried, and found too large in `memory_bytes`.
+///
+/// How much would do is not known, because lines that repeat take no room. Advised is what would do if no
+/// line did. Where the planner holds that the limit in force is enough for that, its sample has misled it,
+/// and twice the limit is advised.
 pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     let estimate = Job {
         set_estimate: SetEstimate::Trust,
@@ -104,6 +121,7 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
             );
             (least_bytes, enough)
         }
+        // No limit would do, which is the better advice.
         Err(error @ Error::MemoryPlan { .. }) => return error,
         _ => {
             let least_bytes = 2 * memory_bytes;

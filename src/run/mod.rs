@@ -4,7 +4,10 @@
 //! the counting of phases and inputs.
 //!
 //! *Invariants:* everything here is dropped at the end of a run, whatever its end; nothing is
-//! global, so several runs can go on in one process. *Cost:* none.
+//! global, so several runs can go on in one process.
+//!
+//! A run is made by `engine` for one attempt of a plan, on the thread that called the library. Passes borrow
+//! it and share it between their threads; only [`Run::set_layout`] needs it alone, between two passes.
 
 pub(crate) mod feasibility;
 pub(crate) mod survey;
@@ -32,29 +35,40 @@ use crate::temp::space::TempSpace;
 #[derive(Debug)]
 pub(crate) struct Run<'o> {
     pub(crate) options: &'o Options,
+    /// How memory is divided now: that of the plan, or of a revision.
     pub(crate) layout: Layout,
+    /// Every buffer that grows with the input is reserved here. Its limit is the usable memory of the first
+    /// layout and never changes.
     pub(crate) budget: MemoryBudget,
+    /// One key for all passes: filters and buckets of a run are made of the same hashes.
     pub(crate) hasher: LineHasher,
+    /// How many threads `work-N` a pass may start.
     pub(crate) workers: Workers,
-    /// Tells this run's spill blocks from any other's.
+    /// Tells the spill blocks of this run from those of any other.
     id: u64,
+    /// The number of the next store of buckets, so that blocks of two stores differ.
     next_store: AtomicU64,
+    /// Temporary files. Outlives the run, which may be one of several attempts.
     pub(crate) space: &'o TempSpace,
+    /// Locked for a moment at the end of a phase or a pass, never per line.
     record: Mutex<Record>,
-    /// What is set aside for the bookkeeping of buckets that were planned later.
+    /// Reservations for the bookkeeping of buckets that a revision has added.
     later_buckets: Vec<Reservation>,
 }
 
 /// What is noted for the statistics.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Record {
+    /// Phases that have ended, in the order of their ends.
     pub(crate) phases: Vec<PhaseStats>,
+    /// Written by the join.
     pub(crate) buckets: BucketStats,
+    /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
 }
 
 impl<'o> Run<'o> {
-    /// Sets a run up in a plan's `layout`.
+    /// Sets a run up in a plan's `layout`. Reserves and starts nothing yet.
     pub(crate) fn new(
         options: &'o Options,
         layout: Layout,
@@ -66,7 +80,8 @@ impl<'o> Run<'o> {
             budget: MemoryBudget::new(layout.usable_bytes, layout.base_bytes),
             hasher,
             workers: Workers::new(layout.workers),
-            // Any value that another run is unlikely to have will do.
+            // Any value that another run is unlikely to have will do: it tells blocks apart that a reader finds
+            // in the wrong file, and guards against nothing else.
             id: hasher.hash(
                 format!("{:?} {}", std::time::SystemTime::now(), std::process::id()).as_bytes(),
             ),
@@ -78,7 +93,11 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// Goes on with another division of the memory that filters, blocks and buckets have.
+    /// Goes on with another layout, made from the one in force by a revision. Called between two passes, when
+    /// only filters are in memory.
+    ///
+    /// A layout with more buckets counts their bookkeeping to what the process needs beside buffers. The limit
+    /// of the budget cannot shrink, so that much of it is reserved instead, until the run ends.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the bookkeeping of its buckets finds no room.
@@ -90,14 +109,15 @@ impl<'o> Run<'o> {
         Ok(())
     }
 
-    /// What of the memory is in use, in bytes: between two passes, filters.
+    /// What of the budget is reserved now, in bytes. Between two passes: the filters.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.budget.limit_bytes() - self.budget.available_bytes()
     }
 
-    /// Temporary disk that may still be used, in bytes: by the cap, and by what is free unless the caller
-    /// does not want that to count.
+    /// Temporary disk that may still be used, in bytes: what the cap leaves, and no more than is free unless
+    /// `--force` says to ignore that.
     pub(crate) fn temp_bytes_left(&self) -> u64 {
+        // Other runs that share the quota count towards the cap.
         let by_cap = self.space.left_bytes();
         if self.options.ignore_free_space {
             by_cap
@@ -106,7 +126,7 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// How buckets are read whose longest line has `longest_line` bytes.
+    /// How a join reads buckets whose longest line has `longest_line` bytes.
     pub(crate) fn read_rules(&self, longest_line: u64) -> ReadRules<'o> {
         ReadRules {
             space: self.space,
@@ -116,12 +136,14 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// The handle that stops this run.
+    /// The handle that stops this run, from another thread or a signal.
     pub(crate) fn interrupt(&self) -> &Interrupt {
         &self.options.interrupt
     }
 
-    /// An address for a new store of buckets on a split level.
+    /// The address of the first block in a new store of buckets on split level `level`. A reader compares all
+    /// parts of an address with those in a block's header: a block of another run, store or bucket is refused.
+    /// Any thread may call this: the join makes a store for each split.
     pub(crate) fn new_store(&self, level: u32) -> Address {
         let store = self.next_store.fetch_add(1, Ordering::Relaxed) as u32;
         Address {
@@ -133,18 +155,20 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// The memory of this run's buckets.
+    /// A pool for the blocks of this run's spill passes, in the layout in force. Its blocks are reserved as
+    /// they are first needed.
     pub(crate) fn block_pool(&self) -> BlockPool {
         let layout = &self.layout;
         BlockPool::new(&self.budget, layout.block_bytes, layout.pool_blocks)
     }
 
-    /// Whether lines must be IPv4 addresses.
+    /// Whether lines must be IPv4 addresses (`--key-type ipv4`).
     pub(crate) fn is_ipv4(&self) -> bool {
         self.options.key_type == KeyType::Ipv4
     }
 
-    /// Tells the observer that each of `inputs` will be read, once for each of `verbs`.
+    /// Announces to the observer that each of `inputs` will be read, once for each of `verbs`: for commands
+    /// without a plan, so that a progress display knows what is to come.
     pub(crate) fn expect_inputs(&self, verbs: &[&'static str], inputs: &[Input]) {
         let Some(observer) = &self.options.observer else {
             return;
@@ -158,7 +182,9 @@ impl<'o> Run<'o> {
         observer.expected(&phases.collect::<Vec<_>>());
     }
 
-    /// Begins a phase; it ends when the returned value is dropped.
+    /// Begins a phase, of which `total_bytes` are expected to be read; it ends when the returned value is
+    /// dropped. Bytes written to temporary disk are counted to the phase that is going on, so phases must not
+    /// overlap.
     pub(crate) fn phase(&self, name: &str, total_bytes: Option<u64>) -> Phase<'_> {
         if let Some(observer) = &self.options.observer {
             observer.phase_started(name, total_bytes);
@@ -173,23 +199,26 @@ impl<'o> Run<'o> {
         }
     }
 
-    /// A phase that reads `input`.
+    /// Begins a phase that reads all of `input`; `verb` is what the phase does, as [`PlannedPhase::name`].
     pub(crate) fn input_phase(&self, verb: &str, input: &Input) -> Phase<'_> {
         self.phase(&format!("{verb} {}", input.name().display()), input.bytes())
     }
 
-    /// What is noted for the statistics, to be changed.
+    /// Locks the notes for the statistics. Hold the guard for one statement only: the end of a phase takes
+    /// the same lock.
     pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Bytes that were written to temporary files so far, by all attempts.
     fn spilled_bytes(&self) -> u64 {
         self.space.space_use().written_bytes
     }
 }
 
-/// Where temporary files go: as the options say, else `$TMPDIR`, else the current directory. Never
-/// blindly `/tmp`, which is memory on some systems.
+/// The directories for temporary files, at least one: those of the options, else `$TMPDIR`, else the current
+/// directory. Not `/tmp`, which is memory on some systems. (The command names the directory of its output
+/// before it comes to that.)
 pub(crate) fn temp_parents(options: &Options) -> Vec<std::path::PathBuf> {
     if !options.temp_dirs.is_empty() {
         return options.temp_dirs.clone();
@@ -200,19 +229,24 @@ pub(crate) fn temp_parents(options: &Options) -> Vec<std::path::PathBuf> {
     }
 }
 
-/// A phase that is going on.
+/// A phase that is going on. Dropping it ends the phase, also when an error returns early or a panic unwinds.
 #[derive(Debug)]
 pub(crate) struct Phase<'r> {
+    /// Its observer hears of the phase, and its record gets the statistics.
     run: &'r Run<'r>,
+    /// A verb, and the name of the input if there is one.
     name: String,
     start: Instant,
+    /// Bytes of inputs, buckets or held blocks that were gone through.
     bytes_read: AtomicU64,
     lines: AtomicU64,
+    /// What the space had written when the phase began: the difference at its end is the phase's own.
     spilled_before: u64,
 }
 
 impl Phase<'_> {
-    /// Counts what a chunk or a block brought.
+    /// Counts the bytes and lines of one chunk or block. Any thread of the pass calls it; the observer is
+    /// called on that thread.
     pub(crate) fn advance(&self, bytes_read: u64, lines: u64) {
         self.bytes_read.fetch_add(bytes_read, Ordering::Relaxed);
         self.lines.fetch_add(lines, Ordering::Relaxed);

@@ -1,7 +1,12 @@
-//! What a plan is made from: the inputs as they look, the machine as it is, the wishes.
+//! What a plan is made from: samples of the inputs, limits of the machine, options of the caller.
 //!
-//! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and no input is read but for a
-//! sample. *Cost:* a sample of each input (1 MiB at most).
+//! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and of each input only a sample is read.
+//! *Cost:* a sample of each input (1 MiB at most).
+//!
+//! ```text
+//! base_bytes   = resident now (6 MiB at least) + 1.5 MiB + 320 KiB for each thread
+//! memory_bytes = the limit, or less where address space (ulimit -v) is short
+//! ```
 
 use std::path::Path;
 
@@ -15,30 +20,32 @@ use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
-/// Memory of the process beside buffers: small allocations, channels, output.
+/// Memory of the process beside buffers, in bytes: small allocations, channels, output.
 const SMALL_ALLOCATIONS: u64 = 3 << 19;
-/// What the command line's process has before a run: 4.5 to 5.5 MiB mostly; on a busy machine one run
-/// in fifteen of a debug build had more than 5.75.
+/// Resident bytes that a process of the command is taken to have before a run. As measured: 4.5 to 5.5 MiB
+/// mostly; on a busy machine one run in fifteen of a debug build had more than 5.75 MiB.
 const PROGRAM_BYTES: u64 = 6 << 20;
-/// Address space that buffers leave alone where it is limited.
+/// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 
-/// The job for inputs that need not exist: shapes instead of files.
+/// The job for inputs that need not exist: shapes instead of files. The longest of their lines has
+/// `longest_line_bytes`.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
     let threads = options.threads.unwrap_or_else(machine::default_threads);
     let asked_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
-    // At least so much, so that equal requests get equal plans: how many pages of the program the
-    // system has mapped by now differs from run to run.
+    // How many pages of the program the system has mapped by now differs from run to run. A lower bound
+    // above most of these numbers gives equal requests equal plans. Runs of a comparison share the number of
+    // the first.
     let resident = options
         .shared
         .as_ref()
         .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
         .max(PROGRAM_BYTES);
     let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes);
-    // Where address space is limited, buffers must leave room for stacks and small allocations:
-    // those cannot be refused, they end the process.
+    // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
+    // that is refused is an error with advice, but an allocation that fails ends the process.
     let stacks = (2 * all_threads(threads, asked_bytes) + 4) * STACK_BYTES as u64;
     let memory_bytes = match machine::address_space_left() {
         Some(left) => asked_bytes.min(base_bytes + left.saturating_sub(stacks + ADDRESS_RESERVE)),
@@ -63,14 +70,17 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     }
 }
 
-/// Looks at the inputs: sizes, and a sample of each.
+/// The job for these inputs: their sizes, and what a sample of each shows.
+///
+/// # Errors
+/// [`crate::Error::Input`] where a sample cannot be read.
 pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
     let samples = samples(inputs, options)?;
     Ok(job_of(inputs, &samples, options))
 }
 
-/// As [`survey`], for inputs whose lines are to be compared: the observer is told where their lines
-/// end so that hardly any can be common.
+/// As [`survey`], for inputs whose lines are to be compared. Notifies the observer if one input has CR LF
+/// and another LF alone: hardly any line can be common then.
 pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<Job> {
     let samples = samples(inputs, options)?;
     let named = inputs.iter().map(Input::name).zip(&samples);
@@ -82,13 +92,15 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     Ok(job_of(inputs, &samples, options))
 }
 
-/// A sample of each input that can be looked into.
+/// A sample of each input, `None` for a pipe.
 fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
     let sampled = inputs.iter().map(|input| sample(input, options.format));
     sampled.collect()
 }
 
+/// The job for inputs with these samples: as many, in the same order.
 fn job_of(inputs: &[Input], samples: &[Option<Sample>], options: &Options) -> Job {
+    // A pipe adds nothing here: if one of its lines is too long, the run cannot be planned again.
     let longest = samples.iter().flatten().map(|s| s.longest_line_bytes).max();
     let shape = |(input, sample): (&Input, &Option<Sample>)| InputShape {
         bytes: input.bytes(),
@@ -99,8 +111,9 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], options: &Options) -> Jo
     job_for(shapes, longest.unwrap_or(0), options)
 }
 
-/// The notice for inputs of which one has CR LF and another LF alone, where that makes a difference.
-/// One in which no line end was seen is neither.
+/// The notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
+/// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line
+/// ends counts as neither.
 fn carriage_returns<'a>(
     samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
     format: LineFormat,
@@ -108,6 +121,7 @@ fn carriage_returns<'a>(
     if format.strip_cr || format.terminator != b'\n' {
         return None;
     }
+    // The first input of each sort; the notice names one of each.
     let (mut with, mut without) = (None, None);
     for (name, sample) in samples {
         match sample {

@@ -2,7 +2,17 @@
 //!
 //! *Owns:* parsing and printing of byte sizes, counts and rates; nothing else parses a number from
 //! text. *Invariants:* `K M G T P` and `KiB…` are powers of 1024 (as in `sort`), `KB MB…` powers of
-//! 1000; nothing overflows: a size past 2^64 is an error. *Cost:* none.
+//! 1000; nothing overflows: a size past 2^64 is an error.
+//!
+//! | text | as a size | as a count | as a rate |
+//! |---|---|---|---|
+//! | `64` | 64 bytes | 64 | refused, above 1 |
+//! | `64M`, `64MiB` | 64 · 1024² | 64 · 1000² (`64M` only) | refused |
+//! | `64MB` | 64 · 1000² | refused | refused |
+//! | `5e9` | 5 · 10⁹ bytes | 5 · 10⁹ | refused, above 1 |
+//! | `50%` | half of a base ([`Size::Share`]) | refused | 0.5 |
+//!
+//! Units may be in lower case, and spaces may stand before a unit and around the whole.
 
 use std::fmt;
 
@@ -10,10 +20,13 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not {expected}")]
 pub struct ParseSizeError {
+    /// What was given.
     text: String,
+    /// One of the formats below.
     expected: &'static str,
 }
 
+// What each parser expects, as its error says it.
 const BYTES_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of \
      1024) or 500MB (powers of 1000)";
 const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
@@ -21,17 +34,17 @@ const COUNT_FORMAT: &str =
     "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
 const RATE_FORMAT: &str = "a rate: give a number from 0 to 1, or a percentage such as 1%";
 
-/// A byte size as written: absolute, or a share of whatever the default is a share of.
+/// A byte size as written: absolute, or a share of the base that the default is a share of, too.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
-    /// A share (0..1) of the base that the default is taken from.
+    /// A share of the base, 0 or more; `100%` is 1.
     Share(f64),
 }
 
 impl Size {
-    /// The bytes that this size stands for, given what `100%` is.
+    /// The bytes that this size stands for, rounded down, given what `100%` is.
     pub fn of(self, base_bytes: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -86,6 +99,7 @@ pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
         "M" => 6,
         "G" => 9,
         "T" => 12,
+        // `64MB` and `64MiB` are sizes: a count of lines has no binary units.
         _ => return Err(bad()),
     };
     whole(number, zeros).ok_or_else(bad)
@@ -113,12 +127,13 @@ pub fn display_bytes(bytes: u64) -> impl fmt::Display {
     }
 }
 
-/// Prints two sizes so that they can be told apart: as [`display_bytes`], but to the byte where the two
-/// would look alike and it is rounded.
+/// Prints two sizes so that a reader can tell them apart: as [`display_bytes`], unless two different ones
+/// would then look the same. In that case each that is not a whole number of its unit is printed to the byte.
 pub fn display_apart(one: u64, other: u64) -> (String, String) {
     let short = |bytes| display_bytes(bytes).to_string();
     let is_alike = one != other && short(one) == short(other);
     let text = |bytes: u64| {
+        // The largest power of 1024 that is not above `bytes`.
         let unit = 1 << (bytes.max(1).ilog2() / 10 * 10);
         if is_alike && !bytes.is_multiple_of(unit) {
             format!("{bytes} bytes")
@@ -133,6 +148,7 @@ pub fn display_apart(one: u64, other: u64) -> (String, String) {
 /// unit from there, with at most one decimal: `26 MiB`, `3.1 GiB`, `521 GiB`.
 pub fn display_at_least(bytes: u64) -> impl fmt::Display {
     let mebibytes = bytes.div_ceil(1 << 20);
+    // Powers of two, in mebibytes.
     let units = [("PiB", 30), ("TiB", 20), ("GiB", 10)];
     let Some((unit, power)) = units.iter().find(|(_, power)| mebibytes >= 1 << power) else {
         return format!("{mebibytes} MiB");
@@ -145,12 +161,12 @@ pub fn display_at_least(bytes: u64) -> impl fmt::Display {
     }
 }
 
-/// Rounds up to whole mebibytes, for advice.
+/// Rounds bytes up to whole mebibytes: an advised limit is given in these.
 pub(crate) fn round_mebibytes(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20) << 20
 }
 
-/// Prints a rate in per cent, with an exponent where it is tiny: `1.256%`, `3.2e-7%`.
+/// Prints a rate (0..1) as a percentage, with an exponent where it is tiny: `1.256%`, `3.2e-7%`.
 pub fn display_rate(rate: f64) -> impl fmt::Display {
     let percent = rate * 100.0;
     if percent == 0.0 || percent >= 0.001 {
@@ -160,7 +176,7 @@ pub fn display_rate(rate: f64) -> impl fmt::Display {
     }
 }
 
-/// Prints a count with a decimal unit: `20 M`, `5 G`.
+/// Prints a count with a decimal unit (powers of 1000): `20 M`, `5 G`.
 pub fn display_count(count: u64) -> impl fmt::Display {
     Scaled {
         value: count as f64,
@@ -169,7 +185,8 @@ pub fn display_count(count: u64) -> impl fmt::Display {
     }
 }
 
-/// Prints a time in its largest unit, rounded up: `0 s` is nothing, `12 s`, `2 min`, `3.5 h`, `4 days`.
+/// Prints a time in the largest unit that suits it, rounded up: `12 s`, `2 min`, `3.5 h`, `4 days`. Only a
+/// time of 0 or less is printed as `0 s`. Whole seconds go up to 99, minutes to 99, hours to 72.
 pub fn display_duration(seconds: f64) -> impl fmt::Display {
     let (minutes, hours) = (seconds / 60.0, seconds / 3600.0);
     if seconds <= 99.0 {
@@ -183,8 +200,11 @@ pub fn display_duration(seconds: f64) -> impl fmt::Display {
     }
 }
 
+/// A number to be printed in the largest unit in which it is at least 1.
 struct Scaled {
+    /// In the first of `units`.
     value: f64,
+    /// Each unit is this many of the one before.
     step: f64,
     units: &'static [&'static str],
 }
@@ -192,7 +212,8 @@ struct Scaled {
 impl fmt::Display for Scaled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut value, mut unit) = (self.value, 0);
-        // As it will be printed: with one decimal below 100, else whole.
+        // As it will be printed: with one decimal below 100, else whole. The loop compares this number, so
+        // that 1023.97 KiB becomes 1 MiB, and not 1024 KiB.
         let rounded = |value: f64| match value {
             value if value < 100.0 => (value * 10.0).round() / 10.0,
             value => value.round(),
@@ -207,7 +228,8 @@ impl fmt::Display for Scaled {
     }
 }
 
-/// Splits `1.5GiB` into `1.5` and `GiB`; the exponent of `5e9` stays with the number.
+/// Splits `1.5GiB` into `1.5` and `GiB`, without spaces around either; the exponent of `5e9` stays with the
+/// number. An `e` without digits behind it begins the unit.
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let is_number = |c: char| c.is_ascii_digit() || c == '.';
@@ -216,6 +238,7 @@ fn split_unit(text: &str) -> (&str, &str) {
         let digits = exponent
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(exponent.len());
+        // `5e` or `5exa` has no exponent: what follows the number is a unit, and an unknown one.
         if digits > 0 {
             end += 1 + digits;
         }
@@ -223,6 +246,7 @@ fn split_unit(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
+/// Bytes of a unit; `None` for one that does not exist. An empty unit is a byte.
 fn unit_factor(unit: &str) -> Option<u64> {
     let upper = unit.to_ascii_uppercase();
     let (letter, base) = match upper.as_str() {
@@ -232,12 +256,15 @@ fn unit_factor(unit: &str) -> Option<u64> {
         u if u.ends_with('B') && u.len() == 2 => (&u[..1], 1000),
         _ => return None,
     };
+    // `?` refuses other letters; the power of the 5 that are left cannot overflow.
     let power = 1 + ["K", "M", "G", "T", "P"]
         .iter()
         .position(|l| *l == letter)?;
     base.checked_pow(power as u32)
 }
 
+/// The product, rounded to whole bytes; `None` where it is not a number or past 2^64. A whole number is
+/// multiplied as such: a float would lose its low digits beyond 2^53.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(factor);
@@ -246,9 +273,11 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     (value < u64::MAX as f64).then_some(value.round() as u64)
 }
 
-/// The number with that many zeros appended, if it is whole.
+/// `number` times ten to the power of `zeros`, exactly; `None` if that is not whole or past 2^64. Works on the
+/// digits as text: the decimal places, without trailing zeros, use up zeros of the power.
 fn whole(number: &str, zeros: u32) -> Option<u64> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    // 1.50e3 with 0 zeros: digits 15, one decimal place, 3 zeros: 15 times 10 to the power of 2.
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let after = after.trim_end_matches('0');
     let digits: u64 = format!("{before}{after}").parse().ok()?;
@@ -260,6 +289,7 @@ fn whole(number: &str, zeros: u32) -> Option<u64> {
     }
 }
 
+/// A finite number that is 0 or more.
 fn positive(text: &str) -> Option<f64> {
     text.trim()
         .parse::<f64>()
@@ -267,6 +297,7 @@ fn positive(text: &str) -> Option<f64> {
         .filter(|v| v.is_finite() && *v >= 0.0)
 }
 
+/// The error for `text`, which is not `expected`.
 fn error(text: &str, expected: &'static str) -> ParseSizeError {
     ParseSizeError {
         text: text.to_owned(),

@@ -1,12 +1,12 @@
-//! How far from the truth an estimate from a sample can be.
+//! How far an estimate from a sample can be from the true number.
 //!
 //! *Owns:* [`Bounds`], and the two kinds of them that sketches need. *Invariants:* the truth is between
 //! the bounds in at least [`CONFIDENCE`] of all samples, and below or above them in at most half of the
 //! rest each. *Cost:* some thousand additions a bound.
 //!
 //! Each different line is in the sample with one probability, so the number that is seen is binomial.
-//! The bounds are those populations (or shares) for which so few or so many would be too rare (Clopper
-//! and Pearson): right for a handful as for millions, with no normal approximation; the whole
+//! The bounds are those populations (or shares) for which seeing as few, or as many, would be too rare
+//! (Clopper and Pearson): right for a handful as for millions, with no normal approximation; the whole
 //! numbers make them a little wide. Where the threshold follows from the sample, as it does in a
 //! sketch, the number below it is the fixed one and the share the random one; the tails are then the
 //! same but for one line (`n` have `k` or more below `t` just when the `k`th is below `t`).
@@ -22,9 +22,10 @@ use serde::Serialize;
 pub(crate) const CONFIDENCE: f64 = 0.99;
 /// How often it is above them, and how often below, at most.
 const TAIL: f64 = (1.0 - CONFIDENCE) / 2.0;
-/// Halvings of an interval: more digits than are of use.
+/// Halvings of an interval: an interval of any length that occurs shrinks to 14 digits.
 const HALVINGS: u32 = 48;
-/// Terms of a continued fraction; it needs about the square root of its larger parameter.
+/// Terms of a continued fraction at most. It needs about the square root of its larger parameter, so this is
+/// enough for some 10^12 lines seen.
 const MOST_TERMS: u32 = 2_000_000;
 
 /// An estimate, and the bounds between which the truth is in at least 99 of 100 runs.
@@ -39,7 +40,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// What is known.
+    /// A number that is known: all three are equal.
     pub(crate) fn exactly(value: f64) -> Self {
         Self {
             estimate: value,
@@ -48,7 +49,7 @@ impl Bounds {
         }
     }
 
-    /// The same of something that is known to be no larger than what `other` is about.
+    /// These bounds for a quantity that is known to be at most the one that `other` bounds.
     pub(crate) fn within(self, other: Self) -> Self {
         Self {
             estimate: self.estimate.min(other.estimate),
@@ -57,7 +58,7 @@ impl Bounds {
         }
     }
 
-    /// What is left without `part`, when at least `certain` is left.
+    /// The bounds of what is left without `part`, of which at least `certain` is known to be left.
     pub(crate) fn minus(self, part: f64, certain: f64) -> Self {
         let left = |value: f64| (value - part).max(certain);
         Self {
@@ -73,7 +74,11 @@ impl Bounds {
     }
 }
 
-/// How many there are when `seen` are in a sample that has each with probability `share`.
+/// How many there are when `seen` are in a sample that has each with probability `share`, 0..1 and not 0.
+///
+/// The lower bound is the population n in which `seen` or more would be in the sample in only half a per cent
+/// of all cases; the upper bound that in which `seen` or fewer would be. Both follow from the binomial tails,
+/// which are values of `beta`.
 pub(super) fn population(seen: u64, share: f64) -> Bounds {
     let seen = seen as f64;
     if share >= 1.0 {
@@ -99,7 +104,8 @@ pub(super) fn population(seen: u64, share: f64) -> Bounds {
     }
 }
 
-/// What share has a property that `hits` of a sample of `seen` have.
+/// What share of a population, 0..1, has a property that `hits` of a sample of `seen` have. Without a sample
+/// anything is possible: 0 to 1.
 pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     let (hits, seen) = (hits as f64, seen as f64);
     if seen == 0.0 {
@@ -131,7 +137,7 @@ pub(crate) fn proportion(hits: u64, seen: u64) -> Bounds {
     }
 }
 
-/// Where `is_above` becomes true between `low` and `high`.
+/// Where `is_above`, which is false and then true, becomes true between `low` and `high`.
 fn halve(mut low: f64, mut high: f64, is_above: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);

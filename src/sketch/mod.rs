@@ -1,4 +1,4 @@
-//! A sample of an input's different lines that is small, and comparable with those of others.
+//! A small sample of an input's different lines that can be compared with the samples of other inputs.
 //!
 //! *Owns:* the sketch of an input, gathering it, and what several sketches have in common.
 //!
@@ -7,6 +7,13 @@
 //! sample of the different lines, of which they are a known share: the threshold over 2^64. Equal
 //! lines have equal hashes: below the smallest threshold of several sketches each has all that it
 //! would have alone, and what is in all of them is a sample of the common lines.
+//!
+//! ```text
+//!  0                threshold of A                                   2^64
+//!  A  ├·····················┤              all hashes of A below it: k of about n, share t / 2^64
+//!  B  ├··············┤                     threshold of B
+//!     ├─ both have ──┤                     hashes in A and B here are a sample of the common lines
+//! ```
 //!
 //! *Invariants.*
 //! - A hash is in a sketch once, however often its line is repeated.
@@ -40,21 +47,26 @@ const ALL: u64 = u64::MAX;
 /// What gathers a sketch. Several can gather parts of one input.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
-    /// A table of `2 k` slots, 0 where one is free, and room for `k` hashes behind it.
+    /// A hash table of `2 k` slots, 0 where one is free, and room for `k` hashes behind it, which `cut` needs.
     words: Buffer,
+    /// The most hashes that a sketch keeps, a power of two.
     k: usize,
-    /// Slots in use.
+    /// Slots in use: at most 3/2 `k` and one more for a moment.
     held: usize,
+    /// Only hashes below it are added. Falls with each cut.
     threshold: u64,
 }
 
 impl Gatherer {
-    /// What one for the `k` smallest hashes takes, in bytes.
+    /// What a gatherer of the `k` smallest hashes takes, in bytes.
     pub(crate) fn bytes(k: usize) -> u64 {
         3 * Sketch::bytes(k)
     }
 
-    /// One that keeps the `k` smallest hashes, a power of two.
+    /// An empty gatherer of the `k` smallest hashes, a power of two.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when the budget has no room for it.
     pub(crate) fn new(budget: &MemoryBudget, k: usize) -> Result<Self> {
         Ok(Self {
             words: Buffer::new(budget, "sketches", Self::bytes(k))?,
@@ -64,7 +76,7 @@ impl Gatherer {
         })
     }
 
-    /// Adds the hashes of lines.
+    /// Adds the hashes of lines, repeats included.
     #[inline]
     pub(crate) fn add_all(&mut self, hashes: &[u64]) {
         for &hash in hashes {
@@ -73,7 +85,8 @@ impl Gatherer {
         }
     }
 
-    /// Adds what another has gathered.
+    /// Adds what another of the same `k` has gathered. The smaller threshold holds for both: what the other
+    /// has dropped is above its own. Hashes in this table that are now above it go with the next cut.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.threshold = self.threshold.min(other.threshold);
         let table = &other.words.words()[..2 * other.k];
@@ -82,7 +95,10 @@ impl Gatherer {
         }
     }
 
-    /// What was gathered.
+    /// Ends the gathering. Gives two thirds of the memory back.
+    ///
+    /// # Errors
+    /// Where the buffer cannot be made smaller.
     pub(crate) fn into_sketch(mut self) -> Result<Sketch> {
         let held = self.keep_smallest();
         self.words.words_mut()[..held].sort_unstable();
@@ -94,6 +110,7 @@ impl Gatherer {
         })
     }
 
+    /// Adds one value, not 0. Most values of a large input end at the first comparison.
     #[inline]
     fn add(&mut self, value: u64) {
         if value < self.threshold && self.insert(value) {
@@ -105,11 +122,11 @@ impl Gatherer {
         }
     }
 
-    /// Whether it was not there.
+    /// Puts a value into the table; whether it was not there. The table has a free slot.
     fn insert(&mut self, value: u64) -> bool {
         let mask = 2 * self.k - 1;
         let table = &mut self.words.words_mut()[..=mask];
-        // The high bits of what is below the threshold are all alike.
+        // By the low bits: all values below a small threshold begin with zeros.
         let mut slot = value as usize & mask;
         while table[slot] != 0 {
             if table[slot] == value {
@@ -121,7 +138,8 @@ impl Gatherer {
         true
     }
 
-    /// Lowers the threshold and drops what is not below it.
+    /// Lowers the threshold so that at most `k` hashes are below it, drops the others, and builds the table
+    /// anew. About `k / 2` insertions later the next cut comes.
     fn cut(&mut self) {
         self.held = self.keep_smallest();
         let (table, aside) = self.words.words_mut().split_at_mut(2 * self.k);
@@ -133,8 +151,9 @@ impl Gatherer {
         }
     }
 
-    /// Moves the smallest hashes, `k` at most, to the beginning, and says how many there are. The
-    /// table is none afterwards.
+    /// Moves the hashes below the threshold to the beginning, at most the `k` smallest, and returns how many
+    /// there are. If there were more, the next larger hash becomes the threshold. Afterwards the slots are no
+    /// hash table any more.
     fn keep_smallest(&mut self) -> usize {
         let (k, threshold) = (self.k, self.threshold);
         let table = &mut self.words.words_mut()[..2 * k];
@@ -158,18 +177,21 @@ impl Gatherer {
 /// The smallest hashes of an input's different lines.
 #[derive(Debug)]
 pub(crate) struct Sketch {
+    /// `held` hashes in order; what is behind them has no meaning.
     words: Buffer,
+    /// At most the `k` of its gatherer.
     held: usize,
+    /// Every hash of the input below it is here.
     threshold: u64,
 }
 
 impl Sketch {
-    /// What one of `k` hashes takes, in bytes.
+    /// What a sketch of `k` hashes takes, in bytes.
     pub(crate) fn bytes(k: usize) -> u64 {
         k as u64 * 8
     }
 
-    /// How many different lines the input has.
+    /// How many different lines the input has: hashes held over the share of all hashes below the threshold.
     pub(crate) fn distinct(&self) -> Bounds {
         population(self.held as u64, share(self.threshold))
     }
@@ -181,19 +203,20 @@ impl Sketch {
     }
 }
 
-/// What several inputs have in common, as far as their sketches tell.
+/// What several inputs have in common, estimated from their sketches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap {
     /// Hashes below all thresholds that are in every sketch.
     pub(crate) common_seen: u64,
     /// Hashes below all thresholds that are in any.
     pub(crate) any_seen: u64,
-    /// The share of all lines that have such hashes; 1 if the sketches have every hash.
+    /// The share, 0..1, of all possible hashes that is below all thresholds; 1 if the sketches have the hash
+    /// of every line.
     pub(crate) share: f64,
 }
 
 impl Overlap {
-    /// Compares `sketches`, which are of lines hashed under one key.
+    /// Compares `sketches`, whose lines were hashed under one key. A merge of sorted lists, all at once.
     pub(crate) fn of(sketches: &[Sketch]) -> Self {
         let thresholds = sketches.iter().map(|sketch| sketch.threshold);
         let threshold = thresholds.min().unwrap_or(ALL);

@@ -1,7 +1,8 @@
 //! Asking a filter about every line of some inputs.
 //!
 //! *Owns:* the questions, and the answers in the order of the lines. *Invariants:* a line is
-//! answered as the filter would answer it alone; from a pipe lines are answered as they come.
+//! answered as the filter would answer it alone; lines of a pipe are answered as they come, so that the query
+//! can stand in the middle of a pipe.
 //! *Cost:* one reading of the filter file to check it, one of the inputs. The filter is mapped; one
 //! that is larger than the memory limit is read as it is asked.
 
@@ -19,7 +20,7 @@ use crate::pass::ordered::{
 use crate::run::Run;
 use crate::stored::with_run;
 
-/// What is asked about lines.
+/// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
     /// Write the lines that the filter may have.
@@ -30,22 +31,24 @@ pub enum Question {
     Counts,
 }
 
-/// How many lines were asked about.
+/// What came of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answers {
     /// Lines that were read.
     pub asked: u64,
-    /// Lines that were written.
+    /// Lines that were written: all of them for [`Question::Counts`].
     pub written: u64,
-    /// What is in the filter's cells: they were counted when its file was checked.
+    /// What is in the filter's cells, counted when its file was checked.
     pub occupancy: Occupancy,
 }
 
 /// Asks `filter` about all lines of `inputs` and writes the answers to `out` (which messages call
-/// `target`), in the order of the lines, repeats included.
+/// `target`), in the order of the lines, repeats included. Workers answer in parallel; one thread at a time
+/// writes to `out`.
 ///
 /// # Errors
-/// Any [`Error`]; what was written by then is right, but not all.
+/// [`Error::Usage`] for counts from a kind that cannot count; any other [`Error`]. What was written by then is
+/// right, but not complete.
 pub fn query(
     filter: StoredFilter,
     inputs: &[Source],
@@ -64,9 +67,11 @@ pub fn query(
     let inputs = Input::open_all(inputs)?;
     with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
         let layout = &run.layout;
+        // What reading and the answers that wait for their turn leave: a filter that fits it is mapped.
         let room = layout
             .rest_bytes()
             .saturating_sub(beyond_scan_bytes(layout));
+        // Counts the cells, too: the answers come with how full the filter is.
         let checked = filter.check(&run.budget)?;
         let filter = AskedFilter::new(&checked, &run.budget, room)?;
         let output = OrderedOutput::new(out, target);
@@ -83,6 +88,7 @@ pub fn query(
     })
 }
 
+/// Answers all lines of one input, as a phase of its own. Adds the lines written to `written`.
 fn ask(
     run: &Run<'_>,
     filter: &AskedFilter,
@@ -102,22 +108,28 @@ fn ask(
     })
 }
 
+/// One worker thread's part in answering. The scan puts the outputs of all workers into the order of the
+/// lines.
 struct Asker<'a> {
     filter: &'a AskedFilter,
     question: Question,
     terminator: u8,
+    /// Lines written by all workers; added to once per batch.
     written: &'a AtomicU64,
+    /// Indexes of the lines of a batch that the filter may have, in order; reused.
     passing: Vec<u32>,
+    /// Counts of the lines of a batch; reused.
     counts: Vec<u64>,
 }
 
 impl Asker<'_> {
+    /// Writes a line with its terminator.
     fn say(&self, line: &[u8], output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         output.push(line)?;
         output.push(&[self.terminator])
     }
 
-    /// Writes the lines that are not among those kept.
+    /// Writes the lines of a batch that are not in `passing`, which is in order: one pass over both.
     fn say_absent(&self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         let mut passing = self.passing.iter().copied().peekable();
         for (index, line) in (0..).zip(batch.lines) {
@@ -128,6 +140,7 @@ impl Asker<'_> {
         Ok(())
     }
 
+    /// Writes each line of a batch with a tab and its count.
     fn say_counts(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {
@@ -160,6 +173,7 @@ impl OrderedWorker for Asker<'_> {
                 asked - self.passing.len() as u64
             }
         };
+        // Once per batch, so that workers seldom want the same cache line.
         self.written.fetch_add(written, Ordering::Relaxed);
         Ok(())
     }

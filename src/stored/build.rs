@@ -3,6 +3,10 @@
 //! *Owns:* how many lines a filter is laid out for, and filling it. *Invariants:* the filter that is
 //! returned has every line of every input. *Cost:* one reading of each input; two where lines are
 //! counted first. Memory: the filter and the buffers of a scan.
+//!
+//! The steps: check the request, open the inputs, find the number of lines, compute the shape, plan the memory
+//! for a filter of that shape beside a scan, insert. A request that cannot be met is refused before an input
+//! is read as a whole, except where the lines must be counted to know.
 
 use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
@@ -22,11 +26,11 @@ use crate::stored::with_run;
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyCount {
-    /// So many.
+    /// This number of distinct lines.
     Lines(u64),
-    /// As many as the inputs have, estimated from a sample of each; they must be files.
+    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files.
     Sampled,
-    /// As many as the inputs have, counted in a reading of its own; they must be files.
+    /// As many as the inputs have, repeats included, counted in a reading of its own; they must be files.
     Counted,
 }
 
@@ -35,9 +39,9 @@ pub enum KeyCount {
 pub enum FilterSize {
     /// As large as this false-positive rate (0..1) takes.
     Fpr(f64),
-    /// So many bytes.
+    /// At most this number of bytes.
     Bytes(u64),
-    /// So many bits for each line.
+    /// This number of bits for each line, positive.
     BitsPerKey(f64),
 }
 
@@ -46,22 +50,23 @@ pub enum FilterSize {
 pub struct BuildRequest<'a> {
     /// Its kind.
     pub kind: Kind,
-    /// For how many lines.
+    /// For how many lines it is laid out.
     pub keys: KeyCount,
-    /// How large.
+    /// How large it is.
     pub size: FilterSize,
     /// Cells that a key sets; `None` for the best number.
     pub hashes: Option<u32>,
     /// Build it like this one, so that the two can be merged: kind, size, hashes, key and line rules
-    /// are taken from it, and the other fields are of no account.
+    /// are taken from it, and the other fields are ignored.
     pub like: Option<&'a StoredFilter>,
 }
 
 impl BuildRequest<'_> {
-    /// Whether the numbers make sense for the kind.
+    /// Whether the numbers make sense for the kind. Whether the size can be reached is only known with the
+    /// number of lines.
     ///
     /// # Errors
-    /// [`Error::Usage`] when it cannot.
+    /// [`Error::Usage`] when they do not.
     pub fn check(&self) -> Result<()> {
         let most = self.kind.most_hashes();
         let usage = |what: String, advice: &str| {
@@ -91,8 +96,8 @@ impl BuildRequest<'_> {
         }
     }
 
-    /// Refuses a filter that is larger than any, and a rate that the kind, or this number of hashes, does not
-    /// reach in any size.
+    /// Refuses a shape above the maximum size, and a rate that the kind, or this number of hashes, does not
+    /// reach in any size: `shape` is then as good as it gets, and its predicted rate is above the wanted one.
     fn check_shape(&self, shape: Shape, keys: u64) -> Result<()> {
         if shape.is_too_large() {
             return Err(Error::Usage {
@@ -123,16 +128,17 @@ impl BuildRequest<'_> {
 /// What was built.
 #[derive(Debug)]
 pub struct Built {
-    /// The filter.
+    /// The filter, not saved yet. Holds its memory until it is dropped.
     pub filter: Filter,
-    /// Lines that were read.
+    /// Lines that were read, repeats included.
     pub lines: u64,
 }
 
-/// Builds a filter of all lines of `inputs`; of none an empty one.
+/// Builds a filter of all lines of `inputs`; without inputs an empty one. Workers of a scan insert at the same
+/// time.
 ///
 /// # Errors
-/// Any [`Error`]; [`Error::MemoryPlan`] tells what limit the filter would fit.
+/// Any [`Error`]; [`Error::MemoryPlan`] names a limit that the filter would fit.
 pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
     request.check()?;
     let inputs = Input::open_all(inputs)?;
@@ -145,6 +151,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
                 planned_keys: 0,
             };
             rules.planned_keys = keys(&inputs, request.keys, rules, options)?;
+            // Only a new shape needs this check: that of a model exists.
             let shape = shape_of(request, rules.planned_keys);
             request.check_shape(shape, rules.planned_keys)?;
             (shape, rules)
@@ -163,6 +170,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
     })
 }
 
+/// The shape that the request asks for, laid out for `keys` lines.
 fn shape_of(request: &BuildRequest<'_>, keys: u64) -> Shape {
     let (kind, hashes) = (request.kind, request.hashes);
     match request.size {
@@ -172,7 +180,10 @@ fn shape_of(request: &BuildRequest<'_>, keys: u64) -> Shape {
     }
 }
 
-/// How many lines the filter is laid out for.
+/// How many lines the filter is laid out for. `rules` say what a line is, for counting.
+///
+/// # Errors
+/// [`Error::Usage`] where the number is to be found out and an input is a stream, or there is none.
 fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> Result<u64> {
     if let KeyCount::Lines(lines) = count {
         return Ok(lines);
@@ -192,10 +203,12 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
             advice: "give the number of distinct lines (--lines), or name files".into(),
         });
     }
+    // The sample of the survey is the estimate that a plan uses, too.
     if count == KeyCount::Sampled {
         let Job { inputs, .. } = survey(inputs, options)?;
         return Ok(inputs.iter().filter_map(|shape| shape.lines).sum());
     }
+    // A run of its own: its memory is free again before the filter is made.
     with_run(inputs, options, rules, "nothing", 0, |run| {
         run.expect_inputs(&["count", "insert"], inputs);
         for input in inputs {
@@ -206,7 +219,7 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
     })
 }
 
-/// Lets lines be counted.
+/// Does nothing with lines: the scan itself counts them.
 struct Counter;
 
 impl Worker for Counter {
@@ -215,7 +228,8 @@ impl Worker for Counter {
     }
 }
 
-/// Inserts all lines of `input`.
+/// Inserts all lines of `input`, as a phase of its own. The updater ends with it, so that the filter can be
+/// asked between two inputs.
 pub(super) fn insert_all(run: &Run<'_>, filter: &mut Filter, input: &Input) -> Result<()> {
     let phase = run.input_phase("insert", input);
     let updater = filter.updater();
@@ -225,7 +239,9 @@ pub(super) fn insert_all(run: &Run<'_>, filter: &mut Filter, input: &Input) -> R
     })
 }
 
+/// One worker thread's part in inserting.
 struct Insert<'a, 'f> {
+    /// Shared by all workers; locks what a batch changes.
     updater: &'a Updater<'f>,
     scatter: Scatter,
 }

@@ -1,9 +1,10 @@
 //! Changing a filter that is in a file: inserting lines, removing them.
 //!
-//! *Owns:* the way from a file over a changed filter in memory to the file that replaces it.
-//! *Invariants:* the file is what it was until the change is complete; nobody else changes it
-//! meanwhile. *Cost:* the filter in memory, one reading of its file and one writing, one reading of
-//! the inputs.
+//! *Owns:* the steps from a file to a changed filter in memory: load, change, return.
+//! *Invariants:* the file is what it was until the change is complete. The caller saves the filter; it opens
+//! the [`FilterTarget`](crate::filter::FilterTarget) first, whose lock keeps other processes from changing the
+//! file meanwhile. *Cost:* the filter in memory, one reading of its file and one writing, one reading of the
+//! inputs.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +21,7 @@ use crate::run::Run;
 use crate::stored::build::insert_all;
 use crate::stored::with_run;
 
-/// What is done with the lines.
+/// What is done with the lines of the inputs. A repeated line is inserted, or removed, as often as it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// They are inserted.
@@ -29,23 +30,24 @@ pub enum Change {
     Remove,
 }
 
-/// What came of it.
+/// What came of a change.
 #[derive(Debug)]
 pub struct Changed {
     /// The filter after the change, to be saved.
     pub filter: Filter,
-    /// Lines that were read.
+    /// Lines that were read, repeats included.
     pub lines: u64,
-    /// Of them: lines that were new ([`insert_new`]), or that were certainly not in and could not
-    /// be removed. 0 for plain insertion, which does not look.
+    /// How many of these were new ([`insert_new`]), or were certainly not in and so could not be removed
+    /// ([`Change::Remove`]). 0 for plain insertion, which does not look.
     pub noted: u64,
 }
 
-/// Inserts or removes all lines of `inputs`.
+/// Inserts or removes all lines of `inputs`. A line that is removed must have been inserted before: removing
+/// one that only seems to be in takes others with it.
 ///
 /// # Errors
 /// Any [`Error`](crate::Error); the file is what it was. [`crate::Error::Usage`] for a kind that
-/// cannot forget.
+/// does not support removal.
 pub fn change(
     stored: &StoredFilter,
     inputs: &[Source],
@@ -57,6 +59,7 @@ pub fn change(
         return Err(cannot_forget(kind));
     }
     change_with(stored, inputs, options, |run, filter, inputs| {
+        // Workers of all inputs add to it.
         let absent = AtomicU64::new(0);
         let verb = match change {
             Change::Insert => "insert",
@@ -73,10 +76,10 @@ pub fn change(
     })
 }
 
-/// Inserts all lines of `inputs`, as [`change()`] does, and writes each that was certainly not yet in
-/// to `out` (which messages call `target`): each once, in the order of the lines, before more of a pipe is waited
-/// for. With several threads a line that is repeated in the inputs may be written where a later one
-/// of its repeats stands.
+/// Inserts all lines of `inputs`, as [`change()`] does, and writes each that was certainly not in before to
+/// `out` (which messages call `target`): each once, in the order of the lines. From a pipe, what has arrived is
+/// answered before it waits for more. With several threads a line that is repeated in the inputs may be
+/// written where a later one of its repeats stands.
 ///
 /// # Errors
 /// Any [`Error`](crate::Error); the file is what it was, so lines that were written by then will be
@@ -89,6 +92,7 @@ pub fn insert_new(
     target: &str,
 ) -> Result<Changed> {
     change_with(stored, inputs, options, |run, filter, inputs| {
+        // Workers insert in any order; the output puts what they write into the order of the lines.
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);
@@ -107,7 +111,8 @@ pub fn insert_new(
     })
 }
 
-/// Loads the filter, lets `work` change it, and tells what came of it.
+/// Loads the filter and has `work` change it; `work` returns [`Changed::noted`]. Loading checks the whole file
+/// first, so a damaged filter is never changed.
 fn change_with(
     stored: &StoredFilter,
     inputs: &[Source],
@@ -115,6 +120,7 @@ fn change_with(
     work: impl FnOnce(&Run<'_>, &mut Filter, &[Input]) -> Result<u64>,
 ) -> Result<Changed> {
     let inputs = Input::open_all(inputs)?;
+    // A table of digests may grow beyond this, if the limit has room for the old and the new one.
     let needed = stored.shape().bytes();
     with_run(
         &inputs,
@@ -134,6 +140,7 @@ fn change_with(
     )
 }
 
+/// Removes all lines of `input`, as a phase of its own. Adds those that are certainly not in to `absent`.
 fn remove_all(run: &Run<'_>, filter: &mut Filter, input: &Input, absent: &AtomicU64) -> Result<()> {
     let phase = run.input_phase("remove", input);
     let updater = filter.updater();
@@ -144,9 +151,12 @@ fn remove_all(run: &Run<'_>, filter: &mut Filter, input: &Input, absent: &Atomic
     })
 }
 
+/// One worker thread's part in removing.
 struct Remove<'a, 'f> {
     updater: &'a Updater<'f>,
+    /// Lines of all workers that could not be removed; added to once per batch.
     absent: &'a AtomicU64,
+    /// Those of a batch; reused.
     indexes: Vec<u32>,
 }
 
@@ -159,11 +169,14 @@ impl Worker for Remove<'_, '_> {
     }
 }
 
+/// One worker thread's part in inserting and printing what was new.
 struct InsertNew<'a, 'f> {
     updater: &'a Updater<'f>,
     terminator: u8,
+    /// New lines of all workers; added to once per batch.
     found: &'a AtomicU64,
     scatter: Scatter,
+    /// Indexes of the new lines of a batch, in order; reused.
     new: Vec<u32>,
 }
 

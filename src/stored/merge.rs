@@ -8,8 +8,8 @@ use crate::filter::{Filter, StoredFilter};
 use crate::options::Options;
 use crate::stored::with_run;
 
-/// A filter that has what any of `stored` has: bits are united, counters added up to their top,
-/// digests collected.
+/// A filter that has what any of `stored` has: bits are united, counters added up to their maximum, digests
+/// collected. The first is loaded as a whole; each other one is read and added section by section.
 ///
 /// # Errors
 /// [`Error::Usage`] when there is none, or when shapes, keys or line rules differ, naming what;
@@ -24,6 +24,8 @@ pub fn merge(stored: &[StoredFilter], options: &Options) -> Result<Filter> {
     for other in others {
         first.check_alike(other)?;
     }
+    // Bits and counters stay in this size. Digests grow with each filter that is added, as far as the budget
+    // has room.
     let needed = first.shape().bytes();
     with_run(&[], options, first.rules(), "a filter", needed, |run| {
         let mut filter = first.load(&run.budget)?;

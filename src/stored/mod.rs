@@ -1,4 +1,4 @@
-//! Filters that people keep: what is done with them, over any number of huge inputs.
+//! Filters in files: building, asking, changing and merging them, over any number of huge inputs.
 //!
 //! *Owns:* the jobs of the `filter` commands: [`build()`], [`query`], [`change()`], [`insert_new`],
 //! [`merge()`]. Reading, hashing and dividing memory are those of [`crate::intersect`].
@@ -6,8 +6,8 @@
 //! *Invariants.*
 //! - The memory limit is that of the whole process here, too. A filter that is changed must fit it;
 //!   one that is only asked may be larger.
-//! - A filter file is replaced as a whole, or stays what it was. Of two that would change it at the
-//!   same time one is refused.
+//! - A filter file is replaced as a whole, or stays what it was. If two processes change it at the same
+//!   time, one is refused.
 //! - Lines are taken by the rules that the filter was built with.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
@@ -55,8 +55,13 @@ pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
 
-/// Runs `work` with threads, a budget and the rules of a filter, for reading `inputs` with
-/// `beside_bytes` of memory for `consumer`.
+/// Calls `work` with a run (threads, a budget, the rules of a filter) for reading `inputs`, which leaves
+/// `beside_bytes` of memory to `consumer`. What `work` returns, such as a filter, may hold memory of the run's
+/// budget: the budget lives as long as its last reservation.
+///
+/// # Errors
+/// [`crate::Error::MemoryPlan`] where reading leaves less, which names `consumer`; else those of the sample of
+/// each input, and of `work`.
 fn with_run<R>(
     inputs: &[Input],
     options: &Options,
@@ -65,6 +70,7 @@ fn with_run<R>(
     beside_bytes: u64,
     work: impl FnOnce(&Run<'_>) -> Result<R>,
 ) -> Result<R> {
+    // A filter decides what a line is, whatever the options say.
     let options = Options {
         format: rules.format,
         ..options.clone()

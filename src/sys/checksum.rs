@@ -15,12 +15,12 @@ pub(crate) fn of(bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot(bytes)
 }
 
-/// The checksum of `bytes` in their place, which `seed` tells.
+/// The checksum of `bytes` in the place that `seed` identifies: the same bytes elsewhere have another one.
 pub(crate) fn in_place(seed: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed, bytes)
 }
 
-/// The checksum of bytes that come in pieces.
+/// The checksum of bytes that come in pieces: that of [`of`] for all of them in a row.
 #[derive(Default)]
 pub(crate) struct Running(XxHash3_64);
 

@@ -9,7 +9,8 @@ use std::io;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// Turns direct I/O on or off; false when the file system does not have it.
+/// Turns direct I/O on or off; false when the file system does not have it. With direct I/O, offsets, sizes
+/// and addresses of buffers must be multiples of a page.
 pub(crate) fn set_direct(file: &File, on: bool) -> bool {
     rustix::fs::fcntl_getfl(file)
         .and_then(|mut flags| {
@@ -19,7 +20,8 @@ pub(crate) fn set_direct(file: &File, on: bool) -> bool {
         .is_ok()
 }
 
-/// Whether this is how a file system refuses direct I/O when it comes to reading or writing.
+/// Whether an error of reading or writing is how a file system refuses direct I/O. Some accept the flag and
+/// refuse only then: the caller turns it off and tries again.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
 }

@@ -1,12 +1,12 @@
-//! Places where tests let something fail.
+//! Places where tests make something fail.
 //!
 //! *Owns:* the one macro that marks such a place. *Invariants:* without the feature `failpoints` a mark
-//! is nothing at all, and nothing in it is compiled. *Cost:* none without the feature.
+//! expands to nothing, and nothing in it is compiled.
 //!
 //! *Sources:* the crate `fail`; SQLite's way of testing (fail the N-th call, for every N).
 
-/// Marks a place that tests can let panic, or with a second argument, from which they can let the
-/// function return that.
+/// Marks a place where tests can cause a panic. With a second argument, tests can also make the function
+/// return it there.
 macro_rules! fail_point {
     ($name:literal) => {
         #[cfg(feature = "failpoints")]
@@ -20,7 +20,7 @@ macro_rules! fail_point {
 
 pub(crate) use fail_point;
 
-/// The error of the system that a test wants.
+/// The error that a system call seems to have returned in a test: EIO.
 #[cfg(feature = "failpoints")]
 pub(crate) fn injected() -> std::io::Error {
     std::io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error())

@@ -1,4 +1,4 @@
-//! What a file is, whatever it is called.
+//! Which file a name stands for.
 //!
 //! *Owns:* the one answer to "are these two names the same file?", for every input and output of
 //! every command: device and inode of what exists; directory and name of what does not exist yet.
@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How many symbolic links are followed, as by the system.
+/// How many symbolic links are followed in a row, as by the system.
 const MOST_LINKS: usize = 40;
 
 /// Device and inode: what tells a file from every other that exists at the same time.
@@ -57,7 +57,7 @@ impl FileId {
         })
     }
 
-    /// The file system that the file is on.
+    /// The number of the file system that the file is on.
     pub(crate) fn device(self) -> u64 {
         self.device
     }

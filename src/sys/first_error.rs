@@ -9,17 +9,26 @@ use crate::error::{Error, Result};
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::sync::{Mutex, PoisonError};
 
-/// Keeps the first error.
+/// Keeps the first error. Shared by reference between the threads of a pass.
+///
+/// ```text
+///  work-0: Err(cause) ──note──▶ first = cause, flag set
+///  work-1: sees the flag, gives its buffers back, Err(Interrupted) ──note──▶ ignored
+///  main:   waits for all threads ──into_result──▶ Err(cause)
+/// ```
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailure {
+    /// Set after `first` is: a thread that sees it may rely on an error being there.
     has_failed: AtomicBool,
     first: Mutex<Option<Error>>,
 }
 
 impl FirstFailure {
-    /// Notes an error, unless there is one already.
+    /// Notes an error, unless there is one already. [`Error::Interrupted`] is kept only until a cause comes:
+    /// a thread that was stopped may be quicker than the one that knows why.
     pub(crate) fn note(&self, error: Error) {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        // A thread that stopped because of another reports this; it says nothing about the cause.
         let is_echo = matches!(error, Error::Interrupted);
         match &*first {
             None => *first = Some(error),
@@ -29,17 +38,20 @@ impl FirstFailure {
         self.has_failed.store(true, Ordering::Release);
     }
 
-    /// Notes the error of a result, and gives its value.
+    /// Notes the error of a result, or returns its value.
     pub(crate) fn record<T>(&self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.note(error)).ok()
     }
 
-    /// Whether anything has failed.
+    /// Whether anything has failed. Cheap enough to ask for every chunk.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    /// [`Error::Interrupted`] if another thread has failed.
+    /// For a thread that is to stop when another has failed.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] then; the cause is in here already.
     pub(crate) fn check(&self) -> Result<()> {
         if self.has_failed() {
             Err(Error::Interrupted)
@@ -48,7 +60,7 @@ impl FirstFailure {
         }
     }
 
-    /// The first error, once all threads are done.
+    /// The first error. Called when all threads have ended: taking it by value makes sure of that.
     pub(crate) fn into_result(self) -> Result<()> {
         self.first
             .into_inner()
@@ -58,7 +70,7 @@ impl FirstFailure {
 }
 
 /// Turns a panic of the thread that holds it into a failure that the other threads see, so that
-/// none waits for it for ever. The panic itself goes on to the thread that joins this one.
+/// none of them waits forever. The panic itself goes on to the thread that joins this one.
 #[derive(Debug)]
 pub(crate) struct PanicAlarm<'a>(pub(crate) &'a FirstFailure);
 

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, getrlimit};
 
 /// Bytes of memory that this process could use: the smallest of available RAM, the limits of its
-/// cgroups, and its address-space limit.
+/// cgroups, and its address-space limit. `100%` of `--memory` is this.
 pub fn memory_base_bytes() -> u64 {
     let address_space = getrlimit(Resource::As).current;
+    // Where nothing can be read (no /proc), a size that any machine has: 1 GiB.
     [available_ram(), cgroup_limit(Path::new("/")), address_space]
         .into_iter()
         .flatten()
@@ -22,19 +23,21 @@ pub fn memory_base_bytes() -> u64 {
         .unwrap_or(1 << 30)
 }
 
-/// The limit that holds without `--memory`: half of [`memory_base_bytes`].
+/// The limit that holds without `--memory`, in bytes: half of [`memory_base_bytes`], so that the page cache
+/// and other processes keep as much.
 pub fn default_memory_bytes() -> u64 {
     memory_base_bytes() / 2
 }
 
-/// Cores available to this process (affinity and cgroup quota respected).
+/// Cores available to this process, at least 1 (affinity and cgroup quota respected).
 pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Address space that this process may still map, where that is limited (`ulimit -v`).
+/// Bytes of address space that this process may still map, where that is limited (`ulimit -v`).
 pub(crate) fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
+    // What is mapped already counts towards the limit, resident or not.
     Some(limit.saturating_sub(status_bytes("VmSize:").unwrap_or(0)))
 }
 
@@ -48,18 +51,20 @@ pub(crate) fn peak_resident_bytes() -> u64 {
     status_bytes("VmHWM:").unwrap_or(0)
 }
 
-/// Lets the peak begin anew at what is resident now, so that a later [`peak_resident_bytes`] is that
-/// of what runs from here on. Where the system does not allow it the peak stays that of the whole
-/// process.
+/// Resets the peak to what is resident now, so that a later [`peak_resident_bytes`] is that of what runs from
+/// here on. Where the system does not allow this, the peak stays that of the whole process. (Writing 5 to
+/// `clear_refs` resets `VmHWM`: proc(5).)
 pub(crate) fn restart_peak() {
     let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
 }
 
+/// A size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.
 fn status_bytes(field: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     kilobytes(&status, field)
 }
 
+/// What the kernel estimates can be used without swapping, in bytes; page cache included.
 fn available_ram() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
@@ -88,6 +93,7 @@ fn cgroup_limit(root: &Path) -> Option<u64> {
         else {
             continue;
         };
+        // The memory limit of version 2 is in the one hierarchy; of version 1 in that of the memory controller.
         if number == "0" && controllers.is_empty() {
             limits.extend(limits_up(&root.join("sys/fs/cgroup"), path, "memory.max"));
         } else if controllers
@@ -101,13 +107,13 @@ fn cgroup_limit(root: &Path) -> Option<u64> {
             ));
         }
     }
-    // Version 1 says "no limit" with a number near 2^63.
+    // Version 1 says "no limit" with a number near 2^63. Of all others the smallest binds.
     limits.into_iter().filter(|&limit| limit < 1 << 60).min()
 }
 
-/// The limits in `file` of the group at `path` and of every group above it. Inside a container the
-/// path is often that of the host and not there: then the mount's root is the container's own
-/// group.
+/// The limits in `file`, in bytes, of the group at `path` and of every group above it up to `mount`. Inside a
+/// container the path is often that of the host and does not exist; then the mount's root is the container's
+/// own group. A limit that is not a number (`max`) is no limit.
 fn limits_up(mount: &Path, path: &str, file: &str) -> Vec<u64> {
     let relative = PathBuf::from(path.trim_start_matches('/'));
     relative

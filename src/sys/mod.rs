@@ -3,8 +3,8 @@
 //! *Owns:* limits of the machine and the process ([`machine`]), what the processor can do ([`cpu`]),
 //! which file is which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), threads
 //! ([`threads`]) and the first error among them ([`first_error`]), checksums ([`checksum`]), the places
-//! where tests let something fail ([`failpoint`]), and the locks and queues that a model checker can stand
-//! behind ([`sync`]).
+//! where tests make something fail ([`failpoint`]), and the locks and queues that a model checker can
+//! replace ([`sync`]).
 //!
 //! *Invariants:* nothing here knows of lines, inputs or plans.
 

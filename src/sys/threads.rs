@@ -7,7 +7,16 @@
 //! - A worker starts only when the one before it has found work: there is at most one more than there are
 //!   pieces of work, however many are allowed.
 //!
-//! *Cost:* none beside the threads: 10 to 30 µs each, once a pass.
+//! *Cost:* 10 to 30 µs for each thread, once a pass.
+//!
+//! Workers start one another, so that a small input starts few of them:
+//!
+//! ```text
+//!  main     run ── start work-0 ───────────── waits for all ──────────────▶
+//!  work-0          work: found some ── start work-1 ── works on ─── ends
+//!  work-1                                     work: found some ── start work-2 ── ...
+//!  work-2                                                              found nothing: ends
+//! ```
 
 use std::cell::Cell;
 
@@ -16,11 +25,11 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::{FirstFailure, PanicAlarm};
 use crate::sys::sync::thread::{self, Builder, Scope};
 
-/// The stack of every thread of a run. Far more than they use, and less than a huge page, so that
+/// The stack of every thread of a run, in bytes. Far more than they use, and less than a huge page, so that
 /// no stack becomes resident as a whole.
 pub(crate) const STACK_BYTES: usize = 1 << 20;
 
-/// Starts a thread of `scope`.
+/// Starts a thread of `scope`. The scope joins it; a panic in `body` goes on there.
 ///
 /// # Errors
 /// [`Error::Machine`] when the system gives no thread.
@@ -45,19 +54,21 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// At most `most` at a time.
+    /// At most `most` workers at a time.
     pub(crate) fn new(most: usize) -> Self {
         Self { most }
     }
 
-    /// As many of these as `most` allows, too.
+    /// The same with no more than `most` workers.
     pub(crate) fn at_most(self, most: usize) -> Self {
         Self::new(self.most.min(most))
     }
 
-    /// Lets workers do `work` and waits for all of them. Each calls what `work` is given when it has found
-    /// something to do: that starts the next worker, if there may be one more. Errors and panics of
-    /// workers, and of their start, are noted in `failure`; after one no more workers start.
+    /// Runs `work` on worker threads and waits for all of them. Called on the thread that runs the pass.
+    ///
+    /// `work` gets a function, which it must call when it has found something to do: that starts the next
+    /// worker, if there may be one more. Later calls do nothing. Errors and panics of workers, and failures to
+    /// start one, are noted in `failure`; after one no more workers start.
     pub(crate) fn run(self, failure: &FirstFailure, work: impl Fn(&dyn Fn()) -> Result<()> + Sync) {
         let team = Team {
             most: self.most,
@@ -68,7 +79,7 @@ impl Workers {
     }
 }
 
-/// Workers that do the same.
+/// Workers that do the same `work`, `work-0` to `work-{most - 1}` at most.
 #[derive(Clone, Copy)]
 struct Team<'t> {
     most: usize,
@@ -77,6 +88,8 @@ struct Team<'t> {
 }
 
 impl<'t> Team<'t> {
+    /// Starts worker `number`, unless there are enough or something has failed. Called by the worker before
+    /// it, and for the first by the thread that waits for them.
     fn start<'scope>(self, scope: &'scope Scope<'scope, '_>, number: usize)
     where
         't: 'scope,
@@ -85,9 +98,11 @@ impl<'t> Team<'t> {
             return;
         }
         let body = move || {
+            // Notes a panic while this thread unwinds, so that the others stop.
             let _alarm = PanicAlarm(self.failure);
             let has_started_next = Cell::new(false);
             let found_work = || {
+                // Started by a worker, not by main: main need not learn of work before it waits for all.
                 if !has_started_next.replace(true) {
                     self.start(scope, number + 1);
                 }
@@ -99,6 +114,7 @@ impl<'t> Team<'t> {
     }
 }
 
+/// The error for a thread that the system does not give.
 fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {}", Plain(error)),

@@ -1,8 +1,9 @@
-//! Asking a filter in its file, in as much memory as there is.
+//! Asking a filter in its file, with the memory that there is.
 //!
-//! *Owns:* the choice between mapping a file and reading it as it is asked. *Invariants:* the answers
-//! are the same; only a file that was checked is asked. *Cost:* mapped, what it would cost in memory;
-//! read, a system call for each line of cells.
+//! *Owns:* the choice between mapping a file and reading it piece by piece, as lines are asked for.
+//! *Invariants:* the answers are the same; only a file that was checked is asked. If the file is truncated
+//! afterwards, reading is an error, and touching a mapping ends the process (see [`Mapped`]). *Cost:* mapped,
+//! what it would cost in memory; read, a system call for each cache line of cells.
 
 use std::path::PathBuf;
 
@@ -15,21 +16,27 @@ use crate::filter::words::InFile;
 use crate::input::unreadable;
 use crate::memory::budget::MemoryBudget;
 
-/// A filter in its file.
+/// A filter in its file. Threads share it by reference.
 #[derive(Debug)]
 pub(crate) struct AskedFilter {
+    /// Names the file in errors.
     path: PathBuf,
     place: Place,
 }
 
 #[derive(Debug)]
 enum Place {
+    /// As in memory; its size is reserved from the budget.
     Mapped(Filter<Mapped>),
+    /// Takes no memory of the budget.
     InFile(Filter<InFile>),
 }
 
 impl AskedFilter {
     /// The filter, mapped if it fits `room` bytes of the budget.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget has less than `room`, [`Error::Input`] when the file cannot be mapped.
     pub(crate) fn new(checked: &CheckedFilter, budget: &MemoryBudget, room: u64) -> Result<Self> {
         let stored = checked.stored();
         let place = if stored.shape().bytes() <= room {
@@ -43,7 +50,11 @@ impl AskedFilter {
         })
     }
 
-    /// How often each line may have been inserted. `counts` is overwritten.
+    /// How often each line may have been inserted, at most. `counts` is overwritten.
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] for a file that was truncated after its check, [`Error::Input`] for one that
+    /// cannot be read.
     pub(crate) fn counts(&self, batch: Batch<'_>, counts: &mut Vec<u64>) -> Result<()> {
         match &self.place {
             Place::Mapped(filter) => {
@@ -56,6 +67,8 @@ impl AskedFilter {
         }
     }
 
+    /// The error for a failed read. The size was checked, so reading past the end means that the file was
+    /// truncated since.
     fn failed(&self, error: std::io::Error) -> Error {
         if error.kind() == std::io::ErrorKind::UnexpectedEof {
             return Error::BadFilter {

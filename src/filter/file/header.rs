@@ -17,7 +17,8 @@ use crate::sys::checksum;
 const MAGIC: [u8; 8] = *b"\x93OSF\r\n\x1a\n";
 /// The version that is written.
 const VERSION: u32 = 1;
-/// What is hashed to show that the hash is the same.
+/// These bytes are hashed when a file is written and again when it is opened: a program whose hash differs
+/// would otherwise miss lines without noticing.
 const TOUCHSTONE: &[u8] = b"outset";
 /// Where the table begins: behind the header.
 pub(super) const HEADER_BYTES: u64 = PAGE;
@@ -25,17 +26,22 @@ pub(super) const HEADER_BYTES: u64 = PAGE;
 const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
 /// Where the zeros begin.
 const ZEROS_AT: usize = 112;
-/// More lines than anybody inserts: counting on from there is safe.
+/// The most lines that a header may claim. Adding lines to that cannot overflow.
 const MOST_KEYS: u64 = 1 << 62;
 
 /// What the first page says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) shape: Shape,
+    /// Has the key of the filter.
     pub(super) hasher: LineHasher,
+    /// What a line was when the filter was built.
     pub(super) format: LineFormat,
+    /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: u64,
+    /// Lines that the filter was laid out for.
     pub(super) planned_keys: u64,
+    /// XXH3-64 of everything between header and body.
     pub(super) table_checksum: u64,
 }
 
@@ -48,7 +54,9 @@ const NEWER: &str = "use the version of outset that made it, or build it again";
 pub(super) const BUILD_AGAIN: &str = "restore it from a copy, or build it again";
 
 impl Header {
-    /// The header of the filter in a file that begins with `page`.
+    /// The header of the filter in a file that begins with `page`. Checks in the order that gives the most
+    /// helpful refusal: whether it is a filter file at all, its version, then damage, then what it says. Another
+    /// version may have its checksum elsewhere, so that comes before it.
     pub(super) fn decode(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
         let damaged = |what: String| (what, BUILD_AGAIN);
         if page[..8] != MAGIC {
@@ -67,7 +75,8 @@ impl Header {
         Self::decode_checked(page)
     }
 
-    /// The header in a page that is as it was written, by whatever program.
+    /// The header in a page whose checksum is right. It may still have been written by another program, or to
+    /// mislead: shape, counts and offsets are checked before anything is allocated or read by them.
     fn decode_checked(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
         let damaged = |what: String| (what, BUILD_AGAIN);
         let number = |at: usize| u64_at(page, at);
@@ -117,7 +126,7 @@ impl Header {
         Ok(())
     }
 
-    /// The header as bytes.
+    /// The header as bytes, at the offsets of the table in the module's description, with its checksum.
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES as usize] {
         let mut page = [0; HEADER_BYTES as usize];
         let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -149,7 +158,7 @@ impl Header {
         self.body_bytes().div_ceil(SECTION_BYTES)
     }
 
-    /// Where the body begins.
+    /// Where the body begins, in bytes: at a page, so that it can be mapped.
     pub(super) fn body_at(&self) -> u64 {
         HEADER_BYTES + round_up(self.sections() * 8, PAGE)
     }
@@ -165,6 +174,7 @@ impl Header {
     }
 }
 
+/// The number of a kind in files; it never changes.
 fn kind_number(kind: Kind) -> u8 {
     match kind {
         Kind::Blocked => 1,

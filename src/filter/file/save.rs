@@ -30,7 +30,7 @@ impl Filter<Buffer> {
     }
 }
 
-/// A header that lacks the checksum of the table.
+/// A header without the checksum of the table, which `write` computes.
 pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
     Header {
         shape,

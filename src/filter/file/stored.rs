@@ -32,6 +32,7 @@ use crate::sys::checksum;
 #[derive(Debug)]
 pub struct StoredFilter {
     path: PathBuf,
+    /// Stays open: what is loaded later is this file, even if another one has got its name by then.
     file: File,
     header: Header,
 }
@@ -44,7 +45,7 @@ impl StoredFilter {
     /// damaged, or of a newer version.
     pub fn open(path: &Path) -> Result<Self> {
         let fail = |error| unreadable(path, error);
-        // A FIFO that nobody writes would be waited for; reads of a regular file are what they were.
+        // Without this flag, opening a FIFO would wait for a writer. Reads of a regular file ignore it.
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options().read(true).custom_flags(flags).open(path);
         let file = file.map_err(fail)?;
@@ -145,7 +146,8 @@ impl StoredFilter {
         })
     }
 
-    /// Refuses lines that are told apart otherwise than those that the filter was built of.
+    /// Refuses options by which lines end elsewhere than they did when the filter was built: none of them would
+    /// be found.
     pub(crate) fn check_format(&self, format: LineFormat) -> Result<()> {
         let stored = self.header.format;
         let advice = if stored.terminator != format.terminator {
@@ -179,8 +181,8 @@ impl StoredFilter {
         check_alike((self.shape(), self.rules()), (other.shape(), other.rules())).map_err(name)
     }
 
-    /// Checks the file and adds what it has to `filter`, which is alike. After an error the filter is
-    /// of no use.
+    /// Checks the file and adds what it has to `filter`, which passed [`StoredFilter::check_alike`]. After an
+    /// error the filter has a part of it and is of no use.
     pub(crate) fn add_to(&self, filter: &mut Filter, budget: &MemoryBudget) -> Result<()> {
         filter.expect_more(self.keys())?;
         let mut census = Census::new(self.header.shape);
@@ -222,6 +224,7 @@ impl StoredFilter {
         Ok(())
     }
 
+    /// The filter whose cells are in `words`.
     fn filter<W>(&self, words: W) -> Filter<W> {
         Filter {
             shape: self.header.shape,
@@ -246,6 +249,7 @@ impl StoredFilter {
         Ok(())
     }
 
+    /// Reads all of `bytes` at `offset`. A file that has become too short is damaged.
     fn read_exact(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         let read = self.file.read_exact_at(bytes, offset);
         read.map_err(|error| match error.kind() {
@@ -304,7 +308,7 @@ impl CheckedFilter {
         Ok(stored.filter(words))
     }
 
-    /// The filter, whose words are read as it is asked.
+    /// The filter, whose words are read one cache line at a time as it is asked.
     pub(super) fn in_file(&self) -> Result<Filter<InFile>> {
         let stored = &self.stored;
         let file = stored.file.try_clone();
@@ -328,7 +332,8 @@ fn table_checksum(file: &File, header: &Header) -> io::Result<u64> {
     Ok(checksum.finish())
 }
 
-/// Whether the last word of the body has bits that belong to no cell.
+/// Whether the last word of the body, which `section` ends with, has bits set that belong to no cell. They
+/// would survive merging and make two equal filters differ.
 fn has_bits_behind(shape: Shape, section: &[u8]) -> bool {
     let behind = (shape.bytes() * 8 - shape.bits()) as u32;
     let last: Option<&[u8; 8]> = section.last_chunk();

@@ -1,8 +1,8 @@
 //! Where a filter will be put: opened before the work, in place after it.
 //!
 //! *Owns:* the file under its temporary name, and the lock that keeps others from replacing the same
-//! filter meanwhile. *Invariants:* of two processes that would replace a filter at the same time one
-//! is refused, before it has read anything; the filter is what it was until [`FilterTarget::finish`].
+//! filter meanwhile. *Invariants:* if two processes would replace a filter at the same time, one is refused
+//! before it has read anything; the filter is what it was until [`FilterTarget::finish`].
 //! *Cost:* a descriptor for the lock, one for the file.
 //!
 //! *Source:* flock(2). The lock is on the file that will be replaced, so it ends with it.
@@ -23,15 +23,15 @@ use crate::memory::buffer::Buffer;
 use crate::output::{OutputFile, is_appended_to};
 use crate::sys::file_id::FileId;
 
-/// How often a file is opened again that was replaced meanwhile.
+/// How often a file is opened again because another process has replaced it between opening and locking.
 const TRIES: u32 = 10;
 
-/// The place of a filter that is yet to be written.
+/// Where a filter will be written: its name, and the file that will get the name.
 #[derive(Debug)]
 pub struct FilterTarget {
     path: PathBuf,
     file: OutputFile,
-    /// Of the filter that will be replaced, if there is one.
+    /// The locked filter that will be replaced, if there is one. Closing it gives the lock back.
     _lock: Option<File>,
 }
 
@@ -87,7 +87,11 @@ impl FilterTarget {
     }
 }
 
-/// Locks the regular file that has this name, if there is one.
+/// Locks the regular file that has this name, if there is one. Never waits for the lock.
+///
+/// # Errors
+/// [`Error::Output`] where another process holds the lock, the file cannot be written, or its file system has
+/// no locks.
 fn lock(path: &Path) -> Result<Option<File>> {
     let refuse = |source, advice| Error::Output {
         target: path.display().to_string(),

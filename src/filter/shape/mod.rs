@@ -4,8 +4,8 @@
 //! *Owns:* the kinds, and the way from what a user gives (lines and rate, lines and memory, bits
 //! per key) to a shape. *Invariants:* a shape has at least one cell and one hash, no more hashes
 //! than its kind can compute, and a size that fits `u64` bits; a blocked one is whole blocks.
-//! Whatever comes in, the way out is a shape: to refuse a request is the caller's. *Cost:* none, but
-//! for a blocked filter's rate (see [`sizing`]). *Sources:* of every formula, in [`sizing`].
+//! Whatever comes in, the way out is a shape: refusing a request is left to the caller. *Cost:* for a blocked
+//! filter, that of its rate (see [`sizing`]). *Sources:* of every formula, in [`sizing`].
 
 use serde::Serialize;
 

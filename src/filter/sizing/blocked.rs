@@ -100,7 +100,7 @@ pub fn blocked_bits_per_key(fpr: f64, hashes: Option<u32>) -> f64 {
     if reaches(fewest) {
         return fewest;
     }
-    // By ratio, for the range is wide: nobody needs the tenth digit.
+    // The range is wide, so it is halved by ratio, until the ninth digit is known.
     while enough > fewest * (1.0 + 1e-9) {
         let middle = (fewest * enough).sqrt();
         if reaches(middle) {

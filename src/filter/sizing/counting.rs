@@ -1,7 +1,7 @@
 //! The counting filter: how likely a 4-bit counter is to overflow.
 //!
 //! *Owns:* the bound. Its false-positive rate is that of a flat filter with as many bits as there
-//! are counters. *Invariants:* a chance stays in 0..=1. *Cost:* none. *Source:* Fan, Cao, Almeida,
+//! are counters. *Invariants:* a chance stays in 0..=1. *Source:* Fan, Cao, Almeida,
 //! Broder, "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol", 2000, section 4.3:
 //! P(a counter reaches i) <= (e n k / (i m))^i.
 

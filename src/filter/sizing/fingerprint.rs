@@ -1,7 +1,7 @@
 //! Digests of 128 bits in a table: how likely two lines are taken for one.
 //!
 //! *Owns:* the chances, and the slots for a number of keys. *Invariants:* a table is never fuller than
-//! [`MOST_FULL`] of its slots. *Cost:* none. *Source:* the birthday bound; a digest is taken for
+//! [`MOST_FULL`] of its slots. *Source:* the birthday bound; a digest is taken for
 //! random because it is keyed.
 
 /// The fullest that a table may be, as a fraction: 4 of 5 slots. Beyond it the search for a free

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the textbook's formulas, which the classic, the counting and the spectral filter share: a
 //! counter that is not zero stands for a bit that is set. *Invariants:* rates stay in 0..=1.
-//! *Cost:* none. *Sources:* Bloom 1970; Broder and Mitzenmacher 2004. That k positions from two
+//! *Sources:* Bloom 1970; Broder and Mitzenmacher 2004. That k positions from two
 //! hashes have the same rate as k hashes: Kirsch and Mitzenmacher, "Less Hashing, Same Performance",
 //! 2006.
 

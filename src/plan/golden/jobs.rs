@@ -1,7 +1,7 @@
-//! The jobs whose plans are held.
+//! The jobs whose plans are recorded.
 //!
-//! *Owns:* sizes from nothing to twenty times the canonical case beside limits from the least on, and
-//! one thing after the other that a caller can ask for.
+//! *Owns:* inputs from nothing to twenty times the canonical case, each under limits from the least one up,
+//! and every option that a caller can give, one at a time.
 
 #![expect(clippy::too_many_lines, reason = "a list of jobs is as long as it is")]
 

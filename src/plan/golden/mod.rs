@@ -1,9 +1,9 @@
-//! Plans as they were when somebody last looked at them.
+//! Plans as they were last reviewed.
 //!
 //! *Owns:* the text of many plans, in `plans.txt`. The formulas behind a plan decide about time and
-//! about memory, and few of their numbers follow from a promise; what follows from none is held here,
-//! so that no change of a plan goes unseen. `OUTSET_RENEW_PLANS=1` writes the file anew: its difference
-//! belongs into the review of whatever caused it.
+//! memory, and few of their numbers follow from a promise. The others are recorded here, so that no change
+//! of a plan goes unnoticed. `OUTSET_RENEW_PLANS=1` rewrites the file; review its diff together with the
+//! change that caused it.
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 

@@ -1,4 +1,5 @@
-//! The plan once its first filter is complete: how much passes it is known by then.
+//! The second look: plans buckets and filters again when the first filter is complete. By then a sample of
+//! the next input tells how much passes.
 //!
 //! *Owns:* the second look at buckets, blocks and filters of `sieve` and `bloom`, by what a sample of the
 //! next input lets expect ([`Look`]).
@@ -7,7 +8,7 @@
 //! more than the limit, for any number of inputs. Without a better layout there is none, and the first one
 //! stays. A revision never needs temporary disk that is not there.
 //!
-//! *Cost:* a few microseconds.
+//! *Cost:* a few microseconds, beside the sample that `pass/look.rs` reads.
 //!
 //! The first plan has to assume how many lines survive a filter. Where far more do, their buckets would
 //! not fit, and each would be written and read once more. Where lines repeat, the different ones may fit as
@@ -24,27 +25,28 @@ use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
 
-/// Bits per key below which a filter of survivors is better built afterwards, of their known number.
+/// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
+/// from their known number.
 const LEAST_FED_BITS: f64 = 4.0;
-/// Halvings of an interval after which a number of lines is known well enough.
+/// Halvings of an interval: a range of 2^60 lines is known to a line.
 const HALVINGS: u32 = 60;
 
 /// What is known when the first filter is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// The input that comes next, as a place in the plan's order.
+    /// The input that comes next, as an index into the plan's order.
     pub(crate) input: usize,
-    /// Its lines in the sample.
+    /// Its lines in the sample, repeats included.
     pub(crate) sampled: u64,
     /// Those of them that the filter lets through.
     pub(crate) passed: u64,
     /// The different lines among these.
     pub(crate) passed_distinct: u64,
-    /// What filters take of the memory now, in bytes.
+    /// What filters take of the budget now, in bytes.
     pub(crate) filter_bytes: u64,
-    /// The filter's false-positive rate, 0..1, by its cells.
+    /// The filter's false-positive rate, 0..1, by its fill.
     pub(crate) filter_fpr: f64,
-    /// Different lines in the filter, by its cells.
+    /// Different lines in the filter, by its fill.
     pub(crate) filter_distinct: f64,
     /// Temporary disk that may still be used, in bytes.
     pub(crate) temp_bytes: u64,
@@ -56,12 +58,15 @@ impl Look {
         self.passed as f64 / self.sampled.max(1) as f64
     }
 
-    /// About how many different lines pass, where `passing` lines do: the number that would show as many
-    /// different ones in a sample of this size as were seen. Repeats that stand together are seen too often;
-    /// the number is too low then, and a filter is asked in vain rather than dropped in error.
+    /// About how many different lines pass, where `passing` lines do, 1 to `passing`.
+    ///
+    /// With D different lines, all equally frequent, a sample of s lines shows about D (1 - e^(-s/D))
+    /// different ones. This solves for the D that would show as many as were seen, by halving. Repeats that
+    /// stand together in the file are seen too often, and D comes out too low: then a filter is asked in
+    /// vain, rather than dropped in error.
     fn distinct(&self, passing: u64) -> f64 {
         let (seen, different) = (self.passed as f64, self.passed_distinct as f64);
-        // How many different lines a sample shows of `all`, each drawn as often as any other.
+        // D (1 - e^(-s/D)), right to the last digits where s is small beside D.
         let shown = |all: f64| -all * (-seen / all).exp_m1();
         let (mut low, mut high) = (different.max(1.0), passing as f64);
         if high <= low || shown(high) <= different {
@@ -84,9 +89,9 @@ impl Look {
 pub(crate) struct Revision {
     /// How memory is divided from now on.
     pub(crate) layout: Layout,
-    /// Whether the first filter is worth asking; if not, its memory is in the layout.
+    /// Whether the first filter is worth asking. If not, the caller drops it: the layout uses its memory.
     pub(crate) asks_filter: bool,
-    /// The filter of survivors, if it is fed while they are found.
+    /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
 }
 
@@ -118,10 +123,10 @@ impl Plan {
         (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
     }
 
-    /// How `sieve` goes on.
+    /// How `sieve` goes on: with other buckets, or as `partition`. `None` keeps the first layout.
     pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
         let planned = Sizes::of(&self.job);
-        // Repeats of a line take no room in a set: buckets are for its different lines.
+        // A set keeps each line once, so buckets of the first input are planned for its different lines.
         let distinct = look.filter_distinct / planned.build.lines.max(1) as f64;
         let sizes = Sizes {
             build: planned.build.part(distinct.min(1.0)),
@@ -131,9 +136,10 @@ impl Plan {
         if saving(&planned, look, survivors) < LEAST_USEFUL_SAVING {
             return self.partitioned(&sizes, look);
         }
-        // The build side of a bucket is the smaller one.
+        // The join builds its set from the smaller side of a bucket, whichever input that is.
         let set_bytes = survivors.min(sizes.build).set_bytes();
-        // No more different lines survive than the first input has, and what passes by mistake.
+        // The second filter is sized for different lines: those of the first input at most, and those that
+        // pass by mistake.
         let by_mistake = survivors.lines as f64 * look.filter_fpr;
         let most = sizes.build.lines.saturating_add(by_mistake as u64);
         let feeds = self.second_filter.map(|_| survivors.lines.min(most));
@@ -141,14 +147,15 @@ impl Plan {
             .or_else(|| self.partitioned(&sizes, look))
     }
 
-    /// How `bloom` goes on: its filter is asked in any case, for it makes the result.
+    /// How `bloom` goes on: with other buckets, or `None` for those of the first layout. Its filter stays in
+    /// any case: what passes it is the result.
     pub(crate) fn revised_bloom(&self, look: Look) -> Option<Layout> {
         let set_bytes = self.survivors(look).set_bytes();
         self.sieved(look, set_bytes, None)
             .map(|revision| revision.layout)
     }
 
-    /// What of the next input is expected to pass.
+    /// What of the next input is expected to pass: the share of the sample that does.
     fn survivors(&self, look: Look) -> Extent {
         let sizes = sizes_in_order(&self.job);
         let next = sizes.get(look.input).copied().unwrap_or_default();
@@ -156,14 +163,17 @@ impl Plan {
     }
 
     /// Buckets for survivors whose set has `set_bytes`, in what the filter leaves; `feeds` is the number of
-    /// lines that go into a second filter.
+    /// lines that go into a second filter. `None` where they do not fit.
+    ///
+    /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
+    /// comes first, the second filter next, and blocks get what is left, up to half of the memory.
     fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
         let mut layout = self.layout.without_buckets();
         let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
         let rest = rest.saturating_sub(JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
         let room = rest.checked_sub(one_level_bytes(&layout, set_bytes))?;
-        // From three inputs on a fed filter is asked while the next is fed: two of its size must fit
-        // where the first and one do.
+        // From three inputs on, the fed filter is asked while another of its size is fed. Both must fit where
+        // now the first filter and the fed one are: so it may not be larger than the first.
         let room = if self.job.inputs.len() > 2 {
             room.min(look.filter_bytes)
         } else {
@@ -172,7 +182,8 @@ impl Plan {
         let second_filter = feeds.and_then(|lines| self.fed(lines, room));
         let fed_bytes = second_filter.map_or(0, |plan| plan.bits / 8);
         let pool_bytes = (rest - fed_bytes).min(layout.usable_bytes / 2);
-        // Blocks that stay in memory leave less for the sets of the join.
+        // Blocks that stay in memory leave less for the sets of the join. Planning for a set that is larger by
+        // the same factor gives more and so smaller buckets.
         let crowded = layout.usable_bytes as f64 / (layout.usable_bytes - pool_bytes).max(1) as f64;
         let crowded_set = (set_bytes as f64 * crowded) as u64;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
@@ -185,7 +196,8 @@ impl Plan {
         })
     }
 
-    /// A filter of `lines` survivors in `room` bytes, if it would be of use.
+    /// A filter of `lines` survivors, with slack, in `room` bytes; `None` if it would have too few bits to be
+    /// of use.
     fn fed(&self, lines: u64, room: u64) -> Option<FilterPlan> {
         let keys = (lines as f64 * SURVIVOR_SLACK) as u64;
         let cap = self.job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
@@ -194,7 +206,8 @@ impl Plan {
         is_useful.then_some(plan)
     }
 
-    /// Buckets for everything, in all of the memory, if there is disk for it.
+    /// Buckets for everything, in all of the memory, as `partition` has them; `None` if the temporary disk has
+    /// no room for all inputs.
     fn partitioned(&self, sizes: &Sizes, look: Look) -> Option<Revision> {
         if sizes.total > look.temp_bytes {
             return None;
@@ -209,8 +222,14 @@ impl Plan {
     }
 }
 
-/// What both filters keep out of the buckets, as a share of all lines: the first of the next input, the
-/// second of the first one.
+/// What both filters keep out of the buckets, as a share of all bytes, 0..1:
+///
+/// ```text
+/// (others (1 - s) + A (1 - c)) / (A + others)
+/// ```
+///
+/// with s the share of the next input that passes the first filter, and c the share of the first input's
+/// different lines that are among those: the second filter keeps the others out.
 fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
     let common = look.distinct(survivors.lines) / look.filter_distinct.max(1.0);
     let build = sizes.build.bytes as f64;
@@ -219,8 +238,8 @@ fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
     kept_out / (build + others).max(1.0)
 }
 
-/// Gives back what the bookkeeping of buckets has taken from blocks beside `filters` bytes; `None` where
-/// too few blocks would be left.
+/// Takes blocks from the pool until scanning, blocks and `filters` bytes fit the memory again: `set_pool` has
+/// taken the bookkeeping of the buckets out of it. `None` where too few blocks would be left.
 fn shrink_pool(layout: &mut Layout, filters: u64) -> Option<()> {
     let assigned = layout.scan_bytes() + layout.pool_bytes() + filters;
     let excess = assigned.saturating_sub(layout.usable_bytes);

@@ -1,13 +1,13 @@
 //! Locks, queues and threads: those of the system, or those of a model checker.
 //!
-//! *Owns:* the choice between the two, by the feature `schedules` in the crate's own tests, and nothing else. Modules whose threads wait for each other
-//! take these names from here; a counter that nobody waits for may stay what it is.
+//! *Owns:* the choice between the two, by the feature `schedules` in the crate's own tests, and nothing else.
+//! Modules whose threads wait for each other take these names from here. A counter that no thread waits for
+//! may stay an atomic of the standard library.
 //!
-//! *Invariants:* outside of these tests every name here is that of the standard library or of `crossbeam-channel`, and the
-//! code is the same as without this module. In them these types work inside a model run only. There, no lock of the
-//! system may be held where a thread takes one of these: all threads of a model run are one to the system.
-//!
-//! *Cost:* none outside of these tests.
+//! *Invariants:* outside of these tests every name here is that of the standard library or of
+//! `crossbeam-channel`, and the code is the same as without this module. In these tests the types work inside
+//! a model run only. There, a thread that takes one of these locks must hold no lock of the system: all
+//! threads of a model run are one thread to the system, which would wait for itself.
 
 #[cfg(all(test, feature = "schedules"))]
 pub(crate) mod model;

@@ -1,8 +1,12 @@
 //! A queue of a model run, for any number of senders and receivers.
 //!
-//! *Owns:* what the engine uses of `crossbeam-channel`, on a lock and a condition. *Invariants:* as there: messages come in the
-//! order they were sent; without senders receiving fails once the queue is empty, and without receivers sending fails and what is
-//! in the queue is dropped. *Cost:* is of no matter.
+//! *Owns:* what the engine uses of `crossbeam-channel`, built from a lock and a condition variable.
+//! *Invariants:* as there: messages arrive in the order in which they were sent. Without senders, receiving
+//! fails once the queue is empty. Without receivers, sending fails, and what is in the queue is dropped.
+//!
+//! A method that is not described does what the method of `crossbeam-channel` with its name does. All waiting
+//! threads, senders and receivers, wait for one condition and are woken by every change. That is more than
+//! they need, but a model run has only a few threads, and no wake-up can reach the wrong one.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,24 +19,31 @@ pub(crate) use crossbeam_channel::{
 
 use super::lock::{Condvar, Mutex, MutexGuard};
 
+/// What both ends share.
 struct Shared<T> {
     state: Mutex<State<T>>,
+    /// Notified whenever a message comes or goes, and when an end is dropped.
     changed: Condvar,
 }
 
 struct State<T> {
+    /// Messages, the oldest first.
     queue: VecDeque<T>,
+    /// The most messages at a time.
     room: usize,
+    /// Live senders; with 0 no message can come.
     senders: usize,
+    /// Live receivers; with 0 no message can be taken.
     receivers: usize,
 }
 
 impl<T> Shared<T> {
+    /// Waits for a change, and returns the state after it.
     fn wait<'a>(&self, state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         self.changed.wait(state)
     }
 
-    /// Waits, and says whether the time ran out.
+    /// Waits for a change or for the limit; the flag says whether the time ran out.
     fn wait_timeout<'a>(
         &self,
         state: MutexGuard<'a, State<T>>,
@@ -43,7 +54,8 @@ impl<T> Shared<T> {
     }
 }
 
-/// A queue with room for `room` messages.
+/// A queue with room for `room` messages, at least 1. A queue without room, in which a sender waits for its
+/// receiver, is not modeled.
 pub(crate) fn bounded<T>(room: usize) -> (Sender<T>, Receiver<T>) {
     assert!(room > 0, "a queue without room is not modelled");
     let state = State {
@@ -64,7 +76,8 @@ pub(crate) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     bounded(usize::MAX)
 }
 
-/// The end that messages go into.
+/// The end that messages go into. Clones count: when the last one is dropped, receivers learn that no message
+/// will come.
 pub(crate) struct Sender<T>(Arc<Shared<T>>);
 
 impl<T> Sender<T> {
@@ -93,6 +106,7 @@ impl<T> Sender<T> {
             .map_err(SendTimeoutError::Disconnected)
     }
 
+    /// Appends a message for which there is room; gives it back if there are no receivers.
     fn push(&self, mut state: MutexGuard<'_, State<T>>, message: T) -> Result<(), T> {
         if state.receivers == 0 {
             return Err(message);
@@ -124,7 +138,7 @@ impl<T> fmt::Debug for Sender<T> {
     }
 }
 
-/// The end that messages come out of.
+/// The end that messages come out of. Each message goes to one of the clones.
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
@@ -143,7 +157,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// A message that is there already.
+    /// A message that is there already; never waits.
     pub(crate) fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.state.acquire();
         let Some(message) = state.queue.pop_front() else {
@@ -226,7 +240,7 @@ impl<T> IntoIterator for Receiver<T> {
     }
 }
 
-/// All messages until there are no more senders.
+/// Yields messages until there are no more senders; waits for each.
 pub(crate) struct Messages<R>(R);
 
 impl<T> Iterator for Messages<&Receiver<T>> {

@@ -1,7 +1,7 @@
-//! A lock and a condition of a model run.
+//! A lock and a condition variable of a model run.
 //!
-//! *Owns:* shuttle's own, with waits whose time can run out, which shuttle does not have. *Invariants:* a lock is never
-//! poisoned: nobody in the engine asks. *Cost:* is of no matter.
+//! *Owns:* shuttle's own, and waits with a time limit, which shuttle does not have. *Invariants:* a lock is
+//! never poisoned: the engine ignores poison everywhere, so a model of it would test nothing.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{LockResult, PoisonError};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use shuttle::sync as inner;
 
-/// As [`std::sync::Mutex`], and no larger.
+/// As [`std::sync::Mutex`]. Shuttle's own is in a box, so that this one is no larger than the system's.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(Box<inner::Mutex<T>>);
 
-/// As [`std::sync::MutexGuard`], and knows its lock.
+/// As [`std::sync::MutexGuard`]. Knows its lock, so that a wait whose time runs out can take it again.
 #[derive(Debug)]
 pub(crate) struct MutexGuard<'a, T> {
     guard: inner::MutexGuard<'a, T>,
@@ -25,6 +25,7 @@ impl<T> Mutex<T> {
         Self(Box::new(inner::Mutex::new(value)))
     }
 
+    /// As [`std::sync::Mutex::lock`]. Always `Ok`.
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         Ok(self.acquire())
     }
@@ -33,6 +34,7 @@ impl<T> Mutex<T> {
         self.0.into_inner()
     }
 
+    /// Takes the lock; waits for it in the model.
     pub(super) fn acquire(&self) -> MutexGuard<'_, T> {
         MutexGuard {
             guard: self.0.lock().unwrap_or_else(PoisonError::into_inner),
@@ -64,13 +66,15 @@ impl Condvar {
         Self::default()
     }
 
+    /// Waits without a limit, for a notification that comes after this call.
     pub(super) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { guard, mutex } = guard;
         let guard = self.0.wait(guard).unwrap_or_else(PoisonError::into_inner);
         MutexGuard { guard, mutex }
     }
 
-    /// Waits, and says whether the time ran out.
+    /// Waits; the flag says whether the time ran out. `_limit` is ignored: a model run has no clock, and
+    /// [`Time`](super::Time) decides.
     pub(crate) fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -79,6 +83,8 @@ impl Condvar {
         if !super::passes() {
             return Ok((self.wait(guard), false));
         }
+        // The limit passes: gives the lock back, lets others run for as long as the scheduler likes, and takes it
+        // again, as a wait that was not notified does.
         let mutex = guard.mutex;
         drop(guard);
         shuttle::thread::yield_now();

@@ -1,12 +1,15 @@
-//! What stands in for the system's locks, queues and threads in a model run.
+//! What replaces the system's locks, queues and threads in a model run.
 //!
-//! *Owns:* the same surface as far as the engine uses it, made of shuttle's locks and threads, which change places at every
-//! operation as a scheduler says; and how time passes in a run. *Invariants:* whatever happens here can happen with the
-//! system's own. The reverse is not so: all atomics are in one order, nobody wakes up without a reason, and where limits pass nobody
-//! is woken before. *Cost:* is of no matter.
+//! *Owns:* the same interface as far as the engine uses it, built from shuttle's locks and threads; and how
+//! time passes in a run. In shuttle one thread runs at a time, and at every operation on a lock or an atomic a
+//! scheduler decides which one goes on: a test runs many such schedules.
 //!
-//! *Sources:* shuttle's documentation; Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding
-//! Bugs", ASPLOS 2010.
+//! *Invariants:* whatever happens here can happen with the system's own. The reverse is not true: all atomics
+//! have one total order, no thread wakes up without a reason, and where time limits pass (see [`Time`]) no
+//! waiting thread is woken before its limit.
+//!
+//! *Sources:* shuttle's documentation; Burckhardt et al., "A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs", ASPLOS 2010.
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -23,24 +26,27 @@ use std::cell::Cell;
 /// What becomes of a wait with a time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
-    /// The limit never comes: who is not woken waits for ever, and a wake-up that was forgotten is a deadlock that is found.
+    /// The limit never comes: a thread that is not woken waits forever. Shuttle reports that as a deadlock, so
+    /// a forgotten wake-up is found even where a time limit would hide it.
     Stands,
-    /// The limit comes after as much as the other threads happen to do in the meantime: for runs in which something fails, as
-    /// those who wait look for that now and then.
+    /// The limit comes after whatever the other threads happen to do meanwhile. For runs in which something
+    /// fails: waiting threads look for a failure each time their limit has passed.
     Passes,
 }
 
 std::thread_local! {
-    /// All threads of a model run are in one thread of the system, which so has its own time.
+    /// All threads of a model run are in one thread of the system, so tests that run at the same time do not
+    /// share this.
     static TIME: Cell<Time> = const { Cell::new(Time::Stands) };
 }
 
-/// Says how time passes in the model runs that this thread of the system begins.
+/// Sets how time passes in the model runs that this thread of the system begins.
 #[cfg(test)]
 pub(crate) fn set_time(time: Time) {
     TIME.set(time);
 }
 
+/// Whether time limits pass in this model run.
 fn passes() -> bool {
     TIME.get() == Time::Passes
 }

@@ -1,8 +1,11 @@
 //! Threads of a model run.
 //!
-//! *Owns:* scopes that outlive their threads whatever ends them. *Invariants:*
-//! as with the system's: a scope ends after the last of its threads, and a panic of one goes on from there. *Cost:* one more
-//! thread a scope.
+//! *Owns:* scopes that outlive their threads, however these end. *Invariants:* as with the system's: a scope
+//! ends after the last of its threads, and a panic of one goes on from there. *Cost:* one more thread for each
+//! scope.
+//!
+//! A thread that panics in shuttle ends the whole run. Here a panic is caught in its thread, kept in `PANICS`,
+//! and goes on in the thread that owns the scope, as with the system's own: so tests can inject panics.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,13 +19,15 @@ use shuttle::thread::ScopedJoinHandle;
 
 use super::channel;
 
+/// What a panic carries.
 type Payload = Box<dyn Any + Send>;
 
 std::thread_local! {
-    /// The first panic in each scope, by where the scope is.
+    /// The first panic in each live scope, by the scope's address.
     static PANICS: RefCell<HashMap<usize, Payload>> = RefCell::default();
 }
 
+/// The address of a scope, which no other has while it lives.
 fn key(scope: &Scope<'_, '_>) -> usize {
     std::ptr::from_ref(scope).addr()
 }
@@ -30,8 +35,9 @@ fn key(scope: &Scope<'_, '_>) -> usize {
 /// As [`std::thread::scope`].
 pub(crate) fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let (result, key) = shuttle::thread::scope(|scope| {
-        // When its last thread ends, shuttle wakes the owner of a scope, and takes it for granted that the scope is what the owner
-        // waits for. This thread is there until it is.
+        // When the last thread of a scope ends, shuttle wakes the scope's owner, and assumes that the owner is
+        // waiting for the scope. It may still be running `body` and waiting for something else. This thread
+        // keeps the scope from being empty until `body` has ended.
         let (over, keeper) = channel::bounded::<()>(1);
         scope.spawn(move || keeper.recv());
         let result = catch_unwind(AssertUnwindSafe(|| body(scope)));
@@ -45,12 +51,12 @@ pub(crate) fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope,
     }
 }
 
-/// Lets the others go on for as long as they like.
+/// Lets other threads run, for as long as the scheduler likes: a model run has no clock.
 pub(crate) fn sleep(_time: Duration) {
     shuttle::thread::yield_now();
 }
 
-/// As [`std::thread::Builder`].
+/// As [`std::thread::Builder`]. Names and stack sizes are ignored.
 #[derive(Debug)]
 pub(crate) struct Builder;
 
@@ -67,6 +73,7 @@ impl Builder {
         self
     }
 
+    /// Starts a thread whose panic is kept for the owner of the scope. Never fails.
     pub(crate) fn spawn_scoped<'scope>(
         self,
         scope: &'scope Scope<'scope, '_>,
@@ -74,6 +81,7 @@ impl Builder {
     ) -> io::Result<ScopedJoinHandle<'scope, ()>> {
         Ok(scope.spawn(move || {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+                // Only the first panic goes on, as in the system.
                 PANICS.with_borrow_mut(|panics| {
                     panics.entry(key(scope)).or_insert(payload);
                 });
