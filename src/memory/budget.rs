@@ -9,8 +9,8 @@
 //! - The sum of the live reservations never exceeds the limit, at any moment, from any thread.
 //! - A reservation is returned when its holder is dropped.
 //!
-//! - A share that was split off is a reservation in its parent, however little of it is used. Whoever has a
-//!   share cannot be starved by others, and cannot take from them.
+//! - A share that was split off is a reservation in its parent, however little of it is used. The user
+//!   of a share cannot be starved by others, and cannot take from them.
 //!
 //! ```text
 //!  run ├── set ───────────────────────┤─ chunk buffers ─┤─ available ─┤
@@ -191,8 +191,8 @@ impl MemoryBudget {
     }
 }
 
-/// Bytes granted to a named consumer; returned when dropped. It is only a number: whoever holds it must free
-/// the memory itself first.
+/// Bytes granted to a named consumer; returned when dropped. It is only a number: its holder must free
+/// the memory itself, and do so first.
 #[derive(Debug)]
 #[must_use = "a reservation is returned the moment it is dropped"]
 pub struct Reservation {

@@ -211,7 +211,7 @@ impl<'a> BucketWriter<'a> {
         }
         match part.open {
             Some(ref mut open) => Ok(open),
-            // A failed rotation has taken the block and brought no other. Whoever failed reports the cause.
+            // A failed rotation has taken the block and brought no other. The thread that failed reports the cause.
             None if part.has_opened => Err(Error::Interrupted),
             None => {
                 let first = self.rules.pool.take_claimed()?;
