@@ -1,10 +1,22 @@
 //! Stopping a run from outside, with nothing left behind.
 //!
 //! *Owns:* the flag that a run looks at between chunks, and the list of what must be removed if the
-//! process is about to end without unwinding (a signal). *Invariants:* a path is on the list before
-//! the file exists under it, and off the list only after it is gone or in place; only paths that
-//! the run itself made are on it. *Cost:* a relaxed load per chunk, a lock per temporary directory
-//! or output file.
+//! process is about to end without unwinding (a signal).
+//!
+//! A signal, step by step:
+//!
+//! 1. The thread that waits for signals calls [`Interrupt::stop_and_clean_up`]. That sets the flag.
+//! 2. The same thread locks the list and removes every path on it. Nothing can be added meanwhile.
+//! 3. A thread that creates a directory or an output file waits for the lock, then sees the flag and fails.
+//!    Workers see the flag at their next chunk, or fail because their directory is gone.
+//! 4. The thread ends the process. Whether the workers have noticed by then does not matter.
+//!
+//! *Invariants:*
+//! - A path is created and put on the list under one lock, so no clean-up can miss it.
+//! - A path leaves the list only after it is gone or in place.
+//! - Only paths that the run itself made are on it.
+//!
+//! *Cost:* a relaxed load per chunk, a lock per temporary directory or output file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,17 +38,21 @@ pub struct Interrupt {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Set once and never cleared. Relaxed loads are enough for the workers, who only end earlier or later;
+    /// where the order matters, the lock of `paths` provides it.
     is_stopped: AtomicBool,
+    /// Files and directories to remove: a few, one for each place and output.
     paths: Mutex<Vec<PathBuf>>,
 }
 
 impl Interrupt {
-    /// A handle that nobody has stopped yet.
+    /// A handle that is not stopped.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks the run to stop at its next chunk or block.
+    /// Asks every run with this handle to stop at its next chunk or block. Returns at once. A stopped handle
+    /// cannot be used for another run.
     pub fn stop(&self) {
         self.inner.is_stopped.store(true, Ordering::Relaxed);
     }
@@ -48,9 +64,12 @@ impl Interrupt {
 
     /// Stops the run and removes its temporary files at once, for a process that is about to be
     /// ended by a signal. Threads that still write find their directory gone and fail; they cannot
-    /// bring it back.
+    /// bring it back. Call it from a thread, not from a signal handler: it locks, allocates and does I/O.
+    ///
+    /// What cannot be removed stays. The next run in that place removes a directory that is left.
     pub fn stop_and_clean_up(&self) {
         self.stop();
+        // The lock is held until the loop ends: threads that create or drop a guarded path wait for that.
         for path in self.paths().drain(..) {
             fail_point!("clean-up");
             // A file may be created while its directory is emptied: a few tries outlast that,
@@ -68,7 +87,7 @@ impl Interrupt {
         }
     }
 
-    /// An error if the run was stopped.
+    /// [`Error::Interrupted`] if the run was stopped. For loops: once per chunk or block.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_stopped() {
             Err(Error::Interrupted)
@@ -78,8 +97,11 @@ impl Interrupt {
     }
 
     /// Makes a file or directory with `make` and puts it on the list of what to remove, until the
-    /// returned guard is dropped. Both happen under one lock: a clean-up comes before it, and then
-    /// nothing is made, or after it, and then it is removed.
+    /// returned guard is dropped. `path` says where it is. Both happen under one lock: a clean-up comes
+    /// before it, and then nothing is made, or after it, and then it is removed.
+    ///
+    /// # Errors
+    /// What `make` reports; [`io::ErrorKind::Interrupted`] if the run was stopped, and `make` is not called.
     pub(crate) fn guarded<T>(
         &self,
         make: impl FnOnce() -> io::Result<T>,
@@ -102,6 +124,7 @@ impl Interrupt {
         ))
     }
 
+    /// The list, locked. It is consistent after every statement, so a panic elsewhere does not spoil it.
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         self.inner
             .paths
@@ -110,7 +133,8 @@ impl Interrupt {
     }
 }
 
-/// Keeps a path on the list of what a signal must remove.
+/// Keeps a path on the list of what a signal must remove. Drop it after the path is gone or in place: a struct
+/// that has both declares the guard behind the file.
 #[derive(Debug)]
 #[must_use = "the path leaves the list when this is dropped"]
 pub(crate) struct PathGuard {
@@ -121,6 +145,7 @@ pub(crate) struct PathGuard {
 impl Drop for PathGuard {
     fn drop(&mut self) {
         let mut paths = self.interrupt.paths();
+        // A clean-up may have emptied the list already.
         if let Some(position) = paths.iter().position(|path| *path == self.path) {
             paths.swap_remove(position);
         }

@@ -1,8 +1,12 @@
 //! Batches: some lines and their hashes, the unit that the passes work on.
 //!
-//! *Owns:* grouping lines into batches and hashing them. *Invariants:* `hashes[i]` is the hash of
-//! `lines[i]`; a line is hashed here and nowhere else. *Cost:* 48 KiB per thread for a batch of
-//! [`BATCH`] lines: it stays in the second-level cache between hashing, probing and copying.
+//! *Owns:* grouping lines into batches and hashing them.
+//!
+//! *Invariants:* `hashes[i]` is the hash of `lines[i]` under the hash of the run; passes hash lines here and
+//! hand the hashes on.
+//!
+//! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
+//! stays in the second-level cache between hashing, probing and copying.
 
 pub(crate) mod scatter;
 
@@ -13,14 +17,18 @@ use crate::hash::LineHasher;
 /// lock.
 pub(crate) const BATCH: usize = 2048;
 
-/// Lines with their hashes.
+/// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
+/// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'a> {
+    /// The lines, without their terminators.
     pub(crate) lines: &'a [&'a [u8]],
+    /// Their hashes; as many.
     pub(crate) hashes: &'a [u64],
 }
 
-/// What lets some lines of a batch through: a filter, of whatever kind.
+/// What lets some lines of a batch through: a filter, of whatever kind. It must be complete; several threads
+/// ask it at the same time.
 pub(crate) trait Screen: Sync {
     /// The indexes of the lines that may have been inserted, in order. `passing` is overwritten.
     ///
@@ -49,7 +57,13 @@ impl Batch<'_> {
 }
 
 /// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
-/// `work` says false. Returns the number of lines handed over.
+/// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
+/// batch but the last is full.
+///
+/// `hashes` is overwritten; it is the caller's so that its memory is used again.
+///
+/// # Errors
+/// The first error of `work`, which gets no more batches then.
 pub(crate) fn for_each_batch<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     hasher: &LineHasher,
@@ -58,6 +72,7 @@ pub(crate) fn for_each_batch<'a>(
 ) -> Result<u64> {
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
     let mut count = 0;
+    // An iterator may go on after its first `None`, and is asked once more after a batch that was not full.
     let mut lines = lines.fuse();
     loop {
         group.clear();

@@ -1,20 +1,28 @@
 //! Scattering a batch: which of its lines go to which part.
 //!
 //! *Owns:* the grouping of a batch by part (bucket, filter region, shard of a set), so that a
-//! part's lock is taken once per batch and its lines are worked on together. *Invariants:* each
-//! index given comes out once, in the group of its part. *Cost:* a counting sort: about 3 ns a
-//! line; 4 bytes per part and per line of a batch.
+//! part's lock is taken once per batch and its lines are worked on together.
+//!
+//! *Invariants:* each index given comes out once, in the group of its part. Within a group the indexes keep
+//! their order.
+//!
+//! *Cost:* a counting sort: about 3 ns a line, and one step per part even if no line goes there; 4 bytes per
+//! part and 8 per line of a batch.
 
-/// Reusable room for grouping.
+/// Reusable room for grouping; one per thread. It holds the groups of the last call.
 #[derive(Debug, Default)]
 pub(crate) struct Scatter {
+    /// The part of each index, in the order given.
     parts: Vec<u32>,
+    /// For each part, where its group ends in `order`; one more at the end, the number of indexes.
     ends: Vec<u32>,
+    /// The indexes, group behind group.
     order: Vec<u32>,
 }
 
 impl Scatter {
-    /// Groups `indexes` by the part that `part_of` names, out of `parts`.
+    /// Groups `indexes` by the part that `part_of` names, which must be below `parts`. Forgets what was
+    /// grouped before. `indexes` is gone through twice, `part_of` is called once for each.
     pub(crate) fn group(
         &mut self,
         parts: usize,
@@ -31,7 +39,8 @@ impl Scatter {
         for part in 0..parts {
             self.ends[part + 1] += self.ends[part];
         }
-        // `ends[part]` is where the part begins; moving it forward leaves it where the part ends.
+        // Counted one place further on and summed up, `ends[part]` is where the part begins. It moves forward
+        // with each index and is left where the part ends.
         self.order.clear();
         self.order.resize(self.parts.len(), 0);
         for (index, &part) in indexes.zip(&self.parts) {
@@ -41,7 +50,7 @@ impl Scatter {
         }
     }
 
-    /// The groups that are not empty: part and indexes.
+    /// The groups that are not empty, in the order of the parts: part and indexes.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let parts = self.ends.len().saturating_sub(1);
         (0..parts).filter_map(|part| {

@@ -9,6 +9,18 @@
 //! - The sum of the live reservations never exceeds the limit, at any moment, from any thread.
 //! - A reservation is returned when its holder is dropped.
 //!
+//! - A share that was split off is a reservation in its parent, however little of it is used. The user
+//!   of a share cannot be starved by others, and cannot take from them.
+//!
+//! ```text
+//!  run ├── set ───────────────────────┤─ chunk buffers ─┤─ available ─┤
+//!            │ split off: a limit and a ledger of its own
+//!            ├── arenas and tables ─────┤─ long lines ──┤
+//! ```
+//!
+//! Nothing here waits: a request that does not fit is refused at once, and the caller decides what to do. Any
+//! thread may reserve or return at any time.
+//!
 //! *Cost:* a lock per reservation; reservations are for blocks and tables, never for lines.
 //!
 //! *Sources:* the shape (named consumer, try, release on drop, peak per consumer) follows
@@ -27,22 +39,28 @@ pub struct MemoryBudget {
 
 #[derive(Debug)]
 struct Inner {
+    /// Bytes that may be reserved at a time. It never changes.
     limit: u64,
-    /// What the process needs beside this budget; only for telling how much would have been enough.
+    /// Bytes that the process needs beside this budget: code, stacks, and for a share what its parent has
+    /// besides. Only for saying in an error how much would have been enough.
     beside: u64,
     ledger: Mutex<Ledger>,
-    /// A share keeps its parent's reservation for as long as it lives.
+    /// A share keeps its parent's reservation until its last clone, reservation and buffer are dropped.
     _parent: Option<Reservation>,
 }
 
+/// What the lock protects.
 #[derive(Debug, Default)]
 struct Ledger {
+    /// Bytes reserved now: the sum over the consumers, at most the limit.
     used: u64,
+    /// The most that `used` has been.
     peak: u64,
+    /// By name. A consumer stays after it has returned everything, for its peak.
     consumers: BTreeMap<&'static str, Consumer>,
 }
 
-/// What one named consumer holds and held at most.
+/// What one named consumer holds and held at most, in bytes. Reservations of one name count together.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Consumer {
     used: u64,
@@ -67,17 +85,20 @@ impl MemoryBudget {
         }
     }
 
-    /// Sets `bytes` aside as a budget of its own, for one worker or one pass.
+    /// Sets `bytes` aside as a budget of its own, for one worker or one pass. They come back when the last
+    /// clone of the share, and the last reservation from it, is dropped.
     ///
     /// # Errors
     /// [`Error::Memory`] when there is not that much left.
     pub fn split_off(&self, consumer: &'static str, bytes: u64) -> Result<Self> {
         let reservation = self.reserve(consumer, bytes)?;
+        // What the rest of this budget may take counts as outside the share. So an error of the share names a
+        // limit for the process, not one for the share.
         let beside = self.inner.beside + self.inner.limit.saturating_sub(bytes);
         Ok(Self::build(bytes, beside, Some(reservation)))
     }
 
-    /// Grants `bytes` to `consumer`.
+    /// Grants `bytes` to `consumer`, a name that errors and statistics show.
     ///
     /// # Errors
     /// [`Error::Memory`], naming who holds how much and what limit would have been enough.
@@ -96,7 +117,8 @@ impl MemoryBudget {
         self.inner.limit
     }
 
-    /// What is not reserved at this moment, in bytes.
+    /// What is not reserved at this moment, in bytes. Another thread may reserve it in the next: use the answer
+    /// for sizing, and be prepared for a refusal.
     pub fn available_bytes(&self) -> u64 {
         self.inner.limit - self.ledger().used
     }
@@ -106,7 +128,8 @@ impl MemoryBudget {
         self.ledger().peak
     }
 
-    /// Each consumer's peak in bytes, by name.
+    /// Each consumer's peak in bytes, by name. Peaks of different consumers may be of different moments. A
+    /// share counts in full from when it was split off.
     pub fn peaks(&self) -> Vec<(&'static str, u64)> {
         self.ledger()
             .consumers
@@ -123,12 +146,13 @@ impl MemoryBudget {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The refusal of `bytes` to `consumer`, for one who has found out by other means that there is
-    /// no room.
+    /// The error of refusing `bytes` to `consumer`, for a caller that knows without asking that there is no
+    /// room. Reserves nothing.
     pub(crate) fn refusal(&self, consumer: &'static str, bytes: u64) -> Error {
         self.refuse(consumer, bytes, self.ledger().used)
     }
 
+    /// The error, with `used` of the ledger. Must not lock it: [`MemoryBudget::take`] has it locked.
     fn refuse(&self, consumer: &'static str, bytes: u64, used: u64) -> Error {
         Error::Memory {
             consumer,
@@ -139,6 +163,7 @@ impl MemoryBudget {
         }
     }
 
+    /// Counts `bytes` as reserved, or refuses and counts nothing. Checking and counting happen under one lock.
     fn take(&self, consumer: &'static str, bytes: u64) -> Result<()> {
         let mut ledger = self.ledger();
         if bytes > self.inner.limit - ledger.used {
@@ -152,6 +177,7 @@ impl MemoryBudget {
         Ok(())
     }
 
+    /// Counts `bytes`, which `consumer` has reserved, as free.
     fn give_back(&self, consumer: &'static str, bytes: u64) {
         let mut ledger = self.ledger();
         ledger.used -= bytes;
@@ -165,7 +191,8 @@ impl MemoryBudget {
     }
 }
 
-/// Bytes granted to a named consumer; returned when dropped.
+/// Bytes granted to a named consumer; returned when dropped. It is only a number: its holder must free
+/// the memory itself, and do so first.
 #[derive(Debug)]
 #[must_use = "a reservation is returned the moment it is dropped"]
 pub struct Reservation {
@@ -175,7 +202,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Where it came from.
+    /// The budget that granted it.
     pub(crate) fn budget(&self) -> &MemoryBudget {
         &self.budget
     }
@@ -190,7 +217,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Returns `less` of the bytes held.
+    /// Returns `less` of the bytes held, or all of them if there are fewer.
     pub fn shrink(&mut self, less: u64) {
         let less = less.min(self.bytes);
         self.budget.give_back(self.consumer, less);

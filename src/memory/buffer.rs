@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::sys::failpoint::fail_point;
 
-/// The granularity of a mapping.
+/// The granularity of a mapping, and of direct I/O, in bytes.
 pub(crate) const PAGE: u64 = 4096;
-/// From this size on a buffer can be on huge pages.
+/// From this size on a buffer can be on huge pages: the size of one on x86-64, in bytes.
 const HUGE_PAGE: u64 = 2 << 20;
 
 /// A block of zeroed, page-aligned memory that the budget granted.
@@ -29,6 +29,7 @@ const HUGE_PAGE: u64 = 2 << 20;
 pub struct Buffer {
     // Declared before the reservation: the memory goes before its grant does.
     map: MmapMut,
+    /// The length of `map`, granted.
     reservation: Reservation,
 }
 
@@ -97,6 +98,7 @@ impl Buffer {
         Ok(())
     }
 
+    /// Changes the length of the mapping to `bytes`, a multiple of [`PAGE`]. It may move.
     fn remap(&mut self, bytes: u64) -> Result<()> {
         #[expect(
             unsafe_code,
@@ -116,7 +118,7 @@ impl Buffer {
         self.reservation.budget()
     }
 
-    /// The buffer as 64-bit words.
+    /// The buffer as 64-bit words. Pages are whole words, so no byte is left out.
     pub fn words(&self) -> &[u64] {
         bytemuck::cast_slice(&self.map)
     }
@@ -146,6 +148,7 @@ pub(crate) fn round_up(bytes: u64, unit: u64) -> u64 {
     bytes.saturating_add(unit - 1) & !(unit - 1)
 }
 
+/// The error of a system that refuses memory which the budget has granted.
 fn refused(bytes: u64, error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("memory: the system refused {bytes} bytes: {error}"),

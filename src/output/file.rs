@@ -1,8 +1,19 @@
 //! The file of a result: in place as a whole, or not at all.
 //!
-//! *Owns:* the file, which has no name where the file system knows such files (`unnamed`) and else a
-//! temporary one, and its way to its own. *Invariants:* an [`OutputFile`] is invisible under its name
-//! until [`OutputFile::finish`] has synced it; dropped before that, it leaves what was there before.
+//! *Owns:* the file while it has no name, or a temporary one, and the step that gives it its own.
+//!
+//! | target | place | what [`OutputFile::finish`] does |
+//! |---|---|---|
+//! | a regular file, or nothing yet | `Unnamed`, without a name | mode, sync, link, sync directory |
+//! | the same, if the file system lacks these | `Replacing`, `.outset-XXXXXX.part` | sync, rename, sync directory |
+//! | `-`, a pipe, a device, a redirected stream | `Unreplaced`, the target itself | nothing |
+//!
+//! The file is synced before it gets its name: after a crash of the machine, the name leads to the old file
+//! or to the complete new one. The directory is synced afterwards, so that the name survives, too.
+//!
+//! *Invariants:* an [`OutputFile`] is invisible under its name until [`OutputFile::finish`] has synced it.
+//! Dropped before that, it leaves what was there before.
+//!
 //! *Cost:* a sync of the file and one of its directory.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -22,10 +33,10 @@ use crate::sys::file_id::{FileId, directory_of, follow_links};
 
 /// A file that appears complete or not at all.
 ///
-/// A regular file is written without a name, or under another, in the directory of its target, synced,
-/// and given the target's name, keeping the mode of a file that it replaces; a symbolic link is followed. A FIFO or a device is
-/// written directly, and so is a file that standard output or standard error goes to. `-` is standard
-/// output.
+/// A regular file is written without a name, or under a temporary one, in the directory of its target. It is
+/// synced and then gets the target's name, and the mode of a file that it replaces. A symbolic link is
+/// followed. A FIFO or a device is written directly, and so is a file that standard output or standard error
+/// goes to. `-` is standard output.
 #[derive(Debug)]
 pub struct OutputFile {
     /// What messages call it.
@@ -33,11 +44,14 @@ pub struct OutputFile {
     place: OutputPlace,
 }
 
+/// Where the bytes go, and how they get their name. Paths have their symbolic links followed.
 #[derive(Debug)]
 enum OutputPlace {
+    /// The target itself, which cannot be replaced: written as lines come.
     Unreplaced(File),
-    /// To be named by the path.
+    /// A file without a name, and the path that will be its name.
     Unnamed(UnnamedFile, PathBuf),
+    /// A file under a temporary name, and the path that it will move to.
     // The guard is declared behind the file: the path stays on the list until the file is gone or
     // in place.
     Replacing(NamedTempFile, PathGuard, PathBuf),
@@ -60,6 +74,7 @@ impl OutputFile {
         Self::create_as(path, interrupt, 0o600)
     }
 
+    /// `new_mode` is the mode of a file that replaces none, before the umask.
     fn create_as(path: &Path, interrupt: &Interrupt, new_mode: u32) -> Result<Self> {
         let (name, place) = if path == Path::new("-") {
             let place = stdout().map(OutputPlace::Unreplaced);
@@ -79,7 +94,8 @@ impl OutputFile {
         &self.name
     }
 
-    /// A writer into the file, from its start.
+    /// A writer into the file, from its start. A regular file is emptied first, so that a run that starts over
+    /// can ask for a writer again; only the latest may be used. Flush it before [`OutputFile::finish`].
     ///
     /// # Errors
     /// [`crate::Error::Output`] when the system gives no second handle, or no memory for a buffer.
@@ -92,10 +108,11 @@ impl OutputFile {
         writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
     }
 
-    /// Syncs the file and puts it in place. Flush the writer first.
+    /// Syncs the file and puts it in place. Flush the writer first. Waits for the disk.
     ///
     /// # Errors
-    /// [`crate::Error::Output`]; the target is then what it was before.
+    /// [`crate::Error::Output`]; the target is then what it was before, unless only the sync of the directory
+    /// failed, which comes last.
     pub fn finish(self) -> Result<()> {
         let Self { name, place } = self;
         let name = name.as_str();
@@ -121,6 +138,8 @@ impl OutputFile {
 }
 
 impl OutputPlace {
+    /// Opens the place of a result for `path`, trying in this order: a stream of this process, a target that
+    /// cannot be replaced, a file without a name, a file under a temporary name.
     fn open(path: &Path, interrupt: &Interrupt, new_mode: u32) -> io::Result<Self> {
         if path.is_dir() {
             return Err(rustix::io::Errno::ISDIR.into());
@@ -134,6 +153,7 @@ impl OutputPlace {
                 .open(path)
                 .map(Self::Unreplaced);
         }
+        // From here on the target of a link is replaced, never the link.
         let path = followed(path)?;
         let replaced = replaced_mode(&path)?;
         match UnnamedFile::create(&path, replaced, new_mode, interrupt) {
@@ -142,7 +162,8 @@ impl OutputPlace {
         }
     }
 
-    /// The file under a temporary name.
+    /// A file under a temporary name beside `path`, with `mode` before the umask. A signal removes it, until it
+    /// has moved.
     fn named(path: PathBuf, mode: u32, interrupt: &Interrupt) -> io::Result<Self> {
         let make = || {
             part_names()
@@ -154,14 +175,14 @@ impl OutputPlace {
     }
 }
 
-/// A writer from the start of the file: what was written before, by a run that was begun anew, goes.
+/// A writer from the start of the file. What an attempt before this one has written is cut off.
 fn anew(file: &File) -> io::Result<OutputWriter> {
     file.set_len(0)?;
     file.try_clone().and_then(OutputWriter::direct)
 }
 
-/// Standard output or standard error, if that is redirected to the file at `path` (`/dev/stdout` is such
-/// a path): replaced, the file would no longer be where the stream goes.
+/// A handle to standard output or standard error, if that is redirected to the regular file at `path`;
+/// `/dev/stdout` may be such a path. That file must not be replaced: the stream would go on into the old one.
 fn standard_stream_at(path: &Path) -> Option<File> {
     let wanted = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
     let wanted = FileId::of(&wanted);
@@ -176,13 +197,14 @@ fn standard_stream_at(path: &Path) -> Option<File> {
     fd.ok().map(File::from)
 }
 
-/// Whether standard output or standard error goes to the file at `path`, behind something that is in it.
+/// Whether standard output or standard error goes to the file at `path` and that has some content: bytes
+/// written there would follow it.
 pub(crate) fn is_appended_to(path: &Path) -> bool {
     standard_stream_at(path).is_some() && std::fs::metadata(path).is_ok_and(|found| found.len() > 0)
 }
 
-/// Standard output as a file of its own. One that is closed, or only for reading, is refused before
-/// any work is done.
+/// A handle of its own to standard output. If that is closed, or open only for reading, the error comes now,
+/// before any work is done.
 fn stdout() -> io::Result<File> {
     let stdout = rustix::io::dup(io::stdout())?;
     let flags = rustix::fs::fcntl_getfl(&stdout)?;
@@ -192,7 +214,8 @@ fn stdout() -> io::Result<File> {
     Ok(File::from(stdout))
 }
 
-/// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole.
+/// Whether `path` is a regular file, or nothing yet: something that can be replaced as a whole. Where the
+/// system does not say, opening the file will.
 fn is_replaceable(path: &Path) -> bool {
     match std::fs::metadata(path) {
         Ok(metadata) => {
@@ -208,11 +231,12 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().or_else(|_| follow_links(path))
 }
 
-/// The mode of the file that will be replaced, if there is one.
+/// The permission bits of the file that will be replaced; `None` if there is none.
 fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
     match std::fs::metadata(path) {
         Ok(metadata) => {
-            // A file that may not be written must not be replaced either.
+            // Replacing needs rights to the directory only. A file that the user may not write must not be
+            // replaced either, so it is opened for writing.
             OpenOptions::new().write(true).open(path)?;
             Ok(Some(metadata.permissions().mode() & 0o7777))
         }
@@ -220,16 +244,18 @@ fn replaced_mode(path: &Path) -> io::Result<Option<u32>> {
     }
 }
 
+/// Waits until content and size of the file are on the disk.
 fn sync(file: &File) -> io::Result<()> {
     fail_point!("output-sync", Err(crate::sys::failpoint::injected()));
     file.sync_all()
 }
 
+/// Waits until the name of the file at `path` is on the disk.
 fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(directory_of(path))?.sync_all()
 }
 
-/// The names that files have before their own.
+/// The temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.
 pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
     let mut names = tempfile::Builder::new();
     names.prefix(".outset-").suffix(".part");

@@ -3,9 +3,21 @@
 //! *Owns:* the [`Sink`] that a caller gives, and the collecting of lines from many threads into one
 //! sink. [`OutputFile`] is the file that is put in place as a whole or not at all.
 //!
-//! *Invariants.* A sink is called by one thread at a time, once per line of the result.
+//! ```text
+//!  work-0 ─ push ─▶ Outbox ─┐ 64 KiB
+//!  work-1 ─ push ─▶ Outbox ─┼─ flush ─▶ Collector: one lock ─▶ Sink, the caller's
+//!  work-2 ─ push ─▶ Outbox ─┘                                   │ the command's:
+//!                                                               ▼
+//!                               OutputWriter ─ 512 KiB ─▶ thread `result` ─▶ OutputFile
+//! ```
 //!
-//! *Cost:* one lock per 64 KiB of result and thread. The engine pushes (rather than being iterated)
+//! *Invariants.*
+//! - A sink is called by one thread at a time, once per line of the result. The thread may be another one
+//!   each time. Lines come in no particular order.
+//! - After its first error a sink is not called again.
+//!
+//! *Cost:* one lock per 64 KiB of result and thread. A slow sink stops the workers: they wait for the lock, so
+//! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
 //! because its lines come from many threads and live in buffers that are reused.
 
 mod file;
@@ -23,13 +35,14 @@ use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Takes the lines of a result. Implemented for closures `FnMut(&[u8]) -> io::Result<()>`.
 pub trait Sink: Send {
-    /// One line of the result, without its terminator.
+    /// One line of the result, without its terminator. It is valid during the call only. Called with a lock
+    /// held that all workers need: be quick.
     ///
     /// # Errors
     /// Any error ends the run with [`Error::Output`].
     fn line(&mut self, line: &[u8]) -> io::Result<()>;
 
-    /// What the sink is called in messages.
+    /// What the sink is called in messages about its errors.
     fn target(&self) -> String {
         "the result".into()
     }
@@ -55,12 +68,14 @@ impl Sink for CountSink {
 #[derive(Debug)]
 pub struct WriteSink<W: Write + Send> {
     writer: W,
+    /// Written after each line: a line feed, or a zero byte.
     terminator: u8,
+    /// What messages call the writer.
     target: String,
 }
 
 impl<W: Write + Send> WriteSink<W> {
-    /// Writes to `writer` (buffer it), which messages call `target`.
+    /// Writes to `writer`, which messages call `target`. Buffer it: each line is two small writes.
     pub fn new(writer: W, terminator: u8, target: impl Into<String>) -> Self {
         Self {
             writer,
@@ -69,7 +84,7 @@ impl<W: Write + Send> WriteSink<W> {
         }
     }
 
-    /// Gives the writer back, to be flushed and closed.
+    /// Gives the writer back, to be flushed and closed. The sink itself never flushes.
     pub fn into_inner(self) -> W {
         self.writer
     }
@@ -86,19 +101,22 @@ impl<W: Write + Send> Sink for WriteSink<W> {
     }
 }
 
-/// Collects lines from several threads into one sink and counts them.
+/// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
 pub(crate) struct Collector<'s> {
     shared: Mutex<Shared<'s>>,
 }
 
+/// What the lock protects. It is held while the sink works.
 struct Shared<'s> {
     sink: &'s mut dyn Sink,
+    /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
     written: OutputStats,
     /// Set by the first error of the sink: it is not called again.
     has_failed: bool,
 }
 
 impl<'s> Collector<'s> {
+    /// A collector into `sink`, which has got no line yet.
     pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
         Self {
             shared: Mutex::new(Shared {
@@ -109,7 +127,8 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// What was passed on so far.
+    /// What the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
+    /// may be started over: only before the first line.
     pub(crate) fn written(&self) -> OutputStats {
         self.lock().written
     }
@@ -120,6 +139,11 @@ impl<'s> Collector<'s> {
 }
 
 impl Shared<'_> {
+    /// Passes one line to the sink, with the lock held.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the sink's error, once; [`Error::Interrupted`] for every line after that, so that
+    /// the first error is the one that the run reports.
     fn pass_on(&mut self, line: &[u8]) -> Result<()> {
         if self.has_failed {
             return Err(Error::Interrupted);
@@ -134,16 +158,21 @@ impl Shared<'_> {
     }
 }
 
-/// One thread's lines on their way to the collector. Must be flushed at the end.
+/// One thread's lines on their way to the collector. It must be flushed at the end: lines in an outbox that
+/// is dropped are lost, which is right only after a failure.
 pub(crate) struct Outbox<'c, 's> {
     collector: &'c Collector<'s>,
+    /// The lines, one behind the other without terminators; at most [`Outbox::BYTES`].
     bytes: Vec<u8>,
+    /// Where each line ends in `bytes`. An empty line ends where the one before it does.
     ends: Vec<usize>,
 }
 
 impl<'c, 's> Outbox<'c, 's> {
+    /// Large enough that the lock is taken seldom, small enough to stay in the second-level cache.
     const BYTES: usize = 64 << 10;
 
+    /// An empty outbox. It takes no memory before the first line.
     pub(crate) fn new(collector: &'c Collector<'s>) -> Self {
         Self {
             collector,
@@ -152,8 +181,13 @@ impl<'c, 's> Outbox<'c, 's> {
         }
     }
 
-    /// Adds a line to the result.
+    /// Adds a line to the result. Copies it, and passes the lines before it on when there is no room: then it
+    /// waits for the collector's lock and for the sink.
+    ///
+    /// # Errors
+    /// As [`Outbox::flush`].
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
+        // Lines are counted, too: empty ones fill no bytes, but each takes an end.
         if self.bytes.len() + line.len() > Self::BYTES || self.ends.len() == Self::BYTES / 16 {
             self.flush()?;
         }
@@ -166,7 +200,11 @@ impl<'c, 's> Outbox<'c, 's> {
         Ok(())
     }
 
-    /// Passes everything on to the sink.
+    /// Passes everything on to the sink, in one go under the collector's lock.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when the sink fails, [`Error::Interrupted`] when it has failed before. Some lines were
+    /// passed on; the outbox is of no further use.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if self.ends.is_empty() {
             return Ok(());
@@ -183,7 +221,7 @@ impl<'c, 's> Outbox<'c, 's> {
     }
 }
 
-/// The error of a result that cannot be written.
+/// The error of a result that cannot be written to `target`: what could not be done, why, and what to do.
 pub(crate) fn output_error(target: &str, what: &'static str, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

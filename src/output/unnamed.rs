@@ -1,8 +1,17 @@
 //! A file without a name, until it is complete.
 //!
-//! *Owns:* making it, and giving it its name. *Invariants:* a process that is killed leaves nothing of
-//! it, but in the moment between the two names that it has where it replaces another. *Cost:* one
-//! descriptor.
+//! *Owns:* making it, and giving it its name:
+//!
+//! ```text
+//!  nothing at the target:   open(O_TMPFILE) ── linkat ──▶ target
+//!  a file at the target:    open(O_TMPFILE) ── linkat ──▶ .outset-XXXXXX.part ── rename ──▶ target
+//! ```
+//!
+//! *Invariants:* a process that is killed leaves nothing of the file, because the system frees a file without
+//! a name. The exception is the moment between linkat and rename, if the file replaces another; a signal
+//! that can be caught removes the temporary name.
+//!
+//! *Cost:* one descriptor.
 //!
 //! *Sources:* open(2) on `O_TMPFILE`; linkat(2) on how such a file gets a name without privileges.
 
@@ -19,12 +28,13 @@ use crate::output::file::part_names;
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::directory_of;
 
-/// A file that nobody can find yet.
+/// A file without a name: it can be reached only through its descriptor.
 #[derive(Debug)]
 pub(super) struct UnnamedFile {
     file: File,
-    /// That of the file that will be replaced.
+    /// The permission bits of the file that will be replaced; `None` if there was none.
     mode: Option<u32>,
+    /// Keeps the temporary name for signals.
     interrupt: Interrupt,
 }
 
@@ -41,6 +51,7 @@ impl UnnamedFile {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(replaced.unwrap_or(new_mode));
         let file = File::from(open(directory_of(path), flags, mode).ok()?);
+        // Without /proc there is no way to name the file, short of a privilege.
         path_of(&file).exists().then(|| Self {
             file,
             mode: replaced,
@@ -48,12 +59,12 @@ impl UnnamedFile {
         })
     }
 
-    /// The file.
+    /// The file, for writing and syncing.
     pub(super) fn as_file(&self) -> &File {
         &self.file
     }
 
-    /// Gives it the mode of the file that it replaces.
+    /// Gives it the mode of the file that it replaces. Opening has applied the umask to that; this does not.
     pub(super) fn take_mode(&self) -> io::Result<()> {
         match self.mode {
             Some(mode) => self.file.set_permissions(Permissions::from_mode(mode)),
@@ -61,14 +72,17 @@ impl UnnamedFile {
         }
     }
 
-    /// Gives it the name `path`, in the place of what is there.
+    /// Gives it the name `path`, replacing a file that has it. Sync the content before.
+    ///
+    /// # Errors
+    /// What the system reports; [`io::ErrorKind::Interrupted`] after a signal. `path` is then what it was before.
     pub(super) fn name(&self, path: &Path) -> io::Result<()> {
         fail_point!("output-name", Err(crate::sys::failpoint::injected()));
         match self.link(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => return other,
         }
-        // No call gives a name that is taken: another one first, which is then moved.
+        // linkat does not replace: the file gets a temporary name first, and rename moves that over the target.
         let link = || part_names().make_in(directory_of(path), |other| self.link(other));
         let (linked, _guard) = self
             .interrupt
@@ -76,13 +90,14 @@ impl UnnamedFile {
         linked.persist(path).map_err(|error| error.error)
     }
 
+    /// Gives the file the name `path`, which must be free. Following the link in /proc leads to the file itself.
     fn link(&self, path: &Path) -> io::Result<()> {
         let own = path_of(&self.file);
         linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
     }
 }
 
-/// How the system calls an open file.
+/// The path by which this process can name an open file.
 fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -1,10 +1,24 @@
 //! Writing a result: in large pieces, by a thread of its own, around the page cache where the file
 //! system allows it.
 //!
-//! *Owns:* the buffers between lines and file. *Invariants:* bytes reach the file in order; what
-//! was flushed was handed to the system; an error of the thread comes back from the next writing or
-//! flushing. *Cost:* 1 MiB of memory, half of it and the thread only for a result that is larger
-//! than a buffer.
+//! *Owns:* the buffers between lines and file.
+//!
+//! ```text
+//!  the thread that writes lines                     thread `result`
+//!   filling ──────── full (room for 1) ─────────▶  FileEnd::write
+//!      ▲                                               │
+//!      └── spare ◀── written (room for 1) ◀────────────┘
+//! ```
+//!
+//! 1. Lines are copied into the buffer `filling`.
+//! 2. When it is full, its owner waits for the other buffer, which the thread has written or, the first time,
+//!    never used. Then it sends the full one and goes on with the other.
+//! 3. A flush waits for the thread, ends it, and writes the rest itself. More lines would start another thread.
+//!
+//! *Invariants:* bytes reach the file in order; what was flushed was handed to the system. An error of the
+//! thread comes back from the next write or flush, and after it every call fails.
+//!
+//! *Cost:* 1 MiB of memory; half of it, and the thread, only for a result that is larger than a buffer.
 //!
 //! A result that went through the page cache would have to be written to the disk anyway before it
 //! is put in place; where that was measured, writing it directly took a quarter of the time; and a
@@ -27,13 +41,14 @@ use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 use crate::sys::threads::STACK_BYTES;
 
-/// The size of a buffer.
+/// The size of a buffer, in bytes: a multiple of the page size. Direct writes are fast only in large pieces.
 const BYTES: usize = 512 << 10;
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
 /// is lost.
 #[derive(Debug)]
 pub struct OutputWriter {
+    /// What the next bytes go to. Behind everything that the drain has.
     filling: Piece,
     drain: Drain,
 }
@@ -41,8 +56,9 @@ pub struct OutputWriter {
 /// Where full buffers go.
 #[derive(Debug)]
 enum Drain {
-    /// Nothing was written yet: there may be no need of a thread.
+    /// No thread: nothing was written since the start or the last flush.
     Idle(FileEnd),
+    /// The thread has the file, and at most one full buffer.
     Thread(WritingThread),
     /// An error was reported, or the thread is gone.
     Failed,
@@ -52,10 +68,12 @@ enum Drain {
 #[derive(Debug)]
 struct Piece {
     buffer: MmapMut,
+    /// Bytes in use from the start: 0 to [`BYTES`].
     filled: usize,
 }
 
 impl Piece {
+    /// An empty one. It is not reserved from the budget, because it does not grow with the input.
     fn new() -> io::Result<Self> {
         Ok(Self {
             buffer: MmapMut::map_anon(BYTES)?,
@@ -77,7 +95,10 @@ impl OutputWriter {
         })
     }
 
-    /// A writer into an empty regular file, around the page cache if that can be.
+    /// A writer into an empty regular file, around the page cache if the file system allows that.
+    ///
+    /// # Errors
+    /// When the system gives no memory for the buffer.
     pub(crate) fn direct(file: File) -> io::Result<Self> {
         let is_direct = set_direct(&file, true);
         Self::new(FileEnd {
@@ -94,8 +115,13 @@ impl OutputWriter {
         })
     }
 
-    /// Hands the full buffer to the thread.
+    /// Hands the full buffer to the thread, starting it if there is none, and makes the other buffer the one
+    /// that is filled. Waits while the thread is writing the other one.
+    ///
+    /// # Errors
+    /// The error of an earlier write, or of starting the thread. Every later call fails then: bytes are missing.
     fn turn(&mut self) -> io::Result<()> {
+        // `Failed` stays in place if anything below fails.
         let thread = match mem::replace(&mut self.drain, Drain::Failed) {
             Drain::Idle(end) => WritingThread::start(end)?,
             Drain::Thread(thread) => thread,
@@ -121,7 +147,8 @@ impl Write for OutputWriter {
         Ok(taken)
     }
 
-    /// Waits until everything was handed to the system.
+    /// Waits until everything was handed to the system. It need not be on the disk then. Direct writing ends
+    /// here if the last page is not full.
     fn flush(&mut self) -> io::Result<()> {
         let mut end = match mem::replace(&mut self.drain, Drain::Failed) {
             Drain::Idle(end) => end,
@@ -140,15 +167,21 @@ fn failed_before() -> io::Error {
     io::Error::other("writing has failed before")
 }
 
-/// The thread that writes, and what goes to and fro.
+/// The thread `result`, seen from the one that writes lines. Between two calls, exactly one of the two
+/// buffers is with the thread or on its way back.
 #[derive(Debug)]
 struct WritingThread {
+    /// Full buffers to the thread. Dropping it ends the thread.
     full: Sender<Piece>,
+    /// Buffers that were written and are empty now, or the error of a write.
     written: Receiver<io::Result<Piece>>,
+    /// Gives the file back when the thread ends.
     handle: JoinHandle<FileEnd>,
 }
 
 impl WritingThread {
+    /// Starts the thread, which owns the file until it ends. It is not a thread of a scope: it lives as long as
+    /// the writer, across the passes of a run.
     fn start(mut end: FileEnd) -> io::Result<Self> {
         let (full, to_write) = bounded::<Piece>(1);
         let (done, written) = bounded(1);
@@ -174,7 +207,10 @@ impl WritingThread {
         })
     }
 
-    /// Waits for the last piece, and ends the thread.
+    /// Waits for the last piece, ends the thread and takes the file back.
+    ///
+    /// # Errors
+    /// The error of the last write; also when the thread has panicked.
     fn finish(self) -> io::Result<FileEnd> {
         let last = self.written.recv().map_err(|_| failed_before())?;
         drop(self.full);
@@ -187,13 +223,18 @@ impl WritingThread {
 #[derive(Debug)]
 struct FileEnd {
     file: File,
-    /// Where the next piece goes; `None` where there are no places, as in a pipe.
+    /// Where the next bytes go; `None` if the file has no offsets, as a pipe. A multiple of the page size while
+    /// `is_direct`.
     offset: Option<u64>,
+    /// Whether the file is written around the page cache. Once false it stays false.
     is_direct: bool,
 }
 
 impl FileEnd {
-    /// Writes what is in the piece, and empties it.
+    /// Writes what is in the piece, and empties it, also if that fails.
+    ///
+    /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
+    /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
     fn write(&mut self, piece: &mut Piece) -> io::Result<()> {
         let bytes = mem::take(&mut piece.filled);
         let whole_pages = bytes & !(PAGE as usize - 1);
@@ -214,6 +255,7 @@ impl FileEnd {
         Ok(())
     }
 
+    /// Writes all of `bytes` behind what was written. An error leaves the offset where it was.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         fail_point!("output-write", Err(crate::sys::failpoint::injected()));
         let Some(offset) = &mut self.offset else {
@@ -224,6 +266,7 @@ impl FileEnd {
         Ok(())
     }
 
+    /// Goes on through the page cache.
     fn stop_direct(&mut self) {
         if self.is_direct {
             set_direct(&self.file, false);

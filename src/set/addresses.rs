@@ -3,9 +3,20 @@
 //! *Owns:* what an address is (dotted decimal, no leading zeros: text and number correspond one to
 //! one), and [`AddressSet`], 2^32 bits in which membership is exact.
 //!
-//! *Invariants:* a line that is no address fails the run, with its place. Regions of the bitmap are
-//! changed under a lock, so no address is lost to a race and each is taken at most once. *Cost:*
-//! 512 MiB, touched page by page.
+//! The bits of an address, from the highest:
+//!
+//! ```text
+//!  │ 8: region │ 18: word in the region │ 6: bit in the word │
+//! ```
+//!
+//! So a region has the addresses with the same first byte, and going through regions, words and bits in
+//! order gives the addresses in order.
+//!
+//! *Invariants:* a line that is no address fails the run; the scan checks that before anything is inserted.
+//! Regions of the bitmap are changed under a lock, so no address is lost to a race and each is taken at
+//! most once.
+//!
+//! *Cost:* 512 MiB of the budget at once, in 256 buffers. A page becomes resident with its first address.
 
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
@@ -16,11 +27,14 @@ use crate::memory::buffer::Buffer;
 
 /// The size of the bitmap in bytes.
 pub(crate) const BITMAP_BYTES: u64 = 1 << 29;
-/// Regions with a lock of their own.
+/// Regions with a lock of their own: one for each first byte of an address. Enough that threads seldom meet
+/// unless the addresses are sorted.
 const REGIONS: usize = 256;
+/// The bits of an address below its region: 32 - 8.
 const REGION_SHIFT: u32 = 24;
 
-/// The number of an address; `None` for a line that is none.
+/// The number of an address, its first byte highest; `None` for a line that is no address. Two lines with
+/// the same number have the same bytes, so comparing numbers is as exact as comparing lines.
 #[inline]
 pub(crate) fn parse(line: &[u8]) -> Option<u32> {
     // The standard parser refuses leading zeros and anything longer than 255.255.255.255.
@@ -31,14 +45,19 @@ pub(crate) fn parse(line: &[u8]) -> Option<u32> {
         .map(u32::from)
 }
 
-/// A set of IPv4 addresses, shared by threads.
+/// A set of IPv4 addresses, shared by threads. Each operation locks one region for one address; none waits
+/// for anything else.
 #[derive(Debug)]
 pub(crate) struct AddressSet {
+    /// 2 MiB each, by the first byte of the address.
     regions: Vec<Mutex<Buffer>>,
 }
 
 impl AddressSet {
-    /// An empty set.
+    /// An empty set: new buffers are zeroed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when `budget` has less than [`BITMAP_BYTES`] left.
     pub(crate) fn new(budget: &MemoryBudget) -> Result<Self> {
         let region =
             || Buffer::new(budget, "address bitmap", BITMAP_BYTES / REGIONS as u64).map(Mutex::new);
@@ -57,7 +76,8 @@ impl AddressSet {
         self.with_word(address, |word, bit| *word & bit != 0)
     }
 
-    /// Takes an address out. True if it was in the set.
+    /// Takes an address out. True if it was in the set: of several threads that take the same address, one
+    /// gets true.
     pub(crate) fn take(&self, address: u32) -> bool {
         self.with_word(address, |word, bit| {
             let was_in = *word & bit != 0;
@@ -66,7 +86,8 @@ impl AddressSet {
         })
     }
 
-    /// All addresses, in order.
+    /// Calls `visit` with each address, in order, until it fails. A region stays locked while it is visited,
+    /// so `visit` must not use this set.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(Ipv4Addr) -> Result<()>) -> Result<()> {
         for (number, region) in self.regions.iter().enumerate() {
             let region = region.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,6 +97,7 @@ impl AddressSet {
                 .enumerate()
                 .filter(|(_, word)| **word != 0)
             {
+                // The lowest bit of `rest` is the next address; the subtraction below clears it.
                 let mut rest = word;
                 while rest != 0 {
                     let address =
@@ -88,6 +110,7 @@ impl AddressSet {
         Ok(())
     }
 
+    /// Calls `change` with the word that has the bit of `address`, and that bit alone, under the region's lock.
     fn with_word<T>(&self, address: u32, change: impl FnOnce(&mut u64, u64) -> T) -> T {
         let region = &self.regions[(address >> REGION_SHIFT) as usize];
         let mut region = region.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,14 @@
 //! One exact set that several threads build and ask together.
 //!
-//! *Owns:* the division of a set into shards by hash, each with a lock. *Invariants:* a line is
-//! only ever in the shard of its hash, so it is held once and gets each mark once. *Cost:* as
-//! [`LineSet`]; a lock per shard and batch.
+//! *Owns:* the division of a set into shards by hash, each with a lock.
+//!
+//! A worker groups the lines of a batch by shard ([`Scatter`]) and then takes the shards' locks one after the
+//! other, each once. It never holds two, so threads cannot wait for each other in a circle.
+//!
+//! *Invariants:* a line is only ever in the shard of its hash, so it is held once and gets each mark once.
+//! All shards share one budget: a shard may grow as long as any memory is left.
+//!
+//! *Cost:* as [`LineSet`]; a lock per shard and batch.
 
 use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
@@ -13,27 +19,34 @@ use crate::memory::buffer::PAGE;
 use crate::set::line_set::{LineSet, estimate_set_bytes};
 use crate::sys::sync::{Mutex, PoisonError};
 
-/// Enough that threads seldom meet, few enough that a batch has many lines for each.
+/// Enough that threads seldom meet, few enough that a full batch has 32 lines for each: as many as a
+/// [`LineSet`] fetches ahead.
 pub(crate) const SHARDS: usize = 64;
 
 /// A [`LineSet`] in shards.
 #[derive(Debug)]
 pub(crate) struct ShardedSet {
+    /// Only for the error of a set that does not fit.
     budget: MemoryBudget,
+    /// [`SHARDS`] of them, by the value that [`Purpose::Shard`] derives from the hash.
     shards: Vec<Mutex<LineSet>>,
 }
 
 impl ShardedSet {
-    /// An empty set, prepared for about `lines` lines of `line_bytes` on average, where the budget has
-    /// room for as many. Where it has not, the set can only fit if most of these are repeats: then it is
+    /// An empty set, prepared for about `lines` lines of `line_bytes` on average, if the budget has room for
+    /// that many. If it has not, the set can only fit if most of these are repeats: then it is
     /// prepared for few lines, and grows with those that come.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when the budget has no room for the smallest shards.
     pub(crate) fn new(
         budget: &MemoryBudget,
         hasher: LineHasher,
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
-        // A little more than the mean, so that few shards have to grow their table.
+        // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
+        // shard has to grow its table.
         let per_shard = lines / SHARDS as u64;
         let expected = per_shard + 4 * per_shard.isqrt();
         let needed = estimate_set_bytes(expected, expected.saturating_mul(line_bytes));
@@ -50,10 +63,12 @@ impl ShardedSet {
         })
     }
 
-    /// Inserts the lines of a batch at `indexes`, each with one mark.
+    /// Inserts the lines of a batch at `indexes`, each with one mark; a line that is there already changes
+    /// nothing. Any thread may call it, with a `scatter` of its own.
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when the budget has no room for them all.
+    /// [`crate::Error::Memory`] when the budget has no room for them all. Some were inserted; the set is
+    /// intact, but no longer has every line that it was given.
     pub(crate) fn insert(
         &self,
         batch: Batch<'_>,
@@ -68,7 +83,8 @@ impl ShardedSet {
             let done = set.insert_all(batch, group.iter().copied(), |_| Ok(()))?;
             if done < group.len() {
                 let line = batch.lines[group[done] as usize];
-                // Refused, whatever has become free meanwhile: the line is not in the set.
+                // The shard has no room and the budget refused more. Another thread may have freed memory since
+                // then, so the budget is not asked again: the line is not in the set, and that is an error.
                 let bytes = (line.len() as u64).max(PAGE);
                 return Err(self.budget.refusal("the set of the smallest input", bytes));
             }
@@ -76,8 +92,14 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Gives mark number `mark` to the lines of a batch at `indexes` that have the mark before it,
-    /// telling of each.
+    /// Gives mark number `mark` to the lines of a batch at `indexes` that have the mark before it, and calls
+    /// `on_mark` for each of these. Repetitions of a line in the same input find the mark already given.
+    ///
+    /// Any thread may call it, with a `scatter` of its own; all threads must be done with one mark before the
+    /// next. `on_mark` runs with a shard locked and must not use this set.
+    ///
+    /// # Errors
+    /// What `on_mark` reports.
     pub(crate) fn mark(
         &self,
         batch: Batch<'_>,
@@ -96,7 +118,7 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// All lines.
+    /// Calls `visit` with every line, shard by shard, until it fails. A shard stays locked while it is visited.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         for shard in &self.shards {
             let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,6 +127,7 @@ impl ShardedSet {
         Ok(())
     }
 
+    /// Groups the lines at `indexes` by the shard of their hash.
     fn group(
         &self,
         batch: Batch<'_>,

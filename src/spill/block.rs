@@ -1,6 +1,6 @@
-//! The block: what is written to a bucket file at once, and how it proves that it is the one.
+//! The block: what one write to a bucket file contains, and how a reader knows that it has the right one.
 //!
-//! *Owns:* the layout of a block and of a record in it.
+//! *Owns:* the layout of a block and of a record in it. Nothing here does I/O or allocates.
 //!
 //! A block is a 64-byte header and a payload, zero-padded to whole pages. All integers are
 //! little-endian:
@@ -19,38 +19,60 @@
 //! | 56 | 8 | XXH3-64 of the payload, seeded with the XXH3-64 of the header (this field zero) |
 //!
 //! A record is its length (LEB128) and the bytes of the line. A record that fits an empty block is
-//! never cut; a longer one fills blocks of its own, the length in front of the first piece.
+//! never cut; a longer one fills blocks of its own, the length in front of the first piece:
+//!
+//! ```text
+//!  Records        │ header │ length line │ length line │ ... │ zeros │    records = 1 or more
+//!  FirstPiece     │ header │ length, start of the line       │         records = 1
+//!  FurtherPiece   │ header │ next bytes of the line     │ zeros │      records = 0
+//! ```
+//!
+//! The zeros are there because direct I/O writes whole pages. They are not part of the payload, and no
+//! checksum covers them.
 //!
 //! *Invariants:* a block that passes [`check`] is the block that was sealed for that place, unless
-//! XXH3-64 collides. *Cost:* that of the checksum (`checksum`).
+//! XXH3-64 collides. A block is written and read by one process, so the format has no version.
+//!
+//! *Cost:* the checksum, one pass over the payload when a block is sealed and one when it is checked.
 
 use crate::sys::checksum;
 
-/// The bytes of a header.
+/// The bytes of a header: the fields of the table above, without a gap.
 pub(crate) const HEADER: usize = 64;
+/// Tells a block from pages that were never written, which read as zeros.
 const MAGIC: u64 = u64::from_le_bytes(*b"OUTSETB1");
 
-/// Where a block belongs.
+/// Where a block belongs. It is not stored beside the block's offset: the reader computes it from the
+/// bucket and the position of the block, and [`check`] compares it with the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address {
+    /// A random number of the run. It reveals a file that another run left or wrote to.
     pub(crate) run: u64,
+    /// Counts the fillings of a run from 0: each input, and each split of a bucket, fills a new store.
     pub(crate) store: u32,
+    /// The bucket within the store, from 0.
     pub(crate) bucket: u32,
+    /// The split level whose hash value chose the bucket: 0, or that of the split; below `MAX_LEVELS`.
     pub(crate) level: u32,
-    /// The number of the block within its bucket.
+    /// The number of the block within its bucket: from 0 in its file, from
+    /// [`FIRST_HELD`](crate::spill::bucket::FIRST_HELD) in memory.
     pub(crate) number: u64,
 }
 
-/// What is in the payload.
+/// What is in the payload. The values are those in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum BlockKind {
+    /// Whole records, one behind the other.
     Records = 0,
+    /// The length of a record that is longer than a block, and as much of its line as fits.
     FirstPiece = 1,
+    /// More bytes of the line that the block before it left unfinished.
     FurtherPiece = 2,
 }
 
 impl BlockKind {
+    /// `None` for a number that no version of this enum has: the header is damaged.
     fn from_u32(kind: u32) -> Option<Self> {
         [Self::Records, Self::FirstPiece, Self::FurtherPiece]
             .into_iter()
@@ -62,23 +84,30 @@ impl BlockKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockInfo {
     pub(crate) kind: BlockKind,
+    /// Bytes behind the header, padding excluded; never more than the bytes that were checked.
     pub(crate) payload_bytes: usize,
+    /// Records that begin in the block: 0 for a further piece.
     pub(crate) records: u64,
 }
 
-/// Writes the header of a finished block. `block` is header room, payload and nothing else.
+/// Writes the header of a finished block. `block` is [`HEADER`] bytes of room, then the payload, and nothing
+/// else: its length is the length of the payload that the header records. The room may contain anything.
+///
+/// Called by the thread that filled the block, under the lock of its bucket.
 pub(crate) fn seal(block: &mut [u8], address: &Address, kind: BlockKind, records: u64) {
     let payload_bytes = (block.len() - HEADER) as u64;
     let header = header(address, kind, payload_bytes, records);
     block[..HEADER].copy_from_slice(&header);
+    // `header` still has a zero in the field of the sum, as in `check`: the sum does not cover itself.
     let sum = sum_of(&header, &block[HEADER..]);
     block[56..HEADER].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Checks that `block` (as read, padding included) is what was sealed for `address`.
+/// Checks that `block` (as read, padding included) is what was sealed for `address`. The slice may be of
+/// any length and content; nothing in it is trusted before it was compared.
 ///
 /// # Errors
-/// What does not agree, in words.
+/// What does not agree, in words. The caller adds the path and the number of the block.
 pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String> {
     let word = |at: usize| -> u64 {
         let mut bytes = [0; 8];
@@ -88,11 +117,15 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
     if block.len() < HEADER || word(0) != MAGIC {
         return Err("not a spill block".into());
     }
+    // A length that is too large for this machine is larger than the slice, too: `get` refuses it.
     let payload_bytes = usize::try_from(word(40)).unwrap_or(usize::MAX);
+    // The kind is the upper half of the word that the level begins.
     let kind = BlockKind::from_u32((word(24) >> 32) as u32);
     let (Some(kind), Some(payload)) = (kind, block[HEADER..].get(..payload_bytes)) else {
         return Err("its header is invalid".into());
     };
+    // The header that belongs here, with the three fields that only the block knows. Comparing it first
+    // gives the more telling message: a misplaced block has a correct checksum of its own.
     let header = header(address, kind, payload_bytes as u64, word(48));
     if block[..56] != header[..56] {
         return Err("it belongs to another bucket or another run".into());
@@ -107,6 +140,7 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
     })
 }
 
+/// The bytes of a header whose checksum field is zero.
 fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let mut put = |at: usize, bytes: &[u8]| header[at..at + bytes.len()].copy_from_slice(bytes);
@@ -122,12 +156,14 @@ fn header(address: &Address, kind: BlockKind, payload_bytes: u64, records: u64) 
     header
 }
 
-/// Whether blocks go without checksums, so that a benchmark can tell what these cost.
+/// Whether blocks get the checksum 0, so that a benchmark can measure what checksums cost. Set it before
+/// any block is sealed: [`seal`] and [`check`] must agree on it.
 #[cfg(feature = "internals")]
 pub(crate) static UNCHECKED: std::sync::atomic::AtomicBool =
     std::sync::atomic::AtomicBool::new(false);
 
-/// The payload's hash, seeded with the header's: both in one pass, and neither can change alone.
+/// The payload's checksum, seeded with the header's. One number covers both, so a header cannot be
+/// combined with the payload of another block.
 fn sum_of(header: &[u8; HEADER], payload: &[u8]) -> u64 {
     #[cfg(feature = "internals")]
     if UNCHECKED.load(std::sync::atomic::Ordering::Relaxed) {
@@ -136,17 +172,19 @@ fn sum_of(header: &[u8; HEADER], payload: &[u8]) -> u64 {
     checksum::in_place(checksum::of(header), payload)
 }
 
-/// The longest a length can be when written.
+/// The bytes of the longest length: 64 bits at 7 bits a byte.
 pub(crate) const MAX_LENGTH_BYTES: usize = 10;
 
-/// How many bytes the record of a line takes.
+/// The bytes of a record: the length of the line as [`put_length`] writes it, and the line.
 #[inline]
 pub(crate) fn record_bytes(line_bytes: usize) -> usize {
+    // `| 1`, because the length 0 takes one byte as well.
     let bits = usize::BITS - (line_bytes | 1).leading_zeros();
     line_bytes + bits.div_ceil(7) as usize
 }
 
-/// Writes a length at the front of `out`; returns how many bytes it took.
+/// Writes a length at the front of `out`, seven bits a byte, the lowest first; the top bit says that more
+/// follow. Returns how many bytes that took. `out` must have room for them: [`MAX_LENGTH_BYTES`] are enough.
 #[inline]
 pub(crate) fn put_length(out: &mut [u8], length: usize) -> usize {
     let (mut rest, mut at) = (length, 0);
@@ -159,7 +197,8 @@ pub(crate) fn put_length(out: &mut [u8], length: usize) -> usize {
     at + 1
 }
 
-/// Reads a length: the length and how many bytes it took. `None` where there is none.
+/// Reads what [`put_length`] wrote: the length and how many bytes it took. `None` if `bytes` ends, or
+/// [`MAX_LENGTH_BYTES`] pass, before the last byte of a length.
 #[inline]
 pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut length = 0usize;
@@ -172,8 +211,10 @@ pub(crate) fn take_length(bytes: &[u8]) -> Option<(usize, usize)> {
     None
 }
 
-/// Iterates over the lines of a payload of whole records. Ends early where the payload is
-/// malformed; the number of records in the header tells.
+/// Iterates over the lines of a payload of whole records.
+///
+/// It ends early where the payload is malformed. It cannot report that, so its user compares the number of
+/// lines with the number of records in the header.
 #[derive(Debug)]
 pub(crate) struct Records<'a>(pub(crate) &'a [u8]);
 

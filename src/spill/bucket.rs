@@ -2,68 +2,90 @@
 //!
 //! *Owns:* the blocks of a bucket, written to its file or held in memory.
 //!
+//! Offsets in a file, where B is the size of a block:
+//!
+//! ```text
+//!  0              B              2B             3B
+//!  │ block 0      │ block 1 ▒▒▒▒ │ block 2      │ block 3 │
+//!                           hole                          end
+//! ```
+//!
 //! *Invariants:* a sealed bucket does not change; its counts are those of the lines that were
-//! appended. Written blocks are numbered from 0 and lie at multiples of the block size, so that
-//! nothing has to be remembered of each: however long a file gets, it costs no memory. Held blocks
-//! have numbers of their own, from [`FIRST_HELD`]. *Cost:* the held blocks.
+//! appended. Written blocks are numbered from 0, and block n begins at n times the block size. So nothing
+//! is stored per block: a file costs no memory, however long it gets. Held blocks are numbered
+//! separately, from [`FIRST_HELD`].
+//!
+//! *Cost:* the held blocks. They came from a pool and outlive it: they go back to the budget, not to the
+//! pool, when the bucket is dropped.
 
 use crate::error::Error;
 use crate::memory::buffer::Buffer;
 use crate::spill::block::Address;
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The number of the first block that is held in memory.
+/// The number of the first block that is held in memory. No file has as many blocks, so a held block never
+/// passes for a written one.
 pub(crate) const FIRST_HELD: u64 = 1 << 63;
 
-/// A sealed block that stayed in memory.
+/// A sealed block that stayed in memory. It has a header and a checksum as a written one has: the reader
+/// treats both alike, and so notices faulty memory.
 #[derive(Debug)]
 pub(crate) struct HeldBlock {
+    /// A whole block of the pool, the sealed block at its front.
     pub(crate) buffer: Buffer,
-    /// Its length without padding.
+    /// Bytes of header and payload, padding excluded: from `HEADER` to the size of a block.
     pub(crate) length: usize,
 }
 
-/// All lines of one input that fall into one bucket.
+/// The lines of one input that fall into one bucket, complete.
 #[derive(Debug)]
 pub(crate) struct Bucket {
-    /// Where it belongs; the block number is not used.
+    /// Run, store, bucket and level of its blocks. The block number in it means nothing: the reader fills
+    /// it in.
     pub(crate) address: Address,
-    /// The distance between written blocks.
+    /// The distance between the starts of written blocks, in bytes; a multiple of the page size.
     pub(crate) block_bytes: u64,
+    /// The written blocks; without a path if all of the bucket is in memory.
     pub(crate) file: BucketFile,
+    /// The blocks in memory: number [`FIRST_HELD`] + i is `held[i]`.
     pub(crate) held: Vec<HeldBlock>,
-    /// Lines appended.
+    /// Lines appended, repetitions included.
     pub(crate) lines: u64,
-    /// Bytes of their records.
+    /// Bytes of their records, lengths included: the sum of all payloads.
     pub(crate) record_bytes: u64,
-    /// The longest of them, in bytes.
+    /// The length of the longest line, in bytes; 0 without lines. Sizes the memory of a reader.
     pub(crate) longest_line: u64,
-    /// The sum of their hashes, modulo 2^64: whatever their order, the same lines have the same.
+    /// The sum of the lines' hashes, modulo 2^64. Several threads append in any order, and a sum does not
+    /// depend on it. Counts alone would miss a line that turned into another of the same length.
     pub(crate) hash_sum: u64,
 }
 
-/// The file of a bucket. The last block of a long line may leave a hole before the next.
+/// The file of a bucket. A block is written without the unused pages at its end; if another block follows,
+/// they are a hole in the file, which takes no disk and reads as zeros.
 #[derive(Debug, Default)]
 pub(crate) struct BucketFile {
     /// `None` while nothing was written.
     pub(crate) path: Option<SpillPath>,
-    /// Blocks written.
+    /// Blocks written, or sent to a writer thread; also the number of the next one.
     pub(crate) blocks: u64,
-    /// Where the last of them ends, in bytes.
+    /// The offset at which the last of them ends, padding included, in bytes.
     pub(crate) end: u64,
-    /// Bytes written, holes not counted.
+    /// Bytes written, padding included and holes not: what the quota is charged for.
     pub(crate) written_bytes: u64,
 }
 
 impl Bucket {
-    /// Gives its memory and its disk back.
+    /// Gives the bucket's memory and disk back. The join frees the held blocks first and calls this on the
+    /// thread `sweep`, because removing a file may take long; a split calls it on its own thread. A file that
+    /// cannot be removed stays until the private directory goes.
     pub(crate) fn discard(self, space: &TempSpace) {
         if let Some(path) = &self.file.path {
             space.remove(path, self.file.written_bytes);
         }
     }
 
-    /// The error for a block that is not what it should be.
+    /// The error for a block that is not what it should be; `what` says why. Numbers of held blocks begin
+    /// at 0 in the message. The path is empty if the bucket has no file.
     pub(crate) fn damaged(&self, block: u64, what: String) -> Error {
         let path = self
             .file

@@ -9,8 +9,10 @@
 //!    writers write what was sent, and end.
 //! 4. It waits for the writers, and returns the buckets if nothing has failed.
 //!
-//! *Invariants:* [`fill`] returns buckets only after every write has succeeded; after a failure the
-//! writers only give blocks back, so nobody waits for ever. *Cost:* the writer threads' stacks.
+//! *Invariants:* [`fill`] returns buckets only after every write has succeeded. After a failure the writers
+//! still receive blocks, but only give them back to the pool, so no thread waits for ever.
+//!
+//! *Cost:* the writer threads' stacks.
 
 use crate::error::Result;
 use crate::spill::block::Address;
@@ -24,23 +26,30 @@ use crate::sys::sync::thread::{self, Scope};
 use crate::sys::threads;
 use crate::temp::space::TempSpace;
 
-/// What one filling is about.
+/// What one filling needs; the same for all its threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FillRules<'a> {
+    /// Where the bucket files go.
     pub(crate) space: &'a TempSpace,
+    /// Where blocks come from. It may hold blocks of earlier stores.
     pub(crate) pool: &'a BlockPool,
-    /// The run and the store; bucket and number are filled in per block.
+    /// Run, store and split level; the bucket and the number are filled in for each block.
     pub(crate) address: Address,
-    /// How many buckets.
+    /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
     pub(crate) buckets: u32,
-    /// Threads that write full blocks; 0: the thread that fills a block writes it.
+    /// Threads that write full blocks. With 0, the thread that fills a block writes it: so does a split,
+    /// which runs on a worker of the join and needs no buffers for writes in flight.
     pub(crate) writers: usize,
 }
 
-/// Fills buckets through `work` and seals them.
+/// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.
+///
+/// `work` runs on the calling thread and may lend the writer to threads that it starts and waits for.
 ///
 /// # Errors
-/// What `work` reports, or the first write that failed.
+/// The first failure: [`crate::Error::Memory`] if the pool has too few blocks left, a write that failed, or
+/// what `work` reports. The files of the buckets then stay until the caller removes all of its run, and the
+/// pool must not be used again: blocks in it are not accounted for.
 pub(crate) fn fill(
     rules: FillRules<'_>,
     work: impl FnOnce(&BucketWriter<'_>) -> Result<()>,
@@ -50,19 +59,23 @@ pub(crate) fn fill(
     let buckets = thread::scope(|scope| {
         let outbox = (rules.writers > 0).then(|| start_writers(scope, rules, &failure));
         let writer = BucketWriter::new(rules, &failure, outbox);
+        // A writer thread may not have started: nothing must be sent then.
         let filled = failure
             .check()
             .and_then(|()| work(&writer))
             .and_then(|()| writer.flush());
         failure.record(filled);
-        // Sealing drops the sender, which ends the writers once they have written what was sent.
+        // Sealing drops the sender, which ends the writers once they have written what was sent. It happens
+        // after a failure as well, or the scope would wait for them for ever.
         writer.seal()
     });
+    // Only now: a writer may fail on the last block, after `work` and `flush` have succeeded.
     failure.into_result()?;
     Ok(buckets)
 }
 
-/// Starts the threads that write full blocks, and gives the way to send them some.
+/// Starts the threads `spill-0`, `spill-1` and so on, which write full blocks, and returns the sender to
+/// them. A thread that cannot be started is noted in `failure`.
 fn start_writers<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     rules: FillRules<'env>,
@@ -78,9 +91,13 @@ fn start_writers<'scope, 'env>(
     outbox
 }
 
-/// A writer thread: writes blocks until the channel is closed. After a failure it only gives blocks
-/// back.
+/// The body of `spill-N`: writes blocks in the order it receives them until the channel is closed. Two such
+/// threads may write the blocks of one bucket in any order: each block knows its offset.
+///
+/// After a failure of any thread it only gives blocks back, because a worker may wait for one
+/// ([`BlockPool::take_or_wait`]).
 fn write_blocks(rules: FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<FullBlock>) {
+    // A panic here must end the workers: they wait for blocks that this thread would have given back.
     let _alarm = PanicAlarm(failure);
     for full in inbox {
         fail_point!("spill-thread");

@@ -1,10 +1,34 @@
 //! Spilling: lines that wait for the join, in memory while there is room, in bucket files when not.
 //!
+//! The life of a block:
+//!
 //! ```text
-//!  lines ──▶ BucketWriter ──▶ open block of the bucket ──full──▶ held in memory, or
-//!                                                          └───▶ writer thread ──▶ bucket file
-//!  Buckets (being filled) ──finish──▶ Vec<Bucket> (sealed) ──read──▶ batches of lines
+//!          BlockPool          free buffers of one size
+//!             │  take_claimed, take_if_roomy or take_or_wait
+//!             ▼
+//!          OpenBlock          one per bucket in use; a worker appends under the bucket's lock
+//!             │  sealed when it is full, or by `flush`
+//!             ├── the pool has room ────────▶ HeldBlock ─────────────┐
+//!             ▼                                                      │
+//!          FullBlock ──channel──▶ spill-N ──▶ BucketFile             │
+//!                                    │             │                 │
+//!             free buffer to the pool ◀┘           ▼                 ▼
+//!                                               Bucket { file, held, counts }   sealed
+//!                                                  │
+//!                                   thread `load` ─┤ two buffers, one ahead
+//!                                                  ▼
+//!                                               BucketReader ──▶ batches of lines
 //! ```
+//!
+//! Who runs what:
+//!
+//! | thread | runs |
+//! |---|---|
+//! | the one that calls [`fill`](fill::fill) | claims blocks, starts the writers, flushes, seals |
+//! | `work-N` | [`BucketWriter::append`](writer::BucketWriter::append); the first write to each file |
+//! | `spill-N` | the other writes; gives buffers back to the pool |
+//! | a worker of the join | [`BucketReader::read`](reader::BucketReader::read) |
+//! | `load` | reads ahead for one reader |
 //!
 //! *Owns:* the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets
 //! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`]). The
@@ -12,11 +36,11 @@
 //!
 //! *Invariants.*
 //! - Every line appended to bucket b of a store has bucket number b on the store's split level.
-//! - Lines and bytes of a bucket are counted as they are appended and must come out again when it
-//!   is read; a block that is damaged, missing, misplaced or of another run is noticed by its
-//!   header and checksum.
-//! - A store that is being filled cannot be read, and a sealed one cannot be filled: they are two
-//!   types.
+//! - Lines, bytes and the sum of hashes of a bucket are counted as lines are appended. A reading that ends
+//!   with other counts fails. The header and checksum of a block reveal that it is damaged, missing,
+//!   misplaced or from another run.
+//! - A store that is being filled (a `BucketWriter`) cannot be read, and a sealed one (a list of `Bucket`s)
+//!   cannot be filled: they are two types.
 //! - No file is open between two writes: any number of buckets runs under any descriptor limit.
 //!
 //! *Cost:* per open bucket one block of memory; per spilled byte one write and one read around the

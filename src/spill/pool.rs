@@ -2,15 +2,25 @@
 //!
 //! *Owns:* the block buffers of a run's buckets.
 //!
+//! ```text
+//!  │ taken: open, in flight or held │ claims │ free or not made yet │
+//!  0                                                              capacity
+//! ```
+//!
 //! *Invariants.* Let `taken` be the blocks in use and `claims` the buckets that have not opened
 //! their first block yet:
 //! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a
 //!   block that only another waiting thread could give back.
-//! - A full block is kept in memory only while [`IN_FLIGHT`] more could be taken after that;
-//!   otherwise it is written, and the one who needs its successor waits for a write to end, which
-//!   it will.
+//! - A full block is kept in memory only while [`IN_FLIGHT`] more could be taken after that. Otherwise it
+//!   is written, and a worker that needs the next block waits for a write to end, which it will.
+//!   The same margin leaves the next store of a run, which has as many buckets, a block for each.
 //!
-//! *Cost:* `capacity * block_bytes`, asked from the budget block by block as they are first needed.
+//! *Why waiting ends:* a worker waits only in [`BlockPool::take_or_wait`], after it has sent a block to a
+//! writer thread. That block comes back: a writer waits for nothing but the disk and the pool's lock, and
+//! a waiting worker does not hold that. The other calls leave blocks to those that wait: `take_claimed`
+//! turns a claim into a taken block, and `take_if_roomy` takes none of the last [`IN_FLIGHT`].
+//!
+//! *Cost:* up to `capacity * block_bytes`. The budget grants it block by block, when each is first needed.
 
 use std::time::Duration;
 
@@ -20,28 +30,37 @@ use crate::memory::buffer::Buffer;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Blocks kept for writes under way, so that filling goes on meanwhile.
+/// Blocks that must stay free for a full block to be kept in memory. Workers fill them while others are
+/// being written; with two writer threads, each can write one and have another waiting.
 pub(crate) const IN_FLIGHT: u64 = 4;
 
-/// A fixed number of blocks of one size.
+/// A fixed number of blocks of one size, shared by all threads of a filling, and by the stores of a run.
 #[derive(Debug)]
 pub(crate) struct BlockPool {
+    /// Grants the blocks; freed blocks go back to it when the pool, or the bucket that holds them, is dropped.
     budget: MemoryBudget,
+    /// The size of a block, header included; a multiple of the page size.
     block_bytes: u64,
+    /// The most blocks that exist at a time. Held blocks count until the pool is gone.
     capacity: u64,
     state: Mutex<State>,
+    /// Signaled by each [`BlockPool::put`], for [`BlockPool::take_or_wait`].
     returned: Condvar,
 }
 
+/// What the lock protects. The lock is held for a few instructions, and while a new buffer is mapped.
 #[derive(Debug, Default)]
 struct State {
+    /// Blocks that came back, with their old content. `taken` does not count them.
     free: Vec<Buffer>,
+    /// Blocks that were taken and have not come back: open, full and in flight, or held.
     taken: u64,
+    /// Buckets that may still take their first block.
     claims: u64,
 }
 
 impl BlockPool {
-    /// A pool of at most `capacity` blocks.
+    /// A pool of at most `capacity` blocks. It takes no memory yet.
     pub(crate) fn new(budget: &MemoryBudget, block_bytes: u64, capacity: u64) -> Self {
         Self {
             budget: budget.clone(),
@@ -57,14 +76,18 @@ impl BlockPool {
         self.block_bytes
     }
 
-    /// Sets one block aside for each of `buckets`.
+    /// Sets one block aside for each of `buckets`. Each claim ends with [`BlockPool::take_claimed`] or
+    /// [`BlockPool::unclaim`].
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when the pool has fewer left.
+    /// [`crate::Error::Memory`] when the pool would have no block left beside the claims. Nothing is claimed
+    /// then.
     pub(crate) fn claim(&self, buckets: u64) -> Result<()> {
+        // The one beyond the claims lets a worker go on while a full block is being written.
         let mut state = self.lock();
         if state.taken + state.claims + buckets + 1 > self.capacity {
             let missing = state.taken + state.claims + buckets + 1 - self.capacity;
+            // The refusal asks the budget for its numbers, under a lock of its own.
             drop(state);
             let bytes = missing * self.block_bytes;
             return Err(self.budget.refusal("bucket blocks", bytes));
@@ -73,12 +96,15 @@ impl BlockPool {
         Ok(())
     }
 
-    /// Gives claims back that were not used.
+    /// Gives the claims of buckets back that stayed empty.
     pub(crate) fn unclaim(&self, buckets: u64) {
         self.lock().claims -= buckets;
     }
 
-    /// The first block of a bucket that has a claim.
+    /// The first block of a bucket that has a claim; never waits. Its content is whatever was there before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] when the budget, not the pool, has no room for it.
     pub(crate) fn take_claimed(&self) -> Result<Buffer> {
         let mut state = self.lock();
         let block = self.take_from(&mut state)?;
@@ -87,7 +113,8 @@ impl BlockPool {
         Ok(block)
     }
 
-    /// A block, if the full one it replaces may stay in memory.
+    /// The next block of a bucket, if the full one that it replaces may stay in memory; never waits. `None`
+    /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
         let mut state = self.lock();
         if state.taken + state.claims + IN_FLIGHT >= self.capacity {
@@ -96,13 +123,15 @@ impl BlockPool {
         self.take_from(&mut state).map(Some)
     }
 
-    /// Whether a partly filled block may stay in memory while `buckets` more are to be opened.
+    /// Whether a partly filled block may stay in memory at the end of a filling. The next filling must still
+    /// find a block for each of its `buckets`, and [`IN_FLIGHT`] more. The block itself is in `taken`.
     pub(crate) fn may_hold(&self, buckets: u64) -> bool {
         let state = self.lock();
         state.taken + state.claims + buckets + IN_FLIGHT <= self.capacity
     }
 
-    /// A block in the place of one that is being written; waits until there is one.
+    /// A block to replace one that was sent to a writer; waits until one is free. The caller holds the lock
+    /// of its bucket meanwhile, so workers that need the same bucket wait as well.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`] when the run has failed elsewhere: its blocks may never come
@@ -114,12 +143,13 @@ impl BlockPool {
                 return self.take_from(&mut state);
             }
             failure.check()?;
+            // With a limit, because a failure does not signal `returned`.
             let waited = self.returned.wait_timeout(state, Duration::from_millis(50));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Takes a block back.
+    /// Takes a block back, from a writer thread or from a flush, and wakes one worker that waits for it.
     pub(crate) fn put(&self, block: Buffer) {
         let mut state = self.lock();
         state.taken -= 1;
@@ -134,6 +164,8 @@ impl BlockPool {
         (state.taken, state.claims, state.free.len())
     }
 
+    /// A free block, or a new one. The caller has checked that the capacity allows it. On an error nothing
+    /// was counted.
     fn take_from(&self, state: &mut State) -> Result<Buffer> {
         let block = match state.free.pop() {
             Some(block) => block,

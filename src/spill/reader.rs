@@ -1,10 +1,25 @@
 //! Reading sealed buckets back.
 //!
 //! *Owns:* going through the blocks of a bucket, and the check that all of it came back.
-//! *Invariants:* blocks are read in the order they were filled; the lines and bytes read, and the sum
-//! of the lines' hashes, equal those of what was appended, or the reading fails. Reading does not change a bucket: it can be read
-//! again until it is discarded. *Cost:* the loader's two buffers; a line longer than a block is put
-//! together in memory that the budget grants.
+//!
+//! A reading, all of it on the thread that calls [`BucketReader::read`] except step 1:
+//!
+//! 1. The thread `load` reads the written blocks ahead ([`Loader`]).
+//! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
+//!    out before that.
+//! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
+//!    together first; the line is a batch of its own.
+//! 4. After the written blocks come the held ones, which need no loading.
+//! 5. At the end, lines, bytes and the sum of hashes are compared with those of the bucket.
+//!
+//! *Invariants:*
+//! - Written blocks come before held blocks, and both in the order of their numbers. So every reading of a
+//!   bucket gives the same lines in the same order; a join in pieces relies on that.
+//! - The lines and bytes read, and the sum of the lines' hashes, equal those of what was appended, or the
+//!   reading fails. Lines were handed out by then, so the failure must end the run.
+//! - Reading does not change a bucket: it can be read again until it is discarded.
+//!
+//! *Cost:* the loader's two buffers, and room for the longest line of the buckets; every line is hashed again.
 
 use crate::batch::{Batch, for_each_batch};
 use crate::error::{Error, Result};
@@ -18,49 +33,59 @@ use crate::sys::sync::thread::Scope;
 use crate::sys::threads;
 use crate::temp::space::TempSpace;
 
-/// What reading buckets needs: one per thread.
+/// Reads buckets, one after the other. Each worker has its own, with a thread `load`, which ends when the
+/// reader is dropped.
 #[derive(Debug)]
 pub(crate) struct BucketReader {
     loader: Loader,
     content: ContentReader,
 }
 
-/// What is needed to go through blocks that are in memory.
+/// Goes through blocks that are in memory. Apart from [`Loader`], because a reading borrows that.
 #[derive(Debug)]
 struct ContentReader {
+    /// Room for one line that is longer than a block; split off, so that the set of a join cannot take it.
     budget: MemoryBudget,
+    /// The hash of the run: hashes are those that the lines had when they were appended.
     hasher: LineHasher,
+    /// The hashes of the present batch; kept for its capacity.
     hashes: Vec<u64>,
 }
 
 /// How buckets are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadRules<'a> {
+    /// The temporary space that wrote the buckets.
     pub(crate) space: &'a TempSpace,
+    /// The hash of the run.
     pub(crate) hasher: LineHasher,
-    /// What is read at a time, in bytes: a block, or several.
+    /// What is read at a time, in bytes: one block or several, in whole pages. At least the size of the
+    /// largest block.
     pub(crate) buffer_bytes: u64,
-    /// The longest line of the buckets, in bytes.
+    /// The longest line of all buckets that will be read, in bytes.
     pub(crate) longest_line: u64,
 }
 
 impl ReadRules<'_> {
-    /// What a reader takes from its budget, in bytes: the loader's buffers, and room for the longest
-    /// line while it is put together.
+    /// What [`BucketReader::spawn`] takes from its budget, in bytes: the loader's buffers, and room for the
+    /// longest line while it is put together. The reader needs no more later.
     pub(crate) fn memory_bytes(&self) -> u64 {
         Loader::BUFFERS as u64 * self.buffer_bytes + self.long_line_bytes()
     }
 
+    /// Room for the longest line, rounded up to whole pages by the buffer that takes it.
     fn long_line_bytes(&self) -> u64 {
         self.longest_line + PAGE
     }
 }
 
 impl BucketReader {
-    /// A reader with a thread of `scope` that loads blocks for it.
+    /// A reader, and a thread `load` of `scope` that loads blocks for it. The thread ends when the reader is
+    /// dropped, and the scope waits for that: drop the reader before the scope ends.
     ///
     /// # Errors
-    /// [`Error::Memory`] when `budget` has not the memory of the rules.
+    /// [`Error::Memory`] when `budget` has less left than [`ReadRules::memory_bytes`]; [`Error::Machine`]
+    /// when the system gives no thread.
     pub(crate) fn spawn<'scope>(
         scope: &'scope Scope<'scope, '_>,
         budget: &MemoryBudget,
@@ -76,10 +101,12 @@ impl BucketReader {
         Ok(Self { loader, content })
     }
 
-    /// Hands all lines of `bucket` to `work`, batch by batch.
+    /// Hands all lines of `bucket` to `work`, batch by batch, on the calling thread. Waits for the disk when
+    /// `work` is faster than that.
     ///
     /// # Errors
-    /// What `work` reports; [`Error::Damaged`] where a block is not what was written.
+    /// What `work` reports; [`Error::Damaged`] where a block, or the bucket as a whole, is not what was
+    /// written; [`Error::Temp`] where it cannot be read.
     pub(crate) fn read(
         &mut self,
         bucket: &Bucket,
@@ -88,7 +115,8 @@ impl BucketReader {
         self.read_while(bucket, |batch| work(batch).map(|()| true))
     }
 
-    /// As [`BucketReader::read`], until `work` says false. What comes after that is not checked.
+    /// As [`BucketReader::read`], until `work` returns false. What comes after that is not checked, nor are
+    /// the counts of the bucket.
     pub(crate) fn read_while(
         &mut self,
         bucket: &Bucket,
@@ -96,6 +124,8 @@ impl BucketReader {
     ) -> Result<()> {
         let mut state = Progress::default();
         let mut blocks = self.loader.start(bucket);
+        // The numbers of written blocks go on from one buffer to the next. `zip` asks for a block first: when a
+        // buffer has no more, no number is lost.
         let mut numbers = 0..;
         while let Some(loaded) = blocks.take()? {
             for (block, number) in loaded.iter().zip(numbers.by_ref()) {
@@ -123,7 +153,8 @@ impl BucketReader {
 }
 
 impl ContentReader {
-    /// Checks one block and hands its lines to `work`.
+    /// Checks one block and hands its lines to `work`; a piece of a long line only when it completes the
+    /// line. `bytes` begins with the block and may have padding behind it; `number` is the block's own.
     fn go_through(
         &mut self,
         bytes: &[u8],
@@ -142,6 +173,8 @@ impl ContentReader {
         if info.kind == BlockKind::Records {
             return self.hand_over(Records(payload), state, work);
         }
+        // Between the pieces of a line there is no other block of the bucket: the line was appended under one
+        // lock, and its pieces are all in the file.
         let record = LongRecord::go_on(state.long.take(), info.kind, payload, &self.budget)
             .map_err(|problem| {
                 problem.unwrap_or_else(|| {
@@ -155,6 +188,8 @@ impl ContentReader {
         Ok(())
     }
 
+    /// Hashes `lines` and hands them to `work` in batches, counting lines and hashes in `state`. Sets
+    /// `state.is_over` if `work` wants no more.
     fn hand_over<'b>(
         &mut self,
         lines: impl Iterator<Item = &'b [u8]>,
@@ -176,26 +211,32 @@ impl ContentReader {
 /// What came back so far.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Records that the headers speak of.
+    /// Records, as the headers count them.
     records: u64,
+    /// Bytes of all payloads.
     payload_bytes: u64,
-    /// Lines that were found.
+    /// Lines that were handed out: fewer than `records` if a payload is malformed or a piece is missing.
     read: u64,
     /// The sum of their hashes, modulo 2^64.
     hash_sum: u64,
-    /// A long line of which not all pieces have come.
+    /// The long line that the last block began or continued, if its end has not come.
     long: Option<LongRecord>,
-    /// Whether the reader wants no more.
+    /// Whether `work` has returned false.
     is_over: bool,
 }
 
 impl Progress {
+    /// Counts what the header of a checked block says.
     fn add(&mut self, info: &BlockInfo) {
         self.records += info.records;
         self.payload_bytes += info.payload_bytes as u64;
     }
 
-    /// All that was appended must have come back.
+    /// Compares what came back with what was appended, after the last block. A checksum covers one block;
+    /// this notices blocks and lines that are missing, and lines that changed before they were sealed.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], with the number behind the last written block: no single block is to blame.
     fn compare(&self, bucket: &Bucket) -> Result<()> {
         let expected = (bucket.lines, bucket.lines, bucket.record_bytes);
         if (self.read, self.records, self.payload_bytes) == expected {
@@ -217,13 +258,21 @@ impl Progress {
 /// A line that is being put together from several blocks.
 #[derive(Debug)]
 struct LongRecord {
+    /// The line, from the start of the buffer; at least `length` bytes.
     buffer: Buffer,
+    /// The length of the whole line, in bytes, as its first piece says.
     length: usize,
+    /// Bytes of it that have come: 0 to `length`.
     filled: usize,
 }
 
 impl LongRecord {
-    /// Adds a piece. `Err(None)`: the pieces do not fit together.
+    /// Begins a line with its first piece, or adds a further piece to the line `before`. `payload` is that of
+    /// a checked block.
+    ///
+    /// # Errors
+    /// `None` if the pieces do not fit together: a first piece while a line is unfinished, a further piece
+    /// without a line, or more bytes than the line has. `Some` if the budget refuses the buffer.
     fn go_on(
         before: Option<Self>,
         kind: BlockKind,
@@ -255,10 +304,12 @@ impl LongRecord {
         Ok(record)
     }
 
+    /// Whether all pieces have come.
     fn is_complete(&self) -> bool {
         self.filled == self.length
     }
 
+    /// The line. Its tail is zeros until all pieces have come.
     fn line(&self) -> &[u8] {
         &self.buffer[..self.length]
     }

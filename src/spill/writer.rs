@@ -2,11 +2,25 @@
 //!
 //! *Owns:* the open block of each bucket, and the decision whether a full block is held or written.
 //!
+//! What happens to a line, all on the worker that appends it:
+//!
+//! 1. [`BucketWriter::append`] locks the bucket once for all lines that a batch has for it.
+//! 2. If the open block has room for the record, the line is copied into it. A bucket that has no open block
+//!    yet takes the one that it claimed.
+//! 3. Else the block is sealed and a new one becomes the open block (`rotate`). If the pool is roomy, the full
+//!    block is held in memory.
+//! 4. If not, the full block is written (`rotate_to_file`). The first block of a bucket is written here,
+//!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
+//! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
+//!
+//! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
+//! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
+//! So a worker that waits delays only workers that need the same bucket.
+//!
 //! *Invariants.*
 //! - A line is appended under its bucket's lock, so the pieces of a long record stay together.
-//! - A bucket's file is written block by block at offsets decided under that lock; the first block
-//!   makes the file and is written before the lock is released, the others by writer threads, in
-//!   any order.
+//! - The number and the offset of a block are decided under that lock. The first block creates the file
+//!   and is written before the lock is released; the writer threads write the others, in any order.
 //!
 //! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room.
 
@@ -21,20 +35,30 @@ use crate::sys::sync::channel::Sender;
 use crate::sys::sync::{Mutex, PoisonError};
 use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
-/// A sealed block on its way to its file.
+/// A sealed block on its way to its file. It has everything that a writer thread needs, and no lock.
 #[derive(Debug)]
 pub(super) struct FullBlock {
+    /// A block of the pool; its owner must `put` it back.
     buffer: Buffer,
+    /// Bytes of header and payload. The padding behind them is zeroed already.
     length: usize,
+    /// The file of the bucket.
     file: SpillPath,
+    /// Where the block begins in the file, in bytes: its number times the size of a block.
     offset: u64,
 }
 
 impl FullBlock {
+    /// The buffer, to be put back into the pool, whether the block was written or not.
     pub(super) fn into_buffer(self) -> Buffer {
         self.buffer
     }
 
+    /// Writes header, payload and padding, and waits for the disk. The unused pages of the buffer are not
+    /// written.
+    ///
+    /// # Errors
+    /// What [`TempSpace::write_block`] reports: the quota or the disk has no room, or the run was stopped.
     pub(super) fn write(&self, space: &TempSpace) -> Result<()> {
         space.write_block(
             &self.file,
@@ -49,8 +73,11 @@ impl FullBlock {
 #[derive(Debug)]
 pub(crate) struct BucketWriter<'a> {
     rules: FillRules<'a>,
+    /// One per bucket, by its number.
     parts: Vec<Mutex<Part>>,
+    /// The failure of the filling. The writer threads record theirs here; workers look at it.
     failure: &'a FirstFailure,
+    /// To the writer threads; `None` if there are none. Unbounded: the pool bounds what is in it.
     outbox: Option<Sender<FullBlock>>,
 }
 
@@ -71,7 +98,9 @@ impl<'a> BucketWriter<'a> {
         }
     }
 
-    /// Ends the filling. Flush before, or the open blocks are lost.
+    /// Ends the filling: no thread has the writer any more, and the sender to the writer threads is dropped.
+    /// Call [`BucketWriter::flush`] first, or the lines in the open blocks are lost. Never blocks; blocks may
+    /// still be on their way to the files.
     pub(super) fn seal(self) -> Vec<Bucket> {
         let rules = self.rules;
         let seal = |(bucket, part): (usize, Mutex<Part>)| {
@@ -95,7 +124,16 @@ impl<'a> BucketWriter<'a> {
         self.rules.address.level
     }
 
-    /// Appends the lines at `indexes` of the batch to one bucket.
+    /// Appends the lines at `indexes` of the batch to `bucket`, which must be the bucket of their hashes on
+    /// the level of this writer. Nothing here checks that.
+    ///
+    /// Any thread may call it. It waits for the bucket's lock, for the write of the bucket's first block, and
+    /// for a free block when the pool is short.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when the filling has failed elsewhere; a failed write of the first block;
+    /// [`Error::Memory`] when the budget refuses a block. Some of the lines may have been appended, and the
+    /// writer is of no further use.
     pub(crate) fn append(&self, bucket: u32, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
         self.failure.check()?;
         let mutex = &self.parts[bucket as usize];
@@ -107,6 +145,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
+    /// Appends one line. The caller holds the lock of `part`, which is bucket number `bucket`.
     fn push(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
         let bytes = block::record_bytes(line.len());
         let block_bytes = self.rules.pool.block_bytes() as usize;
@@ -114,6 +153,7 @@ impl<'a> BucketWriter<'a> {
             self.push_long(part, bucket, line)?;
         } else {
             let open = self.room(part, bucket, bytes)?;
+            // `room` has checked that all of the record fits behind `at`.
             let at = open.filled;
             let taken = block::put_length(&mut open.buffer[at..], line.len());
             open.buffer[at + taken..at + bytes].copy_from_slice(line);
@@ -126,17 +166,22 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// A record longer than a block: pieces in blocks of their own, its length in front of the
-    /// first. They are written, one behind the other, even where there is room in memory.
+    /// Appends a record that is longer than a block: pieces in blocks of their own, its length in front of
+    /// the first. They are written even if there is room in memory, because a reader sees all written
+    /// blocks before the held ones and must find the pieces one behind the other.
+    ///
+    /// Afterwards the open block is empty.
     fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
         let taken = block::put_length(&mut length, line.len());
         let mut kind = BlockKind::FirstPiece;
         let mut rest = line;
+        // The first piece begins in an empty block, so that its length is where the reader looks for it.
         if part.open.as_ref().is_some_and(|open| open.filled > HEADER) {
             self.rotate(part, bucket)?;
         }
         while !rest.is_empty() || kind == BlockKind::FirstPiece {
+            // The block is empty, so any number of bytes does; a new bucket takes its claimed block here.
             let open = self.room(part, bucket, MAX_LENGTH_BYTES)?;
             if kind == BlockKind::FirstPiece {
                 open.buffer[HEADER..HEADER + taken].copy_from_slice(&length[..taken]);
@@ -154,7 +199,8 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// The open block of a bucket, with room for `bytes` more.
+    /// The open block of a bucket, with room for `bytes` more: the present one, or an empty one after the
+    /// present one was held or written. `bytes` must fit an empty block.
     fn room<'p>(&self, part: &'p mut Part, bucket: u32, bytes: usize) -> Result<&'p mut OpenBlock> {
         let is_full = part
             .open
@@ -165,18 +211,19 @@ impl<'a> BucketWriter<'a> {
         }
         match part.open {
             Some(ref mut open) => Ok(open),
-            // The block was lost to a failure that another thread reports.
+            // A failed rotation has taken the block and brought no other. The thread that failed reports the cause.
             None if part.has_opened => Err(Error::Interrupted),
             None => {
                 let first = self.rules.pool.take_claimed()?;
+                // Only now: as long as it is false, `flush` gives the claim back.
                 part.has_opened = true;
                 Ok(part.open.insert(OpenBlock::new(first)))
             }
         }
     }
 
-    /// Seals the open block and puts an empty one in its place: beside it while there is room in
-    /// memory, after writing it when there is none.
+    /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
+    /// has a further block for it, else writes it.
     fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(next) = self.rules.pool.take_if_roomy()? else {
             return self.rotate_to_file(part, bucket);
@@ -187,7 +234,11 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
-    /// Writes the open block and puts an empty one in its place.
+    /// Writes the open block and puts an empty one in its place: the same buffer if this thread has written
+    /// it, else one for which it waits.
+    ///
+    /// # Errors
+    /// What the write or the pool reports. The bucket has no open block then.
     fn rotate_to_file(&self, part: &mut Part, bucket: u32) -> Result<()> {
         let Some(open) = part.open.take() else {
             return Ok(());
@@ -200,6 +251,7 @@ impl<'a> BucketWriter<'a> {
         Ok(())
     }
 
+    /// Seals a block and keeps it. The pool counts its buffer as taken until the pool is gone.
     fn hold(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) {
         let length = open.seal(self.address(bucket, FIRST_HELD + part.held.len() as u64));
         part.held.push(HeldBlock {
@@ -208,13 +260,18 @@ impl<'a> BucketWriter<'a> {
         });
     }
 
-    /// Writes a block, or hands it to a writer. Returns the buffer where it is free again at once.
+    /// Seals a block, and writes it or sends it to a writer thread. Returns the buffer if it is free again
+    /// now; `None` if a writer thread will put it back into the pool.
+    ///
+    /// The caller holds the lock of `part`. Under it the block gets its number and offset, which are counted
+    /// before the write has happened: no other block can get the same, and a failure ends the run anyway.
     fn write(&self, part: &mut Part, bucket: u32, mut open: OpenBlock) -> Result<Option<Buffer>> {
         let file = &mut part.file;
         let length = open.seal(self.address(bucket, file.blocks));
         let path = match &file.path {
             Some(path) => path.clone(),
             None => {
+                // A bucket that stays in memory never gets a name, and needs no file.
                 let label = format!("store{}-{BUCKET_LABEL}{bucket}", self.rules.address.store);
                 file.path
                     .insert(self.rules.space.new_bucket_path(&label)?)
@@ -233,7 +290,8 @@ impl<'a> BucketWriter<'a> {
             offset,
         };
         match &self.outbox {
-            // The first block makes the file; the ones behind it must find it.
+            // The first block creates the file, here, before the lock is released. A writer thread must find
+            // the file, whichever of the later blocks it writes first.
             Some(outbox) if offset > 0 => {
                 outbox.send(full).map_err(|_| Error::Interrupted)?;
                 Ok(None)
@@ -245,8 +303,19 @@ impl<'a> BucketWriter<'a> {
         }
     }
 
-    /// Seals the blocks that are still open: held where there is room for them beside the next
-    /// filling's, written where not.
+    /// Deals with the open block of every bucket, so that no bucket has one afterwards:
+    ///
+    /// | the bucket has | then |
+    /// |---|---|
+    /// | an empty block | it goes back to the pool |
+    /// | a block with lines, and the pool has room beside the next filling's blocks | it is held |
+    /// | a block with lines, and the pool is short | it is written, here or by a writer thread |
+    /// | no block because it got no line | its claim goes back |
+    ///
+    /// Called once, when no thread appends any more.
+    ///
+    /// # Errors
+    /// A write that failed, or [`Error::Interrupted`] when all writer threads are gone.
     pub(super) fn flush(&self) -> Result<()> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {
@@ -262,12 +331,14 @@ impl<'a> BucketWriter<'a> {
                     }
                 }
                 None if !part.has_opened => pool.unclaim(1),
+                // Lost to a failure, which is recorded.
                 None => {}
             }
         }
         Ok(())
     }
 
+    /// Where block `number` of `bucket` belongs.
     fn address(&self, bucket: u32, number: u64) -> Address {
         Address {
             bucket,
@@ -277,12 +348,16 @@ impl<'a> BucketWriter<'a> {
     }
 }
 
-/// One bucket while it is being filled.
+/// One bucket while it is being filled. The counts have the meaning of those of [`Bucket`].
 #[derive(Debug, Default)]
 struct Part {
+    /// The block that the next line goes to; `None` before the first line, and while a full block is written.
     open: Option<OpenBlock>,
+    /// Whether the bucket has used its claim. Tells a bucket without a line from one that lost its block.
     has_opened: bool,
+    /// Blocks written, or sent to a writer thread.
     file: BucketFile,
+    /// Full blocks that stay in memory, in the order in which they were filled.
     held: Vec<HeldBlock>,
     lines: u64,
     record_bytes: u64,
@@ -291,6 +366,7 @@ struct Part {
 }
 
 impl Part {
+    /// The bucket, complete. Its open block must be gone.
     fn seal(self, address: Address, block_bytes: u64) -> Bucket {
         Bucket {
             address,
@@ -308,14 +384,18 @@ impl Part {
 /// A block that lines are appended to.
 #[derive(Debug)]
 struct OpenBlock {
+    /// A block of the pool. Behind `filled` it has the content of an earlier use.
     buffer: Buffer,
-    /// Header room included.
+    /// Bytes in use, the room for the header included: from [`HEADER`] to the size of a block.
     filled: usize,
+    /// Records that begin in the block: for the header.
     records: u64,
+    /// `Records`, unless `push_long` fills the block.
     kind: BlockKind,
 }
 
 impl OpenBlock {
+    /// An empty block in `buffer`, whose content does not matter.
     fn new(buffer: Buffer) -> Self {
         Self {
             buffer,
@@ -328,6 +408,7 @@ impl OpenBlock {
     /// Writes the header and zeroes the padding; returns the length without it.
     fn seal(&mut self, address: Address) -> usize {
         let length = self.filled;
+        // Up to the end of the last page: direct I/O writes whole pages.
         self.buffer[length..padded(length as u64) as usize].fill(0);
         block::seal(
             &mut self.buffer[..length],

@@ -1,9 +1,23 @@
 //! `bloom`: what passes the filter is the result, with no second look.
 //!
-//! Approximate: every common line is in the result, and of the lines of the last input that are not
-//! common the filter lets the predicted share pass. Reads each input once; writes what passes, for
-//! the result has each line once. With more than two inputs the filters form a chain, and the rates
-//! add up. The first filter of the chain may be one that was stored.
+//! 1. `filter(A)`, or a stored filter in its place.
+//! 2. Each input between the first and the last becomes a filter of those of its lines that pass the filter
+//!    before it. Then that filter goes.
+//! 3. Look at a sample of the last input, and plan the buckets for the share that passes.
+//! 4. `spill` the last input through the last filter.
+//! 5. `join` this one store: with a single input, a join writes its distinct lines.
+//!
+//! ```text
+//!  memory   filter A │ filter A, filter B │ filter B, blocks │ sets of the join
+//!  pass     filter A │ filter B through A │ spill C          │ join
+//! ```
+//!
+//! Approximate: every common line is in the result. Of the lines of the last input that are not common, the
+//! filter lets the predicted share pass. With more than two inputs, a line can pass by mistake at any filter
+//! of the chain, so their rates add up.
+//!
+//! *Cost:* one reading of each input. What passes is spilled if it does not stay in memory, because the
+//! result has each line once.
 
 use crate::batch::Screen;
 use crate::error::Result;
@@ -19,6 +33,11 @@ use crate::run::Run;
 use crate::stats::FilterStats;
 use crate::strategy::{StoredFilters, describe, partition::partition, save_if_wanted};
 
+/// Runs the strategy. The plan has the shape of the first filter (`costs.filter`), or that of the stored one,
+/// and the shape of all further filters (`second_filter`).
+///
+/// # Errors
+/// As [`execute`](super::execute). Only step 5 passes lines to the sink.
 pub(crate) fn bloom(
     run: &mut Run<'_>,
     plan: &Plan,
@@ -26,9 +45,11 @@ pub(crate) fn bloom(
     filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
+    // A plan for `bloom` always has both; the fallback is exact.
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
         return partition(run, None, inputs, JoinKind::Common, out);
     };
+    // The filter in force, whatever its type: a stored one is in a file, the others are in memory.
     let (mut screen, mut stats, middle): (Box<dyn Screen>, _, _) = match (filters.stored, before) {
         (Some(stored), _) => {
             let file = stored.stored();
@@ -41,14 +62,17 @@ pub(crate) fn bloom(
             let stats = describe(&built);
             (Box::new(built), stats, middle)
         }
+        // A single input and no stored filter: there is nothing to ask.
         (None, []) => return partition(run, None, inputs, JoinKind::Common, out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
         let next = filter(run, input, Some(&*screen), &next_shape)?;
         add_link(&mut stats, &next);
+        // Frees the filter before it: at most two live at a time.
         screen = Box::new(next);
     }
+    // Unlike the sieve, the revision never drops the filter: it makes the result.
     if let Some(look) = look(run, last, inputs.len() - 1, &*screen)?
         && let Some(layout) = plan.revised_bloom(look)
     {
@@ -56,7 +80,7 @@ pub(crate) fn bloom(
     }
     let pool = run.block_pool();
     let survivors = spill(run, &pool, last, Some(&*screen), None)?;
-    // The memory of filter and free blocks is the join's.
+    // The join divides all memory that is free: filter and free blocks go first. Held blocks stay.
     drop((screen, pool));
     stats.expected_false_lines =
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
@@ -65,15 +89,20 @@ pub(crate) fn bloom(
     join(run, vec![survivors.buckets], JoinKind::Common, out)
 }
 
-/// The stored filter, in what the plan's buffers and a further filter leave.
+/// The stored filter, ready to be asked. It is mapped if the memory that the plan's buffers and a further
+/// filter leave is enough for it; else its blocks are read from the file when they are needed.
 fn asked(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<AskedFilter> {
     let second = plan.second_filter.map_or(0, |shape| shape.bits / 8);
     let left = run.layout.rest_bytes().saturating_sub(second);
     AskedFilter::new(stored, &run.budget, left)
 }
 
-/// How many of the lines that passed did so by mistake. Those that were refused were certainly not
-/// common, and they are the share 1 - fpr of all lines that are not; the share fpr passed.
+/// How many of the lines that passed did so by mistake, on average, given that `passed` of `lines` passed
+/// filters with the joint rate `fpr` (0 to 1).
+///
+/// The refused lines were certainly not common. They are the share 1 - fpr of all lines that are not common,
+/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. A filter of rate 1 refuses
+/// nothing and says nothing; all may be false.
 fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
     let refused = lines.saturating_sub(passed) as f64;
     if fpr < 1.0 {
@@ -83,7 +112,8 @@ fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
     }
 }
 
-/// A further filter of the chain: a line that is not common may pass by mistake at any of them.
+/// Adds the rates of a further filter of the chain to `stats`. A line that is not common passes by mistake at
+/// one of them with the chance a + (1 - a) * b, an upper bound for the whole chain.
 fn add_link(stats: &mut FilterStats, filter: &Filter) {
     let link = describe(filter);
     let either = |a: f64, b: f64| a + (1.0 - a) * b;

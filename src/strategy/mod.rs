@@ -7,8 +7,18 @@
 //! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //!
-//! *Invariants:* `inputs` are in the plan's order, the build side first, none of them twice; with a
-//! single input the result is its distinct lines. *Cost:* the table in the crate page.
+//! All of it runs on the thread that called the engine. Each pass starts its threads and waits for them, so
+//! between two passes this thread is alone, and may drop a filter or a pool without a lock.
+//!
+//! What lives in memory decides the order of statements here. A value that the next pass does not need is
+//! dropped first, because the planner has given its memory to that pass.
+//!
+//! *Invariants:*
+//! - `inputs` are in the plan's order, the build side first, none of them twice.
+//! - With a single input the result is its distinct lines.
+//! - Each line of the result reaches the collector once.
+//!
+//! *Cost:* the table in the crate page.
 
 mod addresses;
 mod bloom;
@@ -27,16 +37,23 @@ use crate::plan::Strategy;
 use crate::run::Run;
 use crate::stats::FilterStats;
 
-/// Filters that are there before a run, or after it.
+/// Filters in files that a run uses or leaves. At most one of the two is there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StoredFilters<'a> {
-    /// One to be asked in place of an input.
+    /// A filter that stands for one more input, before all others (`bloom` only). It was checked when the run
+    /// began, and is asked in its file or mapped.
     pub(crate) stored: Option<&'a CheckedFilter>,
-    /// Where the one that is built of the first input goes.
+    /// Where the filter of the first input is saved. The engine puts the file in place when the run has
+    /// succeeded; a filter of an earlier attempt is overwritten.
     pub(crate) saving: Option<&'a FilterTarget>,
 }
 
-/// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`).
+/// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`), and passes
+/// the result to `out`. Returns when every line has reached the sink.
+///
+/// # Errors
+/// The first failure of any pass. After [`crate::Error::Memory`] or a line that was too long, the engine
+/// may plan again and call this once more with a new run, if no line has reached the sink.
 pub(crate) fn execute(
     run: &mut Run<'_>,
     plan: &Plan,
@@ -54,35 +71,44 @@ pub(crate) fn execute(
     }
 }
 
-/// The lines of the first of `inputs` that no other has, each once.
+/// Passes the lines of the first of `inputs` that no other has to `out`, each once.
+///
+/// # Errors
+/// As [`execute`].
 pub(crate) fn only_in_first(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
     // A filter would have to be of the first input, which need not be the smallest one.
     partition::partition(run, None, inputs, JoinKind::OnlyFirst, out)
 }
 
-/// A filter that lets more than this share of what it does not have pass is not worth asking.
+/// A filter that lets more than this share of what it does not have pass is not worth asking: it would drop
+/// at most a quarter of the lines, for a cache miss each.
 const USELESS_FPR: f64 = 0.75;
 
-/// The filter, if it is worth asking: it was laid out before anybody knew how many lines survive.
-/// Where nearly all do it is overfull, and the next input goes to its buckets as it is.
+/// The filter, if it is worth asking. It was sized for an estimate of the lines that survive. If nearly
+/// all survive, it is overfull, and the next input goes to its buckets without it.
 ///
-/// This is known at the end of a pass, and not decided earlier from a part of it: a file is often
-/// in some order, and what survives of its first per cent tells nothing of the rest. Deciding
+/// The decision is made at the end of a pass, not earlier from a part of it: a file is often
+/// in some order, and what survives of its first per cent says nothing about the rest. Deciding
 /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
 fn if_useful(filter: &Filter) -> Option<&dyn Screen> {
     (filter.occupancy_sampled().fpr <= USELESS_FPR).then_some(filter)
 }
 
-/// Writes the filter of the first input to where the caller wants to keep it.
+/// Writes the filter of the first input to where the caller wants to keep it, once it is complete.
+///
+/// # Errors
+/// [`crate::Error::Output`] when it cannot be written.
 fn save_if_wanted(filters: StoredFilters<'_>, filter: &mut Filter) -> Result<()> {
     let Some(target) = filters.saving else {
         return Ok(());
     };
+    // The plan's number of lines was an estimate. A later run would take a filter with more lines than its
+    // file says for an overfull one.
     filter.plan_for_own_keys();
     target.write(filter)
 }
 
-/// What a complete filter is, for the statistics.
+/// What the statistics say about a complete filter. Its fill is taken from a sample of its blocks.
 fn describe(filter: &Filter) -> FilterStats {
     FilterStats::of(filter.shape(), filter.keys(), &filter.occupancy_sampled())
 }

@@ -1,10 +1,16 @@
 //! `partition`: spill every input into buckets by hash, join bucket by bucket.
 //!
-//! Exact. Reads A + B + spill, writes what does not stay in memory. The one strategy that needs no
-//! idea of the inputs beforehand, and reads each of them once: pipes included.
+//! 1. `spill(A)`. If the plan has a filter, it is fed with the lines of A on the way.
+//! 2. `spill` every other input, through that filter if it turned out useful.
+//! 3. `join` the stores.
 //!
-//! Where the first input is small beside the others, a filter of it is fed while it is spilled, and
-//! keeps nearly all of the others out of the buckets: one line beside 5 GB spills a line.
+//! Exact. It needs no estimate of the inputs beforehand and reads each of them once, so pipes can be read
+//! directly.
+//!
+//! The plan has a filter if the first input is small beside the others. It keeps nearly all of their lines
+//! out of the buckets: with one line beside 5 GB, about one line is spilled.
+//!
+//! *Cost:* one reading of each input; what does not stay in memory is written and read once.
 
 use crate::error::Result;
 use crate::input::Input;
@@ -16,6 +22,11 @@ use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::strategy::if_useful;
 
+/// Runs the strategy. `filter` is the shape of the filter of the first input, if one is to be fed. Without
+/// one it is also what other strategies fall back on, and what finds the lines of the first input alone.
+///
+/// # Errors
+/// The first failure of any pass. Nothing has reached the sink before the join begins.
 pub(crate) fn partition(
     run: &Run<'_>,
     filter: Option<FilterPlan>,
@@ -23,6 +34,7 @@ pub(crate) fn partition(
     kind: JoinKind,
     out: &Collector<'_>,
 ) -> Result<()> {
+    // One pool for all stores: later ones cannot use the blocks that an early one holds.
     let pool = run.block_pool();
     let mut fed = match filter {
         Some(shape) => Some(empty(run, &shape)?),
@@ -33,11 +45,12 @@ pub(crate) fn partition(
     if let Some(first) = inputs.next() {
         stores.push(spill(run, &pool, first, None, fed.as_mut())?.buckets);
     }
+    // Complete now, so it may be asked: the first input was read to its end.
     let screen = fed.as_ref().and_then(if_useful);
     for input in inputs {
         stores.push(spill(run, &pool, input, screen, None)?.buckets);
     }
-    // The memory of the filter and of free blocks is the join's.
+    // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
     drop((fed, pool));
     join(run, stores, kind, out)
 }

@@ -2,25 +2,32 @@
 //! buckets.
 //!
 //! 1. `filter(A)`: a filter of the first input.
-//! 2. The filter knows how many different lines A has. Where these fit as a set, B's survivors become one, and
-//!    the others are streamed past it, as [`memory`](super::memory) does: then nothing is spilled. Else look
+//! 2. The filter shows how many different lines A has. If these fit as a set, B's survivors become one, and
+//!    the others are streamed past it, as [`memory`](super::memory) does: then nothing is spilled. If not, look
 //!    at a sample of B, and plan the buckets again.
-//! 3. `spill(B)` through the filter of A, into buckets; with room for it, a filter of B's survivors is fed.
-//! 4. Else a filter of B's survivors is built from their buckets, if that pays.
+//! 3. `spill(B)` through the filter of A, into buckets. If the plan has memory for two filters at a time, a
+//!    filter of B's survivors is fed on the way.
+//! 4. If not, a filter of B's survivors is built from their buckets, provided that it saves more than reading
+//!    them once more costs.
 //! 5. Further inputs go through steps 3 and 4, each through the filter of the one before.
 //! 6. `spill(A)` through the last filter, and `join`.
 //!
-//! Exact: a filter only ever drops lines that are certainly not common, and the join compares
-//! bytes. Reads the first input twice, the others once; writes the common lines and the few per
-//! cent that pass by mistake. A filter is complete before the first line is held against it.
+//! Two inputs, with a second filter:
 //!
-//! The filter of survivors is fed while they are spilled, where the plan has memory for two filters
-//! at a time, or else built from them afterwards, when it is known how many they are; and not at
-//! all where it would drop too few lines to pay for reading the survivors once more.
+//! ```text
+//!  memory   filter A │ filter A, blocks, filter B │ blocks, filter B │ sets of the join
+//!  pass     filter A │ spill B through A          │ spill A through B│ join
+//! ```
 //!
 //! Buckets are planned a second time when the first filter is complete ([`revision`](crate::plan::revision)):
-//! a sample of the next input tells how much of it survives. Where nearly all does, the filter goes, and
+//! a sample of the next input shows how much of it survives. If nearly all does, the filter goes, and
 //! the rest of the run is `partition`.
+//!
+//! *Invariants:* exact. A filter only ever drops lines that are certainly not common, and the join compares
+//! bytes. A filter is complete before it is asked about the first line.
+//!
+//! *Cost:* two readings of the first input, one of the others. The common lines, and the few per cent that
+//! pass by mistake, are spilled.
 
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -38,6 +45,11 @@ use crate::strategy::{
     StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
 };
 
+/// Runs the strategy. The first input must be a file: it is read in steps 1 and 6. `run` gets the layout of
+/// the second plan.
+///
+/// # Errors
+/// The first failure of any pass. No line has reached the sink before the last pass.
 pub(crate) fn sieve(
     run: &mut Run<'_>,
     plan: &Plan,
@@ -45,6 +57,7 @@ pub(crate) fn sieve(
     filters: StoredFilters<'_>,
     out: &Collector<'_>,
 ) -> Result<()> {
+    // A plan for `sieve` always has both; the fallback is exact.
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
         return partition(run, None, inputs, JoinKind::Common, out);
     };
@@ -53,12 +66,14 @@ pub(crate) fn sieve(
     run.record().filter = Some(describe(&built));
     if let ([_, rest @ ..], Some((set, common))) = (others, set_instead(run, plan, others, &built)?)
     {
+        // What the first filter dropped is not in the set; `common` is the better screen from here on.
         drop(built);
         return set.mark(run, rest.iter().chain([first]), if_useful(&common), out);
     }
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
         Some(revision) if !revision.asks_filter => {
+            // The new layout uses the filter's memory.
             drop(built);
             run.set_layout(revision.layout)?;
             return partition(run, None, inputs, JoinKind::Common, out);
@@ -68,19 +83,25 @@ pub(crate) fn sieve(
             revision.second_filter
         }
     };
+    // The layout is final: all passes share the run from here on.
     let run = &*run;
     let pool = run.block_pool();
+    // The filter of the input before, if there is one.
     let mut screen = Some(built);
     let mut stores = Vec::with_capacity(inputs.len());
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
+        // Made before the pass, while the filter that is asked still has its memory: a plan with a second
+        // filter has room for both.
         let mut fed = filter_to_feed(run, second_filter.as_ref())?;
         let useful = screen.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
+        // A filter that was not asked has refused nothing.
         let fpr = match &screen {
             Some(filter) if useful.is_some() => filter.occupancy_sampled().fpr,
             _ => 1.0,
         };
+        // A filter built from the buckets takes the memory of this one.
         drop(screen);
         screen = match fed {
             Some(fed) => Some(fed),
@@ -90,13 +111,17 @@ pub(crate) fn sieve(
     }
     let useful = screen.as_ref().and_then(if_useful);
     stores.push(spill(run, &pool, first, useful, None)?.buckets);
-    // The memory of filter and free blocks is the join's.
+    // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
     drop((screen, pool));
     join(run, stores, JoinKind::Common, out)
 }
 
-/// The survivors of the second input as a set, with a filter of them, where so many lines repeat that they
-/// fit. Where they do not after all, the sieve goes on: nothing was written yet, and a file can be read again.
+/// The survivors of the second input as a set, with a filter of them, if lines repeat so often that the set
+/// fits. The plan took every line for a different one; the filter `built` shows how many there are. The
+/// second input must be a file.
+///
+/// `None` means that the sieve goes on. That includes a set that turned out too large: its memory is free
+/// again, nothing was written, and a file can be read again. The price is one reading of the input.
 fn set_instead(
     run: &Run<'_>,
     plan: &Plan,
@@ -115,15 +140,21 @@ fn set_instead(
     }
 }
 
-/// About how many different lines are in a filter.
+/// About how many different lines are in a filter, as its set bits show; no more than were inserted.
 fn distinct(filter: &Filter) -> f64 {
+    // The estimate is infinite for a filter without a free bit.
     filter
         .occupancy_sampled()
         .distinct
         .min(filter.keys() as f64)
 }
 
-/// How the run goes on, by what of the next input passes the filter.
+/// How the run goes on, judged by a sample of the next input and the share of it that passes the filter.
+/// `None` keeps the first plan: the next input is a pipe, the sample is too small to say anything, or no
+/// other layout fits.
+///
+/// # Errors
+/// When the next input cannot be read, or has changed since the survey.
 fn revision(
     run: &Run<'_>,
     plan: &Plan,
@@ -135,6 +166,7 @@ fn revision(
         None => None,
     };
     Ok(look.and_then(|look| {
+        // The sample knows its own numbers; those of the filter are added here.
         plan.revised_sieve(Look {
             filter_fpr: built.occupancy_sampled().fpr,
             filter_distinct: distinct(built),
@@ -143,7 +175,8 @@ fn revision(
     }))
 }
 
-/// The filter to feed, if one is planned and there is room for it: else it is built afterwards.
+/// The filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error:
+/// `None` means that the filter is built after the pass, if at all.
 fn filter_to_feed(run: &Run<'_>, planned: Option<&FilterPlan>) -> Result<Option<Filter>> {
     match planned.map(|shape| empty(run, shape)) {
         None | Some(Err(Error::Memory { .. })) => Ok(None),
@@ -151,8 +184,12 @@ fn filter_to_feed(run: &Run<'_>, planned: Option<&FilterPlan>) -> Result<Option<
     }
 }
 
-/// A filter of what survived of `input` a filter of rate `fpr`, if it saves more than reading that
-/// once more costs.
+/// A filter of the lines of `input` that survived a filter of rate `fpr`, for screening `next`, if it pays:
+///
+/// - It costs reading the written blocks of the survivors once more. Held blocks cost nothing.
+/// - It saves writing and reading those lines of `next` that are not common and that it refuses.
+///
+/// If the size of `next` is unknown, it is taken for endless, and the filter pays.
 fn filter_if_it_pays(
     run: &Run<'_>,
     survivors: &Spilled,
@@ -178,11 +215,13 @@ fn filter_if_it_pays(
     filter_store(run, store, &shape).map(Some)
 }
 
-/// How much of `input` is common, in bytes, if `passed` of its lines passed a filter of rate f. The
-/// share that passed is s = c + (1 - c) f, which gives the share c that is common.
+/// How much of `input` is common, in bytes, if `passed` of its lines passed a filter of rate f.
+///
+/// All common lines pass, and the share f of the others: the share that passed is s = c + (1 - c) f. Solved
+/// for the share c that is common, c = (s - f) / (1 - f). Lines are taken for equally long.
 fn common_bytes(passed: u64, fpr: f64, input: &Input) -> f64 {
     let share = passed as f64 / input.lines().max(1) as f64;
-    // A filter that refused nothing tells nothing.
+    // A filter that refuses nothing says nothing: nearly the same share passes, whatever c is.
     let common = if fpr < 0.99 {
         ((share - fpr) / (1.0 - fpr)).max(0.0)
     } else {

@@ -1,7 +1,11 @@
 //! What a file system says of itself.
 //!
 //! *Owns:* the questions whose answers decide whether, and how, temporary files go to a place.
-//! *Invariants:* one that does not tell counts as one with room, on a disk. *Cost:* a system call each.
+//!
+//! *Invariants:* a file system that does not answer, or answers with zeros only, counts as a disk with room:
+//! writing will show. No answer here is an error, and none is stored, because other programs change it.
+//!
+//! *Cost:* a system call each.
 //!
 //! *Sources:* statvfs(3), statfs(2).
 
@@ -11,28 +15,29 @@ use rustix::fs::StatVfsMountFlags;
 
 use crate::sys::file_id::FileId;
 
-/// Whether the files of `directory` are in memory and nowhere else.
+/// Whether the files of `directory` are in memory and nowhere else: then spilling to it saves no memory.
 pub(super) fn is_in_memory(directory: &Path) -> bool {
     /// The magic numbers of tmpfs and ramfs (statfs(2)).
     const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
     rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
 }
 
-/// Whether the file system of a file has room for no more files.
+/// Whether the file system that the file at `path` is, or would be, in has no inode left. Such a disk refuses
+/// a new file as a full one does, but freeing bytes does not help.
 pub(super) fn has_no_inodes(path: &Path) -> bool {
     path.parent()
         .and_then(|directory| rustix::fs::statvfs(directory).ok())
         .is_some_and(|stat| are_used_up(stat.f_files, stat.f_favail))
 }
 
-/// Whether none are available of `all` inodes. Some file systems count none at all, and then say that
-/// there are none in all.
+/// Whether a file system with `all` inodes has none `available`. One that does not count inodes reports 0 of
+/// 0: it has no such limit.
 fn are_used_up(all: u64, available: u64) -> bool {
     all > 0 && available == 0
 }
 
-/// Bytes that this process may still use in `places`, each file system counted once; one that does
-/// not tell counts as endless.
+/// Bytes that this process may still use in `places`, each file system counted once. Without what is reserved
+/// for root. One that does not report its size counts as endless.
 pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     let mut devices = Vec::new();
     let mut free = 0u64;
@@ -46,7 +51,8 @@ pub(crate) fn free_bytes(places: &[PathBuf]) -> u64 {
     free
 }
 
-/// As [`free_bytes`], for each place alone; those on one file system have equal shares of it.
+/// As [`free_bytes`], for each place alone, in order. Places on one file system share what is free there
+/// equally, or a disk with two places would get twice its share of files.
 pub(super) fn room_of_each<'p>(places: impl Iterator<Item = &'p Path> + Clone) -> Vec<u64> {
     let devices: Vec<u64> = places.clone().map(device_of).collect();
     let sharing = |device: u64| devices.iter().filter(|&&other| other == device).count() as u64;
@@ -65,10 +71,12 @@ pub(crate) fn is_read_only(place: &Path) -> bool {
     rustix::fs::statvfs(place).is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
+/// The device that `place` is on; 0 if the system does not say.
 fn device_of(place: impl AsRef<Path>) -> u64 {
     FileId::at(place.as_ref()).map_or(0, FileId::device)
 }
 
+/// Bytes that are free for this user on the file system of `place`; 0 if it is mounted read-only.
 fn free_on(place: &Path) -> u64 {
     match rustix::fs::statvfs(place) {
         Ok(stat) if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => 0,

@@ -1,35 +1,59 @@
 //! Which parts of a file are in which place.
 //!
-//! *Owns:* the list of those parts of one file that are not where it begins. *Invariants:* a file that has
-//! gone on in another place writes what follows there; so the list is no longer than the number of
-//! places and of writes that were under way at the same time. *Cost:* nothing for a file whose place has room.
+//! *Owns:* the list of those parts of one file that are not in the place where it begins.
+//!
+//! A file of three places, whose first two became full:
+//!
+//! ```text
+//!  offset       0            40 MiB      100 MiB       130 MiB
+//!  place 0      │ blocks     │ (hole)
+//!  place 1      │ (hole)     │ blocks    │ (hole)
+//!  place 2      │ (hole)                 │ blocks      │
+//!  elsewhere    { 40..100 MiB: place 1 }, { 100..130 MiB: place 2 }
+//! ```
+//!
+//! All parts have the same name and keep their offsets, so each is a sparse file. Two writer threads may move
+//! the file on at the same time, to different places; then parts of both alternate for a few blocks.
+//!
+//! *Invariants:* parts do not overlap, and are sorted. After a file has moved on, later writes begin in the
+//! new place. So the list is no longer than the number of places and of writes that were under way at the
+//! same time.
+//!
+//! *Cost:* a lock per read or write; no memory for a file whose place has room.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The parts of a file.
+/// The parts of a file. The threads that write it share it; places are their numbers in [`Places`].
+///
+/// [`Places`]: crate::temp::places::Places
 #[derive(Debug)]
 pub(super) struct Extents {
+    /// The place where the file begins, and which has everything that is not in the list.
     first_place: usize,
     parts: Mutex<Parts>,
 }
 
+/// What the lock protects. It is never held during I/O.
 #[derive(Debug)]
 struct Parts {
-    /// Where the next write goes.
+    /// The place where the next write is tried first.
     latest: usize,
-    /// Parts that are not in the first place, by offset. They do not overlap.
+    /// Parts that are not in the first place, sorted by offset. They do not overlap.
     elsewhere: Vec<Extent>,
 }
 
+/// A range of offsets in one place.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
+    /// The first byte.
     start: u64,
+    /// Behind the last byte; that of a block includes the hole up to the next.
     end: u64,
     place: usize,
 }
 
 impl Extents {
-    /// A file that is in one place.
+    /// A file that is in one place, as far as it is written.
     pub(super) fn new(first_place: usize) -> Self {
         Self {
             first_place,
@@ -50,9 +74,10 @@ impl Extents {
         !self.lock().elsewhere.is_empty()
     }
 
-    /// Notes that `bytes` from `start` on are in `place`; true if they are the first of this file in
-    /// a place where it does not begin.
+    /// Notes that `bytes` from `start` on are in `place`, after they were written there. True if they are the
+    /// first of this file in a place where it does not begin: of several threads, one gets true for a place.
     pub(super) fn note(&self, place: usize, start: u64, bytes: u64) -> bool {
+        // Nothing to note. `latest` stays as well: another thread may have moved the file on meanwhile.
         if place == self.first_place {
             return false;
         }
@@ -61,6 +86,8 @@ impl Extents {
         let is_first = parts.elsewhere.iter().all(|part| part.place != place);
         let end = start + bytes;
         let at = parts.elsewhere.partition_point(|part| part.start < start);
+        // Joined with the part in front of it, as nearly all are. A gap to the part behind is filled later by the
+        // thread that writes it, as a part of its own.
         let before = at.checked_sub(1).map(|before| parts.elsewhere[before]);
         if before.is_some_and(|before| before.end == start && before.place == place) {
             parts.elsewhere[at - 1].end = end;
@@ -70,7 +97,8 @@ impl Extents {
         is_first
     }
 
-    /// The place of what is at `offset`, and where that part ends, at `end` or before.
+    /// The place of the byte at `offset`, and the offset up to which everything is in that place, at most `end`.
+    /// A reader calls it again from there until it is at `end`.
     pub(super) fn part_at(&self, offset: u64, end: u64) -> (usize, u64) {
         let parts = self.lock();
         let next = parts.elsewhere.iter().find(|part| part.end > offset);
@@ -81,7 +109,7 @@ impl Extents {
         }
     }
 
-    /// All places that have a part of it.
+    /// All places that have a part of the file, the first one included, each once.
     pub(super) fn places(&self) -> Vec<usize> {
         let mut places = vec![self.first_place];
         for part in &self.lock().elsewhere {

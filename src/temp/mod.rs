@@ -4,6 +4,20 @@
 //! the cap ([`quota`]), files that go on in another place where their own is full ([`extents`]), what file
 //! systems say of themselves ([`disk`]), and what killed runs have left ([`orphans`]).
 //!
+//! What a place looks like while a run uses it:
+//!
+//! ```text
+//!  /var/tmp/                        a place: the user named it, it is never removed
+//!    outset-Xa81bc/                 the private directory of one command, mode 0700
+//!      lock                         locked as long as its run is alive
+//!      000000-spool                 a copy of a pipe: number, dash, label
+//!      000001-store0-bucket7        bucket 7 of the first store
+//!      000002-store1-bucket7
+//! ```
+//!
+//! Numbers count the files of a command, over all its places. A file that goes on in another place has the
+//! same name there.
+//!
 //! *Invariants:* nothing here knows what is in the files.
 
 pub(crate) mod disk;

@@ -26,28 +26,33 @@ use crate::interrupt::{Interrupt, PathGuard};
 use crate::temp::disk::room_of_each;
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 
-/// How often a directory is made anew that was taken for an orphan: a process that takes this many is no run of
-/// this program.
+/// How often a directory is made anew because another run took it for an orphan. A run does that only in the
+/// moment before the directory is marked; a process that takes this many is not a run of outset.
 const TRIES: usize = 100;
 
-/// The places of one command.
+/// The places of one command, shared by its runs and by all their threads.
 #[derive(Debug)]
 pub(crate) struct Places {
+    /// In the order of the options. A place is known by its index. Empty only where no file is ever made.
     list: Vec<Place>,
     interrupt: Interrupt,
+    /// The number in the name of the next file. It is never used twice, so no two files have one name.
     next_file: AtomicU64,
+    /// Whether the first clean-up has begun.
     has_looked_for_orphans: AtomicBool,
 }
 
 /// One of the places that the user named.
 #[derive(Debug)]
 pub(super) struct Place {
+    /// The directory that the user named.
     pub(super) parent: PathBuf,
-    /// Whether files are written around the page cache.
+    /// Whether files are written and read around the page cache. True until the file system refuses it once.
     pub(super) is_direct: AtomicBool,
-    /// Made when the first file is.
+    /// The private directory; `None` before the first file. The lock is held while it is made, so that several
+    /// threads make one.
     directory: Mutex<Option<PrivateDirectory>>,
-    /// Files named less files removed.
+    /// Files named less files removed: at least the number of files that are in the directory.
     pub(super) present: AtomicU64,
 }
 
@@ -55,12 +60,16 @@ pub(super) struct Place {
 /// place, until the directory is gone.
 #[derive(Debug)]
 struct PrivateDirectory {
+    /// Its own clean-up is turned off: [`remove_own`] does that, without following links.
     directory: TempDir,
     _guard: PathGuard,
+    /// The locked file; `None` on a file system without locks.
     _mark: Option<File>,
 }
 
 impl Drop for Place {
+    /// Removes the private directory with what is in it, while path and mark are still held. Errors are
+    /// ignored: the mark then stays, and the next run in this place tries again.
     fn drop(&mut self) {
         let made = self
             .directory
@@ -75,14 +84,17 @@ impl Drop for Place {
 /// The name of a new file, and where it goes.
 #[derive(Debug)]
 pub(super) struct NewFile {
+    /// The index of its place.
     pub(super) place: usize,
+    /// The private directory of the place, the number, a dash and the label.
     pub(super) path: PathBuf,
-    /// Whether the directory was made for it.
+    /// Whether the private directory was made for this file.
     pub(super) is_first: bool,
 }
 
 impl Places {
-    /// A place in each of `parents`, for a command that `interrupt` stops.
+    /// A place in each of `parents`, for a command that `interrupt` stops. Nothing is created before the first
+    /// file. Without `parents`, asking for a file is a bug.
     pub(crate) fn new(parents: &[PathBuf], interrupt: &Interrupt) -> Arc<Self> {
         Arc::new(Self {
             list: parents.iter().map(|parent| Place::new(parent)).collect(),
@@ -92,17 +104,18 @@ impl Places {
         })
     }
 
-    /// How many there are.
+    /// How many places there are.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// One of the places.
+    /// The place with index `number`.
     pub(super) fn place(&self, number: usize) -> &Place {
         &self.list[number]
     }
 
-    /// Removes what killed runs have left in the places; a second time it does nothing.
+    /// Removes what killed runs have left in the places; a second time it does nothing. A thread that calls it
+    /// while another is cleaning up does not wait: it may find less room than there will be.
     pub(crate) fn remove_orphans(&self) {
         if !self.has_looked_for_orphans.swap(true, Ordering::Relaxed) {
             for place in &self.list {
@@ -111,13 +124,16 @@ impl Places {
         }
     }
 
-    /// A name for a new file where there is the most room for one. The file is made by its first write.
+    /// A name for a new file where there is the most room for one. The file is made by its first write, but
+    /// counts as present from now on. `label` says what it is, for a person who finds it.
     ///
     /// # Errors
-    /// [`Error::Temp`] when its directory cannot be made.
+    /// [`Error::Temp`] when no private directory can be made: all places are full, or one fails for another
+    /// reason; [`Error::Interrupted`] when the run was stopped.
     pub(super) fn new_file(&self, label: &str) -> Result<NewFile> {
         let number = self.next_file.fetch_add(1, Ordering::Relaxed);
         let name = format!("{number:06}-{label}");
+        // Places where even a directory finds no room. The others are tried, roomiest first.
         let mut full = Vec::new();
         loop {
             let Some(place) = self.roomiest(&full, 0) else {
@@ -143,7 +159,9 @@ impl Places {
     }
 
     /// The place with the most room for one more file beside those that it has, of those that have
-    /// `bytes` free and are not `excluded`.
+    /// `bytes` free and are not `excluded`. `None` if there is none such.
+    ///
+    /// A single place is never asked how much is free: there is no choice to make.
     pub(super) fn roomiest(&self, excluded: &[usize], bytes: u64) -> Option<usize> {
         let rooms = if self.list.len() == 1 {
             vec![u64::MAX]
@@ -159,13 +177,18 @@ impl Places {
         })
     }
 
-    /// The private directory of a place, and whether it was made now because it was not there yet.
+    /// The private directory of a place, and whether this call has made it.
+    ///
+    /// # Errors
+    /// As [`Places::new_file`].
     pub(super) fn directory(&self, place: usize) -> Result<(PathBuf, bool)> {
+        // For users of temporary space that have not called it themselves.
         self.remove_orphans();
         self.list[place].directory(&self.interrupt)
     }
 
-    /// Removes the files whose names `is_meant`. What cannot be removed stays.
+    /// Removes the files whose names `is_meant` from all private directories, but never the mark. What cannot
+    /// be removed stays. The counts of present files stay as well: they may be too high, never too low.
     pub(super) fn remove_files(&self, is_meant: impl Fn(&[u8]) -> bool) {
         for place in &self.list {
             let made = place
@@ -179,8 +202,9 @@ impl Places {
     }
 }
 
-/// Of the places that `may_be`, the one where a file more leaves each the most room; of equal ones the
-/// first that has the fewest files.
+/// Of the places that `may_be`, the one where each file has the most room if one more is added: its room,
+/// divided by one more than its files. Of equal ones, the first with the fewest files. So places fill in
+/// proportion to their room, although the sizes of files are not known beforehand.
 fn roomiest(rooms: &[u64], present: &[u64], may_be: impl Fn(usize) -> bool) -> Option<usize> {
     let share = |place: usize| rooms[place] / (present[place] + 1);
     (0..rooms.len())
@@ -197,6 +221,7 @@ pub(super) fn is_full(error: &io::Error) -> bool {
 }
 
 impl Place {
+    /// A place in `parent`, without a private directory.
     fn new(parent: &Path) -> Self {
         Self {
             parent: parent.to_owned(),
@@ -206,6 +231,11 @@ impl Place {
         }
     }
 
+    /// The private directory, and whether this call has made it. Other threads that want it wait meanwhile.
+    ///
+    /// 1. Make `outset-XXXXXX`, and put it on the interrupt's list under the same lock.
+    /// 2. Mark it as one of a live run.
+    /// 3. If another run took it for an orphan between 1 and 2, make a new one.
     fn directory(&self, interrupt: &Interrupt) -> Result<(PathBuf, bool)> {
         let mut made = self
             .directory
@@ -233,6 +263,7 @@ impl Place {
         Err(self.no_directory(io::ErrorKind::NotFound.into()))
     }
 
+    /// A new directory, 0700 from the start, that a signal removes as long as the guard lives.
     fn new_directory(&self, interrupt: &Interrupt) -> Result<(TempDir, PathGuard)> {
         let make = || {
             tempfile::Builder::new()
@@ -246,6 +277,7 @@ impl Place {
             .map_err(|source| self.no_directory(source))
     }
 
+    /// The error of this place.
     fn no_directory(&self, source: io::Error) -> Error {
         no_directory(&self.parent, source)
     }

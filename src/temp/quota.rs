@@ -1,7 +1,11 @@
 //! How much temporary disk may be used.
 //!
-//! *Owns:* the cap (`--max-temp`), and the count of what is used by all that share it. *Invariants:* the
-//! cap is never exceeded; what was taken is given back when the file goes, or could not be written.
+//! *Owns:* the cap (`--max-temp`), and the count of what is used by all that share it: the runs of one command.
+//!
+//! *Invariants:* `used` never exceeds the cap, whichever threads take at the same time. What was taken is given
+//! back when the file goes, or could not be written. Taking comes before writing and giving back comes
+//! after removing, so the disk never has more than is counted.
+//!
 //! *Cost:* an atomic operation a block.
 
 use std::sync::Arc;
@@ -10,8 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A cap on temporary disk, and what of it is used, by one run or by several.
 #[derive(Debug)]
 pub(crate) struct Quota {
+    /// The most that may be used, in bytes; `u64::MAX` without a cap.
     cap_bytes: u64,
+    /// Bytes taken and not given back: at most the cap.
     used: AtomicU64,
+    /// The most that `used` has been.
     peak: AtomicU64,
 }
 
@@ -30,7 +37,10 @@ impl Quota {
         self.cap_bytes
     }
 
-    /// Takes `bytes`; what would be needed where the cap does not allow that.
+    /// Takes `bytes` of the cap. Never waits.
+    ///
+    /// # Errors
+    /// The cap that would be needed, in bytes, if this one does not allow it. Nothing is taken then.
     pub(super) fn take(&self, bytes: u64) -> Result<(), u64> {
         let charged = self
             .used
@@ -43,6 +53,7 @@ impl Quota {
         Ok(())
     }
 
+    /// Gives `bytes` back that were taken; more would make the count wrap around.
     pub(super) fn give_back(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -3,16 +3,28 @@
 //! *Owns:* [`LineSet`], which holds each distinct line once and counts, per line, how many inputs
 //! in a row had it.
 //!
-//! *Layout.* A record in the arena is a header word (length in the low 48 bits, marks in the high
-//! 16), the bytes, and padding to 8 bytes. A slot of the table is one word: a 24-bit tag of the
-//! hash, and the record's offset in units of 8 bytes plus one, so that 0 is an empty slot. Linear
-//! probing from a multiply-shift position: the table has any size.
+//! *Layout,* in words of 8 bytes:
+//!
+//! ```text
+//!  slot of the table     │ tag: 24 │ index of a record + 1: 40 │       0 is an empty slot
+//!  header of a record    │ mark: 16 │ length in bytes: 48 │
+//!
+//!  table    │ 0 │ tag, 1 │ 0 │ tag, 6 │ tag, 4 │ 0 │ ...    probed linearly from `home`, around the end
+//!
+//!  arena    │ header │ line...│ line.  │ header │ line.. │ header │ line...│ free ...
+//!  index      0                          3                 5                 used_words
+//! ```
+//!
+//! A record is its header, the bytes of the line, and padding to whole words. Records are appended and
+//! never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
+//! has any size, not only powers of two.
 //!
 //! *Invariants.*
 //! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is
 //!   a matter of speed, never of the answer.
 //! - A repeated line costs nothing: it is found, not stored again.
-//! - When the budget refuses more room the set says [`Insert::Full`] and is still intact.
+//! - When the budget refuses more room the set returns [`Insert::Full`] and is still intact.
+//! - At least three slots in ten are empty, so each search ends.
 //!
 //! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most
 //! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched.
@@ -26,16 +38,19 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::sys::cpu;
 
-/// The most inputs that marks can count.
+/// The most inputs that marks can count: marks have 16 bits, and the highest value is [`EXCLUDED`].
 pub(crate) const MAX_MARKS: u16 = u16::MAX - 1;
 /// The mark of a line that was dealt with before and must not be reported again.
 const EXCLUDED: u16 = u16::MAX;
-/// Slots in use, at most, in per cent.
+/// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
 const MAX_LOAD_PERCENT: u64 = 70;
+/// Bits of a slot that point to a record: 2^40 words are 8 TiB of arena. The rest is for the tag.
 const OFFSET_BITS: u32 = 40;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+/// The low 48 bits of a header.
 const LENGTH_MASK: u64 = (1 << 48) - 1;
-/// Lines whose memory is fetched ahead of its use.
+/// Lines whose memory is fetched ahead of its use: while one is compared, the others are on their way from
+/// memory.
 const AHEAD: usize = 32;
 /// Words in a line of cache.
 const CACHE_LINE_WORDS: usize = 8;
@@ -47,23 +62,31 @@ pub(crate) enum Insert {
     New,
     /// It was there already.
     Present,
-    /// There is no room for it.
+    /// There is no room for it, and it is not there.
     Full,
 }
 
-/// A set of distinct lines within a memory budget.
+/// A set of distinct lines within a memory budget. For one thread at a time.
 #[derive(Debug)]
 pub(crate) struct LineSet {
+    /// Where the arena and the table grow from; others may take from it meanwhile.
     budget: MemoryBudget,
+    /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
+    /// The records, one behind the other from word 0.
     arena: Buffer,
+    /// Words of the arena in use: where the next record begins.
     used_words: usize,
+    /// The slots, and beyond them what an earlier use has left.
     table: Buffer,
+    /// Slots in force: at least a page of them, at most the words of `table`.
     slots: u64,
+    /// Distinct lines held: the slots in use, and the records in the arena.
     lines: u64,
 }
 
-/// What a set of `lines` lines with `record_bytes` bytes in all needs at most, in bytes.
+/// What a set of `lines` lines with `line_bytes` bytes in all needs, in bytes. The padding is taken for 4
+/// bytes a line, its mean; it is 0 to 7. Saturates, so a number that nobody can have means "too much".
 pub(crate) fn estimate_set_bytes(lines: u64, line_bytes: u64) -> u64 {
     let arena = line_bytes.saturating_add(lines.saturating_mul(8 + 4));
     arena.saturating_add(table_slots(lines).saturating_mul(8))
@@ -75,7 +98,10 @@ fn table_slots(lines: u64) -> u64 {
 }
 
 impl LineSet {
-    /// An empty set that takes its memory from `budget` as it grows.
+    /// An empty set that takes its memory from `budget` as it grows. It begins with two pages.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget has not even these.
     pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
@@ -88,12 +114,22 @@ impl LineSet {
         })
     }
 
-    /// Empties the set and prepares its table for `lines` lines, or for as many as the budget
+    /// Empties the set and prepares table and arena for `lines` lines, or for as many as the budget
     /// allows when the lines are `line_bytes` long on average.
+    ///
+    /// The numbers may be wrong: the set grows beyond them while the budget allows. But growing a table needs
+    /// the old and the new one at the same time, so a table of the right size from the start lets the set
+    /// use nearly all of its budget.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when another user of the budget took memory meanwhile; [`Error::Machine`] when the
+    /// system refuses.
     pub(crate) fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
         self.lines = 0;
         self.used_words = 0;
         let held = self.held_bytes();
+        // A line takes its bytes, 8 of header and 4 of padding, and its share of the slots. Four pages stay
+        // free for rounding.
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
         let slots = table_slots(lines.min(room)).max(PAGE / 8);
@@ -110,16 +146,21 @@ impl LineSet {
             self.arena = Buffer::with_huge_pages(&self.budget, "set", affordable)?;
         }
         self.slots = slots;
+        // The arena keeps its old records: `used_words` is 0, so nothing reads them.
         self.table.words_mut()[..slots as usize].fill(0);
         Ok(())
     }
 
-    /// The memory that the set holds, in bytes.
+    /// The memory that the set holds, in bytes, whether in use or not.
     pub(crate) fn held_bytes(&self) -> u64 {
         (self.arena.len() + self.table.len()) as u64
     }
 
-    /// Empties the set and gives nearly all of its memory back.
+    /// Empties the set and gives its memory back, except for two pages. A split calls it, whose blocks need
+    /// the memory; the set can be used again.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the system refuses.
     pub(crate) fn release(&mut self) -> Result<()> {
         self.arena.shrink(PAGE)?;
         self.table.shrink(PAGE)?;
@@ -134,8 +175,12 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts the lines of `batch` at `indexes`, telling of each new one. Stops at the first that
-    /// finds no room and returns how many of the indexes were dealt with.
+    /// Inserts the lines of `batch` at `indexes`, and calls `on_new` for each new one. Stops at the first that
+    /// finds no room and returns how many of the indexes were dealt with: all lines before that one are in
+    /// the set.
+    ///
+    /// # Errors
+    /// What `on_new` reports; [`Error::Machine`] when the system refuses memory that the budget grants.
     pub(crate) fn insert_all(
         &mut self,
         batch: Batch<'_>,
@@ -144,7 +189,8 @@ impl LineSet {
     ) -> Result<usize> {
         let mut done = 0;
         for group in groups(indexes) {
-            // The set changes on the way: only the fetching counts here.
+            // Inserting moves no record, but may put a new one in front of a candidate, or replace the table. So
+            // each line is searched anew, in memory that is in the cache by now.
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let line = batch.lines[index as usize];
@@ -159,8 +205,12 @@ impl LineSet {
         Ok(done)
     }
 
-    /// Marks the lines of `batch` at `indexes` as seen by input number `mark` (from 2), if all
-    /// inputs before it had them. Tells of each line that gets this mark now.
+    /// Gives mark number `mark` (2 to [`MAX_MARKS`]) to the lines of `batch` at `indexes` that have the mark
+    /// before it: those that all inputs before had. Calls `on_mark` for each line that gets the mark now. Needs
+    /// no memory.
+    ///
+    /// # Errors
+    /// What `on_mark` reports.
     pub(crate) fn mark_all(
         &mut self,
         batch: Batch<'_>,
@@ -172,6 +222,8 @@ impl LineSet {
             let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
                 let line = batch.lines[index as usize];
+                // Marking changes no slot and moves no record, so the candidates stay right. No record with its
+                // tag means that the line is absent; another line with its tag, that the search goes on.
                 let is_marked = match candidate {
                     None => false,
                     Some(record) if self.record(record) == line => self.mark_record(record, mark),
@@ -185,9 +237,14 @@ impl LineSet {
         Ok(())
     }
 
-    /// Fetches the memory that a group of lines needs, the slots first, then the records that they
-    /// point to, and tells of each line which record it may be: the first with its tag. Without one
-    /// the line is not there.
+    /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
+    /// with its tag. If there is none, the line is not in the set.
+    ///
+    /// 1. Prefetch the home slot of every line.
+    /// 2. Search every line's tag, by now in the cache, and prefetch the record that it leads to.
+    ///
+    /// The caller then compares the lines with their records. A line alone would wait for two reads from
+    /// memory, one after the other; a group of [`AHEAD`] waits for about as long as one line.
     fn fetch_candidates(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
         for &index in group {
             let home = self.home(batch.hashes[index as usize]);
@@ -204,7 +261,11 @@ impl LineSet {
         group.iter().map(candidate).collect()
     }
 
-    /// Inserts a line, with one mark.
+    /// Inserts a line, with one mark. `hash` is the hash of the line under the hasher of this set.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the system refuses memory that the budget grants. A refusal by the budget is
+    /// [`Insert::Full`].
     pub(crate) fn insert(&mut self, hash: u64, line: &[u8]) -> Result<Insert> {
         if (self.lines + 1) * 100 > self.slots * MAX_LOAD_PERCENT && !self.grow_table()? {
             // A full table may still hold this line.
@@ -226,13 +287,14 @@ impl LineSet {
         Ok(Insert::New)
     }
 
-    /// Marks a line as seen by input number `mark`, if it has the mark before it. True if it got
-    /// the mark now.
+    /// Gives a line mark number `mark`, if it has the mark before it. True if it got the mark now: false for
+    /// a line that is absent, or lacks an earlier mark, or has this one already.
     pub(crate) fn mark(&mut self, hash: u64, line: &[u8], mark: u16) -> bool {
         self.find(hash, line)
             .is_some_and(|record| self.mark_record(record, mark))
     }
 
+    /// As [`LineSet::mark`], for a record.
     fn mark_record(&mut self, record: usize, mark: u16) -> bool {
         let header = &mut self.arena.words_mut()[record];
         let is_next = (*header >> 48) as u16 == mark - 1;
@@ -242,14 +304,15 @@ impl LineSet {
         is_next
     }
 
-    /// Takes a line out of all further marking, if it is there.
+    /// Excludes a line from all further marking and from [`LineSet::iter_unmarked`], if it is in the set. It
+    /// stays in the set.
     pub(crate) fn exclude(&mut self, hash: u64, line: &[u8]) {
         if let Some(record) = self.find(hash, line) {
             self.arena.words_mut()[record] |= u64::from(EXCLUDED) << 48;
         }
     }
 
-    /// The lines held, in the order they came.
+    /// The lines held, in the order in which they were inserted.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.records().map(|record| self.record(record))
     }
@@ -262,7 +325,7 @@ impl LineSet {
             .map(|record| self.record(record))
     }
 
-    /// Where the records are in the arena.
+    /// The first word of each record, in the order of the arena.
     fn records(&self) -> impl Iterator<Item = usize> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -274,13 +337,14 @@ impl LineSet {
         })
     }
 
-    /// The record of a line.
+    /// The record of a line: the index of its header in the arena.
     fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
         self.seek(hash, |record| self.record(record) == line).ok()
     }
 
     /// Goes along the slots from the home of `hash` to the first record that has its tag and
-    /// `is_wanted`; where there is none, the empty slot at the end.
+    /// `is_wanted`: `Ok` with the record. Without one it ends at an empty slot: `Err` with that slot, where the
+    /// line would go. No slot ever becomes empty again, so a line that is there is found before one.
     #[inline]
     fn seek(
         &self,
@@ -304,7 +368,8 @@ impl LineSet {
         }
     }
 
-    /// Appends a record to the arena; `None` when there is no room.
+    /// Appends a record to the arena, with one mark, and returns it; `None` when there is no room, or the arena
+    /// would be longer than a slot can point to. The table does not know the record yet.
     fn store(&mut self, line: &[u8]) -> Result<Option<usize>> {
         let words = record_words(line.len());
         let end = self.used_words + words;
@@ -314,14 +379,16 @@ impl LineSet {
         let record = self.used_words;
         let arena = self.arena.words_mut();
         arena[record] = line.len() as u64 | (1 << 48);
+        // The padding keeps what was there: nothing reads it.
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1..end]);
         bytes[..line.len()].copy_from_slice(line);
         self.used_words = end;
         Ok(Some(record))
     }
 
-    /// Lets the arena hold `words`, growing by a quarter or, when that is refused, by what is
-    /// needed.
+    /// Lets the arena hold `words` in all. Grows by a quarter, because growing is a system call; when that is
+    /// refused, by what is needed, so that the last bytes of the budget are used. False when that is refused
+    /// as well.
     fn make_room(&mut self, words: usize) -> Result<bool> {
         let (needed, held) = (words as u64 * 8, self.arena.len() as u64);
         if needed <= held {
@@ -337,7 +404,8 @@ impl LineSet {
         Ok(false)
     }
 
-    /// Doubles the table. False when the budget refuses.
+    /// Doubles the table and puts every record into it. False when the budget refuses: the old table is then
+    /// as it was. Both exist at the same time for as long as it takes to make the new one.
     fn grow_table(&mut self) -> Result<bool> {
         let slots = self.slots * 2;
         let table = match Buffer::with_huge_pages(&self.budget, "set", slots * 8) {
@@ -351,6 +419,7 @@ impl LineSet {
         while record < self.used_words {
             let line = self.record(record);
             let (hash, words) = (self.hasher.hash(line), record_words(line.len()));
+            // All lines are different: the first empty slot will do, and no line is compared.
             let mut slot = self.home(hash);
             while self.table.words()[slot] != 0 {
                 slot = self.next(slot);
@@ -361,11 +430,13 @@ impl LineSet {
         Ok(true)
     }
 
+    /// The slot at which the search for a hash begins: below `slots`.
     #[inline]
     fn home(&self, hash: u64) -> usize {
         reduce(derive(hash, Purpose::Slot), self.slots) as usize
     }
 
+    /// The slot behind `slot`; behind the last comes the first.
     #[inline]
     fn next(&self, slot: usize) -> usize {
         if slot + 1 == self.slots as usize {
@@ -375,6 +446,7 @@ impl LineSet {
         }
     }
 
+    /// The line of a record.
     #[inline]
     fn record(&self, record: usize) -> &[u8] {
         let words = self.arena.words();
@@ -396,13 +468,13 @@ fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
     })
 }
 
-/// The tag of a hash, in its place in a slot.
+/// The tag of a hash: the upper 24 bits of a slot, the lower 40 zero.
 #[inline]
 fn tag(hash: u64) -> u64 {
     derive(hash, Purpose::Tag) & !OFFSET_MASK
 }
 
-/// Words of a record: header and padded bytes.
+/// Words of a record: its header, and the bytes of the line rounded up.
 #[inline]
 fn record_words(line_bytes: usize) -> usize {
     1 + line_bytes.div_ceil(8)

@@ -4,6 +4,19 @@
 //! those whose run is not. The mark is a file with an exclusive lock (flock(2)), which the system
 //! takes back when the process ends, however it ends.
 //!
+//! How a directory lives, and what a run that cleans up finds if the maker was killed at that point:
+//!
+//! ```text
+//!  the maker does             the directory contains      a cleaning run
+//!  1 mkdir outset-XXXXXX      nothing                     removes it
+//!  2 create lock.new          lock.new                    locks lock.new, removes both
+//!  3 flock lock.new           lock.new, locked            leaves it while the maker lives, else as 2
+//!  4 rename it to lock        lock, locked; files         leaves it while the maker lives, else removes all
+//! ```
+//!
+//! A cleaning run cannot tell a killed maker from a living one between 1 and 3. It removes the directory of
+//! either. The living one notices at its next step, which fails, and begins again at 1 ([`Mark::Gone`]).
+//!
 //! *Invariants.*
 //! - The file has its name only once it is locked: a directory with one that is locked is left
 //!   alone. So is one of another user, one that others may enter, and one with anything in it that
@@ -31,13 +44,13 @@ use rustix::io::Errno;
 
 use crate::sys::failpoint::fail_point;
 
-/// How the names of private directories begin.
+/// How the names of private directories begin. Only directories with such a name are ever looked at.
 pub(super) const PREFIX: &str = "outset-";
 /// The file that is locked.
 const LOCK: &CStr = c"lock";
-/// Its name before it is.
+/// Its name before it is locked.
 const UNLOCKED: &str = "lock.new";
-/// What others than the owner may do, as bits of a mode.
+/// The permission bits of group and others. A private directory has none of them.
 const OTHERS: u32 = 0o077;
 /// Tells a person who finds the directory what it is.
 const NOTE: &[u8] =
@@ -54,7 +67,7 @@ pub(super) enum Mark {
     Gone,
 }
 
-/// Marks `directory`, which is empty, as one of a live run.
+/// Marks `directory`, which is empty, as one of a live run: steps 2 to 4. Never waits for another run.
 pub(super) fn mark_as_alive(directory: &Path) -> Mark {
     let unlocked = directory.join(UNLOCKED);
     match marked(directory, &unlocked) {
@@ -67,23 +80,28 @@ pub(super) fn mark_as_alive(directory: &Path) -> Mark {
     }
 }
 
+/// The locked file. The steps fail with `NOENT` if another run has removed directory or file, and with
+/// `WOULDBLOCK` if it has the lock now; any other error means that there can be no mark.
 fn marked(directory: &Path, unlocked: &Path) -> Result<File, Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = openat(CWD, unlocked, flags, Mode::RUSR | Mode::WUSR)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     let mut file = File::from(file);
+    // Before the rename: under its final name, the file is complete.
     let _need_not_be_there = file.write_all(NOTE);
     rename(unlocked, directory.join(OsStr::from_bytes(LOCK.to_bytes())))?;
     Ok(file)
 }
 
-/// Removes what killed runs of this user have left in `place`. What cannot be removed stays.
+/// Removes what killed runs of this user have left in `place`. What cannot be removed stays, and no error is
+/// reported: a run does not depend on it. Several runs may do this at the same time.
 pub(super) fn remove_orphans(place: &Path) {
     let Some(place_itself) = opened(place) else {
         return;
     };
     let _some_may_stay = names(&place_itself, |name| {
         if name.to_bytes().starts_with(PREFIX.as_bytes()) {
+            // With a mark and nothing strange, it is an orphan; without one, it may be one from step 1 or 2.
             let path = place.join(OsStr::from_bytes(name.to_bytes()));
             if let Some(orphan) = Orphan::recognised(&path) {
                 orphan.remove(&path);
@@ -95,8 +113,14 @@ pub(super) fn remove_orphans(place: &Path) {
     });
 }
 
-/// Removes the directory of this run. Where that fails, its mark stays, so that the next run in this
-/// place can do it; one that holds no files but the mark goes without being opened.
+/// Removes the directory of this run, in an order that another run can finish:
+///
+/// 1. Try to remove it as it is: enough without a mark.
+/// 2. Remove the files. If that fails, the mark stays, and the next run in this place removes the rest.
+/// 3. Remove the mark under both of its names, then the directory.
+///
+/// `holds_files` is false if there is certainly nothing but the mark: then no listing is needed, and the
+/// directory goes even if the process has no descriptor left.
 pub(super) fn remove_own(path: &Path, holds_files: bool) {
     fail_point!("clean-up");
     // Only ever removes an empty directory: one without a mark, here.
@@ -120,8 +144,11 @@ pub(super) fn remove_own(path: &Path, holds_files: bool) {
     let _may_be_gone = std::fs::remove_dir(path);
 }
 
-/// Removes the files in a private directory whose names `is_meant`, but the mark; `None` where that fails.
-/// Takes one descriptor: that there are few may be why the run ends.
+/// Removes the files in a private directory whose names `is_meant`, but not the mark. `None` if one cannot be
+/// removed, or the directory is not private.
+///
+/// Takes one descriptor, because a lack of descriptors may be why the run ends. Names are removed relative to
+/// it: a link that replaces the directory meanwhile leads nowhere.
 pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Option<()> {
     let mut directory = Dir::new(private_directory(path)?).ok()?;
     while let Some(entry) = directory.read() {
@@ -135,19 +162,21 @@ pub(super) fn remove_files(path: &Path, is_meant: impl Fn(&[u8]) -> bool) -> Opt
     Some(())
 }
 
-/// A directory, for looking at its names. Not by `std::fs::read_dir`, which panics where closing fails.
+/// Opens a directory to look at its names, following links: the user named it. Not by `std::fs::read_dir`,
+/// which panics where closing fails.
 fn opened(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty()).ok()
 }
 
-/// Removes a directory whose maker was killed before it was marked: one that is empty, or holds a
-/// lock that nobody has taken. A maker that is alive notices ([`Mark::Gone`]).
+/// Removes a directory whose maker was killed before it was marked: one that is empty, or holds nothing but a
+/// `lock.new` that is not locked. A maker that is alive notices ([`Mark::Gone`]). `None` if it stays.
 fn remove_unmarked(path: &Path) -> Option<()> {
     let directory = private_directory(path)?;
     // Without locks there are no marks, and empty directories may be those of live runs.
     flock(&directory, FlockOperation::NonBlockingLockExclusive).ok()?;
     names(&directory, |name| name.to_bytes() == UNLOCKED.as_bytes())?;
+    // Held until the directory is gone, so that a living maker cannot lock the file in between.
     let _lock = match lock_in(&directory, UNLOCKED.as_bytes()) {
         Some(lock) => {
             unlinkat(&directory, UNLOCKED, AtFlags::empty()).ok()?;
@@ -159,13 +188,13 @@ fn remove_unmarked(path: &Path) -> Option<()> {
     std::fs::remove_dir(path).ok()
 }
 
-/// A directory of this user that nobody else may enter.
+/// Opens a directory that belongs to this user and that others may not enter; `None` for any other.
 fn private_directory(path: &Path) -> Option<OwnedFd> {
     let directory = open_directory(path).ok()?;
     is_private(&directory, FileType::Directory).then_some(directory)
 }
 
-/// A directory that is not a link to one.
+/// Opens a directory. A link to one is an error.
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty())
@@ -176,8 +205,10 @@ fn is_directory(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
-/// Takes the lock of a name in a directory; `None` where it is taken, or no lock of this user.
+/// Locks the file with this name in a directory, until the returned descriptor is closed. `None` if another
+/// process has locked it, or it is not a private regular file of this user.
 fn lock_in(directory: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
+    // Not blocking: a FIFO of this name must not stop the run.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::RDWR | OFlags::CLOEXEC;
     let lock = openat(directory, OsStr::from_bytes(name), flags, Mode::empty()).ok()?;
     is_private(&lock, FileType::RegularFile).then_some(())?;
@@ -185,15 +216,17 @@ fn lock_in(directory: &OwnedFd, name: &[u8]) -> Option<OwnedFd> {
     Some(lock)
 }
 
-/// A directory whose lock is ours now.
+/// The directory of a killed run. This run has locked its mark, so no other removes it at the same time.
 struct Orphan {
+    /// What names are removed relative to.
     directory: OwnedFd,
+    /// The mark, locked until this is dropped.
     _lock: OwnedFd,
 }
 
 impl Orphan {
-    /// Looks at the directory; `None` where anything tells that it is not left by a killed run of
-    /// this user.
+    /// Locks the mark of the directory at `path` and looks at what is there. `None` if the run is alive, if
+    /// the directory is not a private one of this user, or if it has a file that no run makes.
     fn recognised(path: &Path) -> Option<Self> {
         let directory = private_directory(path)?;
         let lock = lock_in(&directory, LOCK.to_bytes())?;
@@ -204,7 +237,8 @@ impl Orphan {
         })
     }
 
-    /// The lock goes last: until then another run sees that somebody is at it.
+    /// Removes the files, then the mark, then the directory. The mark goes last of the files: until then, other
+    /// runs find it locked, and after a failure it is still there for the next one.
     fn remove(self, path: &Path) {
         let emptied = names(&self.directory, |name| {
             name == LOCK || unlinkat(&self.directory, name, AtFlags::empty()).is_ok()
@@ -216,7 +250,7 @@ impl Orphan {
     }
 }
 
-/// Whether it is of this kind, belongs to this user, and nobody else may do anything with it.
+/// Whether an open file is of this kind, belongs to this user, and gives no rights to group or others.
 fn is_private(file: &OwnedFd, kind: FileType) -> bool {
     fstat(file).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == kind
@@ -225,7 +259,8 @@ fn is_private(file: &OwnedFd, kind: FileType) -> bool {
     })
 }
 
-/// Goes through all names in a directory; `None` where `is_fine` is false for one of them.
+/// Calls `is_fine` with all names in a directory; `None` as soon as it returns false, or when the directory
+/// cannot be read.
 fn names(directory: &OwnedFd, is_fine: impl Fn(&CStr) -> bool) -> Option<()> {
     for entry in Dir::read_from(directory).ok()? {
         let entry = entry.ok()?;
@@ -237,7 +272,8 @@ fn names(directory: &OwnedFd, is_fine: impl Fn(&CStr) -> bool) -> Option<()> {
     Some(())
 }
 
-/// Whether a run makes files of this name: the lock, or a number, a dash, and what it is.
+/// Whether a run makes files of this name: `lock`, or at least six digits, a dash, and a label. A directory
+/// with any other name in it may be of use to somebody, and is left alone.
 fn is_ours(name: &[u8]) -> bool {
     let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
     name == LOCK.to_bytes() || (digits >= 6 && name.get(digits) == Some(&b'-'))

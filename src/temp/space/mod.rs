@@ -10,7 +10,17 @@
 //! - A bucket's file whose place is full goes on in another: under the same name, at the same offsets
 //!   (`extents`). Only when all places are full a write fails of that.
 //!
-//! *Cost:* no open descriptor between two operations.
+//! What a write does, on the thread that calls it (a worker or a writer thread):
+//!
+//! 1. Check that the run was not stopped, and take the bytes from the quota.
+//! 2. Open the file in the place where it is by now, write, close.
+//! 3. If that place is full and the file may go on elsewhere, try the other places, roomiest first.
+//! 4. Note where the bytes are. Or, if no place took them, give them back to the quota and fail.
+//!
+//! All numbers are atomic and only added up, so any thread may read, write and remove at any time. No lock of
+//! this room is held while a file is read or written.
+//!
+//! *Cost:* an open and a close for each operation; no descriptor stays open between two of them.
 //! Blocks are written around the page cache (`O_DIRECT`) where the file system allows it: written so
 //! they took a quarter of the time, and a container's memory limit stays free of page cache.
 
@@ -30,10 +40,13 @@ use crate::temp::extents::Extents;
 use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
 
+/// What to do about a full disk.
 const FREE_SPACE: &str = "free some space, or choose another directory with --temp-dir";
+/// What to do about a disk that has room, but not for another file.
 const NO_INODES: &str = "its file system has no inodes left: use fewer --buckets, or choose another directory with --temp-dir";
 
-/// What the names of bucket files have in them.
+/// What the names of bucket files have in them, and those of no other files: [`TempSpace::remove_buckets`]
+/// finds them by it.
 pub(crate) const BUCKET_LABEL: &str = "bucket";
 
 /// Passes a notice on to the user.
@@ -45,27 +58,37 @@ pub(crate) struct TempSpace {
     interrupt: Interrupt,
     /// Passes on that a directory is in memory, when it is used.
     notify: Option<Notify>,
+    /// The cap, which this run may share with others.
     quota: Arc<Quota>,
+    /// Bytes of the quota that this run has now.
     used: AtomicU64,
+    /// The most that `used` has been.
     peak: AtomicU64,
+    /// Bytes written since the start, also those whose files are gone.
     written: AtomicU64,
+    /// Bytes read since the start, padding and holes included.
     read: AtomicU64,
+    /// Files made since the start; a file counts once for each place that it has a part in.
     files: AtomicU64,
-    /// Bytes of files that outlast an attempt.
+    /// Bytes of files that outlast an attempt: part of `used`.
     retained: AtomicU64,
 }
 
 /// What was done in temporary space so far, in bytes and files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SpaceUse {
+    /// Written in all, padding included.
     pub(crate) written_bytes: u64,
+    /// Read in all.
     pub(crate) read_bytes: u64,
+    /// On disk at one time, at most.
     pub(crate) peak_bytes: u64,
+    /// Files made.
     pub(crate) files: u64,
 }
 
 impl TempSpace {
-    /// Temporary space in each of `parents` (at least one), as much as `quota` allows.
+    /// Temporary space in each of `parents`, as much as `quota` allows. Without `parents`, no file may be made.
     pub(crate) fn new(parents: &[PathBuf], quota: Arc<Quota>, interrupt: &Interrupt) -> Self {
         Self::in_places(Places::new(parents, interrupt), quota, interrupt)
     }
@@ -97,7 +120,9 @@ impl TempSpace {
         self
     }
 
-    /// A path for a new file that stays in one place. The file is made by its first write.
+    /// A path for a new file that stays in one place. The file is made by its first write, which must be at
+    /// offset 0. `label` becomes part of its name and must not contain [`BUCKET_LABEL`] unless the file may go
+    /// when an attempt fails.
     ///
     /// # Errors
     /// [`Error::Temp`] when its directory cannot be made.
@@ -113,8 +138,8 @@ impl TempSpace {
         })
     }
 
-    /// As [`TempSpace::new_path`], for a file that goes on in another place where its own is full: it is
-    /// written and read by this space alone.
+    /// As [`TempSpace::new_path`], for a file that goes on in another place when its own is full. Only this
+    /// space can read such a file, because it knows where the parts are.
     ///
     /// # Errors
     /// As [`TempSpace::new_path`].
@@ -125,7 +150,8 @@ impl TempSpace {
         Ok(SpillPath { extents, ..path })
     }
 
-    /// Gives notice that what is spilled to `parent` takes memory, if it does.
+    /// Gives notice that what is spilled to `parent` takes memory, if it does. Called when the private directory
+    /// is made: once for each place.
     fn note_if_in_memory(&self, parent: &Path) {
         if let Some(notify) = &self.notify
             && is_in_memory(parent)
@@ -136,15 +162,19 @@ impl TempSpace {
         }
     }
 
-    /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size).
+    /// Writes `bytes` (whole pages) at `offset` (a multiple of the page size). The write at offset 0 makes the
+    /// file and must be complete before any other begins. Returns when the system has the bytes; they are not
+    /// synced, because they need not survive a crash.
     ///
     /// # Errors
-    /// [`Error::TempLimit`] where the cap does not allow it, [`Error::Temp`] where the disk does not.
+    /// [`Error::TempLimit`] where the cap does not allow it, [`Error::Temp`] where the disk does not,
+    /// [`Error::Interrupted`] when the run was stopped. The quota is as it was before.
     pub(crate) fn write(&self, file: &SpillPath, offset: u64, bytes: &[u8]) -> Result<()> {
         self.write_block(file, offset, bytes, bytes.len() as u64)
     }
 
-    /// As [`TempSpace::write`], where the next write to the file may be `block_bytes` behind this one.
+    /// As [`TempSpace::write`], for a block that ends before the next one may begin, `block_bytes` behind it. The
+    /// hole between them belongs to the block: it is read from the same place.
     ///
     /// # Errors
     /// As [`TempSpace::write`].
@@ -156,6 +186,7 @@ impl TempSpace {
         block_bytes: u64,
     ) -> Result<()> {
         self.interrupt.check()?;
+        // Before the write: the disk never has more than the quota counts.
         self.charge(file, bytes.len() as u64)?;
         let written = self.write_where_there_is_room(file, offset, bytes, block_bytes);
         written.inspect_err(|_| self.release(bytes.len() as u64))?;
@@ -164,7 +195,11 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Writes to the place where the file is by now; where that is full, to another, where it stays.
+    /// Writes to the place where the file is by now. If that is full, to another one, where later writes then
+    /// go, too. Several threads may do this for one file at the same time, even to different places.
+    ///
+    /// # Errors
+    /// [`Error::Temp`] with the error of the last place tried.
     fn write_where_there_is_room(
         &self,
         file: &SpillPath,
@@ -173,6 +208,7 @@ impl TempSpace {
         block_bytes: u64,
     ) -> Result<()> {
         let mut place = file.extents.as_ref().map_or(file.place, |e| e.latest());
+        // The places that have refused this write.
         let mut full = Vec::new();
         loop {
             // Counted before it is there, and also where the write fails: a failed write may leave a file
@@ -199,6 +235,7 @@ impl TempSpace {
                 Err(error) => error,
             };
             full.push(place);
+            // Only a lack of room sends a file on; any other error ends the write.
             let next = file
                 .extents
                 .as_ref()
@@ -211,6 +248,7 @@ impl TempSpace {
         }
     }
 
+    /// The error of a write to `place`, with the advice that fits.
     fn unwritable(&self, file: &SpillPath, place: usize, source: io::Error) -> Error {
         let path = self.path_in(file, place).unwrap_or(file.path.clone());
         let advice = match source.kind() {
@@ -228,10 +266,11 @@ impl TempSpace {
     }
 
     /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size) of a file whose blocks lie
-    /// `block_bytes` apart.
+    /// `block_bytes` apart. Holes read as zeros. All writes to the range must have returned.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file is shorter, with the first block that is not whole.
+    /// [`Error::Damaged`] where the file is shorter, with the first block that is not whole; [`Error::Temp`]
+    /// where it cannot be read; [`Error::Interrupted`] when the run was stopped.
     pub(crate) fn read(
         &self,
         file: &SpillPath,
@@ -255,6 +294,7 @@ impl TempSpace {
         Ok(())
     }
 
+    /// Reads a range that is all in `place`. A file system that refuses direct reading is asked again without.
     fn read_part(
         &self,
         file: &SpillPath,
@@ -288,7 +328,8 @@ impl TempSpace {
         }
     }
 
-    /// Cuts the padding off a file whose content is to be read as it is.
+    /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no
+    /// header with its length. The quota still counts the padding.
     pub(crate) fn set_len(file: &SpillPath, bytes: u64) -> Result<()> {
         let opened = OpenOptions::new().write(true).open(&file.path);
         opened
@@ -301,8 +342,8 @@ impl TempSpace {
             })
     }
 
-    /// Removes a file of `bytes` bytes and gives its space back. A file that is already gone is no
-    /// error here: the reader of its content has noticed.
+    /// Removes a file, all of its parts, and gives the `bytes` back that were charged for it. An error is not
+    /// reported: what stays goes with the private directory. No thread may use the file any more.
     pub(crate) fn remove(&self, file: &SpillPath, bytes: u64) {
         let places = match &file.extents {
             Some(extents) => extents.places(),
@@ -325,8 +366,9 @@ impl TempSpace {
         self.retained.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Removes the bucket files of an attempt that failed, and gives their space back. Nobody may
-    /// use them any more.
+    /// Removes the bucket files of an attempt that failed, and gives their space back: everything but what
+    /// [`TempSpace::retain`] has counted. The engine calls it between two attempts, when all threads of the
+    /// first are gone.
     pub(crate) fn remove_buckets(&self) {
         let label = BUCKET_LABEL.as_bytes();
         self.places
@@ -336,14 +378,14 @@ impl TempSpace {
         self.quota.give_back(before.saturating_sub(retained));
     }
 
-    /// What the cap still allows, in bytes.
+    /// What the cap still allows, in bytes. Other runs of the command may take it first.
     pub(crate) fn left_bytes(&self) -> u64 {
         self.quota
             .cap_bytes()
             .saturating_sub(self.quota.used_bytes())
     }
 
-    /// What was done so far.
+    /// What was done so far. While threads write, the numbers may be of slightly different moments.
     pub(crate) fn space_use(&self) -> SpaceUse {
         SpaceUse {
             written_bytes: self.written.load(Ordering::Relaxed),
@@ -353,7 +395,8 @@ impl TempSpace {
         }
     }
 
-    /// Counts `bytes` that are about to be written to `file` by other means.
+    /// Counts `bytes` that are about to be written to `file`. The writes of this space do it themselves; a
+    /// caller that writes the file by other means must, before it writes.
     ///
     /// # Errors
     /// [`Error::TempLimit`] where that is more than the cap allows.
@@ -372,6 +415,7 @@ impl TempSpace {
         Ok(())
     }
 
+    /// Counts `bytes`, which were charged, as free.
     fn release(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         self.quota.give_back(bytes);
@@ -388,29 +432,32 @@ impl std::fmt::Debug for TempSpace {
 }
 
 impl Drop for TempSpace {
-    /// What is still in the directories goes with them.
+    /// Gives the quota back what this run still has. The files stay until [`Places`] is dropped, which other
+    /// runs may share.
     fn drop(&mut self) {
         self.quota.give_back(self.used.load(Ordering::Relaxed));
     }
 }
 
-/// A file in temporary space.
+/// A file in temporary space. Clones are the same file: they share the list of its parts.
 #[derive(Debug, Clone)]
 pub(crate) struct SpillPath {
-    /// Where it begins.
+    /// The index of the place where it begins.
     place: usize,
+    /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
     pub(crate) path: PathBuf,
-    /// Which parts of it are in other places, if some may be.
+    /// Which parts of it are in other places; `None` if it stays in one.
     extents: Option<Arc<Extents>>,
 }
 
 impl SpillPath {
+    /// Whether any part of it is in another place than the first.
     fn has_parts(&self) -> bool {
         self.extents.as_ref().is_some_and(|e| e.has_parts())
     }
 }
 
-/// Rounds a block's length to what direct I/O writes.
+/// Rounds a length up to whole pages, which is what direct I/O writes.
 pub(crate) fn padded(bytes: u64) -> u64 {
     crate::memory::buffer::round_up(bytes, PAGE)
 }

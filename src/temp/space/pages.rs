@@ -1,8 +1,16 @@
 //! Pages of temporary files, written to and read from the place that they are in.
 //!
 //! *Owns:* opening the files, around the page cache where the file system allows that, and whole writes
-//! and reads. *Invariants:* no file is open between two operations; what a failed write has left of its
-//! pages is given back where the file system can. *Cost:* an open and a close each.
+//! and reads.
+//!
+//! A file system may refuse `O_DIRECT` when a file is opened, or only when it is read or written. Both make this
+//! process use the place through the page cache from then on, and repeat the operation. A refusal costs time
+//! once, and is never an error. Several threads may find it out at the same time, with the same result.
+//!
+//! *Invariants:* no file is open between two operations; what a failed write has left of its
+//! pages is given back where the file system can.
+//!
+//! *Cost:* an open and a close each.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,7 +27,11 @@ use crate::sys::direct_io::is_refusal;
 use crate::sys::failpoint::fail_point;
 
 impl TempSpace {
-    /// Writes pages of a file to its part in `place`.
+    /// Writes pages of a file to its part in `place`. The write at offset 0 makes the file where it begins, and
+    /// fails if there is one.
+    ///
+    /// # Errors
+    /// What the system reports. Nothing was counted except a file that was made.
     pub(super) fn write_pages(
         &self,
         file: &SpillPath,
@@ -37,6 +49,8 @@ impl TempSpace {
         // Where a file goes on, whichever block comes first makes it; also in its own place, where its first
         // block may have found no room.
         options.create(!is_new && file.extents.is_some());
+        // Asked before opening, because another thread may turn it off at any time. The error of a write is a
+        // refusal only if the file can have been opened for direct I/O.
         let was_direct = self.is_direct(place);
         let handle = self.open(&path, place, &options)?;
         if is_new {
@@ -58,7 +72,11 @@ impl TempSpace {
         written
     }
 
-    /// Where the part of a file is that went to `place`.
+    /// The path of a file's part in `place`: the same name in the private directory there, which is made if it
+    /// is the first file of that place. The part itself need not exist.
+    ///
+    /// # Errors
+    /// What the system reports when the private directory cannot be made.
     pub(super) fn path_in(&self, file: &SpillPath, place: usize) -> io::Result<PathBuf> {
         if place == file.place {
             return Ok(file.path.clone());
@@ -74,7 +92,11 @@ impl TempSpace {
         Ok(directory.join(file.path.file_name().unwrap_or_default()))
     }
 
-    /// Reads pages of a file from its part in `place`.
+    /// Reads pages of a file from its part in `place`. If the file has parts in several places, zeros stand for
+    /// pages that are missing at the end of this one.
+    ///
+    /// # Errors
+    /// What the system reports; `UnexpectedEof` if the file is shorter and has all of its parts in one place.
     pub(super) fn read_pages(
         &self,
         file: &SpillPath,
@@ -106,6 +128,8 @@ impl TempSpace {
         Ok(())
     }
 
+    /// Opens a file of a place, for direct I/O unless the place has refused that. A link in its place is not
+    /// followed: the file would be somebody else's.
     fn open(&self, path: &Path, place: usize, options: &OpenOptions) -> io::Result<File> {
         let is_direct = &self.places.place(place).is_direct;
         let plain = OFlags::NOFOLLOW.bits() as i32;
@@ -127,12 +151,12 @@ impl TempSpace {
         options.clone().custom_flags(plain).open(path)
     }
 
-    /// Whether a place is used around the page cache.
+    /// Whether files of a place are opened for direct I/O, as far as is known now.
     pub(super) fn is_direct(&self, place: usize) -> bool {
         self.places.place(place).is_direct.load(Ordering::Relaxed)
     }
 
-    /// Turns that off for a place.
+    /// Turns direct I/O off for a place, for good.
     pub(super) fn stop_direct(&self, place: usize) {
         let is_direct = &self.places.place(place).is_direct;
         is_direct.store(false, Ordering::Relaxed);
