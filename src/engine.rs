@@ -63,6 +63,7 @@ use crate::temp::space::{Notify, TempSpace};
 /// Memory for checking a stored filter, in bytes, before a run has a budget. The check reads it in sections
 /// of 1 MiB.
 const CHECK_BYTES: u64 = 4 << 20;
+
 /// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
 ///
 /// The same file given twice counts as one input. The order of the lines is unspecified. The crate

@@ -5,7 +5,7 @@
 //! size, for which the budget must have room beside it.
 
 use crate::error::Result;
-use crate::filter::cells::{Change, Put, change_each_ahead};
+use crate::filter::cells::{Ask, Change, Put, change_each_ahead};
 use crate::filter::digests::{Digest, Digests, EMPTY};
 use crate::memory::buffer::Buffer;
 
@@ -31,7 +31,7 @@ impl Growing<'_> {
     }
 
     /// Puts digests in, in order, and hands `each` the index of each and what came of it (never `Full`). Grows
-    /// when a fifth of the slots would no longer be free, without looking whether a digest is in already.
+    /// when a fifth of the slots would no longer be free for a new digest.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the table must grow and cannot: the digests that `each` got are in.
@@ -42,7 +42,12 @@ impl Growing<'_> {
             done += self.with(|cells| {
                 change_each_ahead(cells, &digests[done..], |cells, index, key| {
                     let has_room = cells.used() < slots - slots / 5;
-                    let put = if has_room { cells.put(key) } else { Put::Full };
+                    // One that is there already takes no room.
+                    let put = if has_room || cells.contains(key) {
+                        cells.put(key)
+                    } else {
+                        Put::Full
+                    };
                     if put != Put::Full {
                         each((done + index) as u32, put);
                     }
@@ -120,6 +125,17 @@ mod tests {
         assert_eq!((new, growing.used, *growing.slots), (94, 100, 126));
         growing.put(&digests(100..101), |_, _| {}).unwrap();
         assert_eq!(*growing.slots, 126, "one slot of room was left");
+        let mut known = 0;
+        growing
+            .put(&digests(0..101), |_, put| {
+                known += u32::from(put == Put::Present);
+            })
+            .unwrap();
+        assert_eq!(
+            (known, *growing.slots),
+            (101, 126),
+            "what is in takes no room"
+        );
         growing.put(&digests(101..102), |_, _| {}).unwrap();
         assert_eq!((*growing.slots, growing.used), (252, 102));
         let mut told = Vec::new();

@@ -80,7 +80,11 @@ impl Buffer {
             Err(self.reservation.budget().refusal("injected", bytes))
         );
         self.reservation.grow(bytes - held)?;
-        self.remap(bytes)
+        let mapped = self.remap(bytes);
+        if mapped.is_err() {
+            self.reservation.shrink(bytes - held);
+        }
+        mapped
     }
 
     /// Gives everything behind the first `bytes` (rounded up to whole pages) back to the system and

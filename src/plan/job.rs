@@ -14,7 +14,8 @@ pub(super) const MOST: u64 = 1 << 56;
 
 /// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
-/// Threads beside workers: two readers and two writers.
+/// Threads beside workers: two readers, and four writers that count as two. A writer allocates next to nothing
+/// and touches a few pages of its stack.
 const OTHER_THREADS: u64 = 4;
 /// A limit allows one thread for each of these bytes: threads then take less than a sixth of it.
 const MEMORY_OF_A_THREAD: u64 = 2 << 20;

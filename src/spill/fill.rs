@@ -95,7 +95,7 @@ fn start_writers<'scope, 'env>(
 /// threads may write the blocks of one bucket in any order: each block knows its offset.
 ///
 /// After a failure of any thread it only gives blocks back, because a worker may wait for one
-/// ([`BlockPool::take_or_wait`]).
+/// ([`Successor::take_or_wait`](crate::spill::pool::Successor::take_or_wait)).
 fn write_blocks(rules: FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<FullBlock>) {
     // A panic here must end the workers: they wait for blocks that this thread would have given back.
     let _alarm = PanicAlarm(failure);

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!          BlockPool          free buffers of one size
-//!             │  take_claimed, take_if_roomy or take_or_wait
+//!             │  take_claimed, take_if_roomy or Successor::take_or_wait
 //!             ▼
 //!          OpenBlock          one per bucket in use; a worker appends under the bucket's lock
 //!             │  sealed when it is full, or by `flush`

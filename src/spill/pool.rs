@@ -15,10 +15,12 @@
 //!   is written, and a worker that needs the next block waits for a write to end, which it will.
 //!   The same margin leaves the next store of a run, which has as many buckets, a block for each.
 //!
-//! *Why waiting ends:* a worker waits only in [`BlockPool::take_or_wait`], after it has sent a block to a
+//! *Why waiting ends:* a worker waits only in [`Successor::take_or_wait`], after it has sent a block to a
 //! writer thread. That block comes back: a writer waits for nothing but the disk and the pool's lock, and
 //! a waiting worker does not hold that. The other calls leave blocks to those that wait: `take_claimed`
-//! turns a claim into a taken block, and `take_if_roomy` takes none of the last [`IN_FLIGHT`].
+//! turns a claim into a taken block, and `take_if_roomy` leaves one for each [`Successor`] beside the last
+//! [`IN_FLIGHT`]. A successor is there before its block is sent: many blocks may come back before the workers
+//! that wait for them run again, and a bucket that filled up meanwhile would keep the blocks in memory.
 //!
 //! *Cost:* up to `capacity * block_bytes`. The budget grants it block by block, when each is first needed.
 
@@ -44,7 +46,7 @@ pub(crate) struct BlockPool {
     /// The most blocks that exist at a time. Held blocks count until the pool is gone.
     capacity: u64,
     state: Mutex<State>,
-    /// Signaled by each [`BlockPool::put`], for [`BlockPool::take_or_wait`].
+    /// Signaled by each [`BlockPool::put`], for [`Successor::take_or_wait`].
     returned: Condvar,
 }
 
@@ -57,6 +59,8 @@ struct State {
     taken: u64,
     /// Buckets that may still take their first block.
     claims: u64,
+    /// Buckets without a block, whose full one was sent to a writer or is about to be.
+    successors: u64,
 }
 
 impl BlockPool {
@@ -117,7 +121,7 @@ impl BlockPool {
     /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
         let mut state = self.lock();
-        if state.taken + state.claims + IN_FLIGHT >= self.capacity {
+        if state.taken + state.claims + state.successors + IN_FLIGHT >= self.capacity {
             return Ok(None);
         }
         self.take_from(&mut state).map(Some)
@@ -130,23 +134,10 @@ impl BlockPool {
         state.taken + state.claims + buckets + IN_FLIGHT <= self.capacity
     }
 
-    /// A block to replace one that was sent to a writer; waits until one is free. The caller holds the lock
-    /// of its bucket meanwhile, so workers that need the same bucket wait as well.
-    ///
-    /// # Errors
-    /// [`crate::Error::Interrupted`] when the run has failed elsewhere: its blocks may never come
-    /// back.
-    pub(crate) fn take_or_wait(&self, failure: &FirstFailure) -> Result<Buffer> {
-        let mut state = self.lock();
-        loop {
-            if state.taken + state.claims < self.capacity {
-                return self.take_from(&mut state);
-            }
-            failure.check()?;
-            // With a limit, because a failure does not signal `returned`.
-            let waited = self.returned.wait_timeout(state, Duration::from_millis(50));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+    /// The successor of a full block that is to be written. Call it before the block is sent.
+    pub(crate) fn successor(&self) -> Successor<'_> {
+        self.lock().successors += 1;
+        Successor { pool: self }
     }
 
     /// Takes a block back, from a writer thread or from a flush, and wakes one worker that waits for it.
@@ -177,6 +168,45 @@ impl BlockPool {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A block that a bucket will need in the place of one that goes to a writer. While it exists, one block more
+/// is kept from being held.
+#[derive(Debug)]
+pub(crate) struct Successor<'p> {
+    pool: &'p BlockPool,
+}
+
+impl Successor<'_> {
+    /// The block; waits until one is free. The caller holds the lock of its bucket meanwhile, so workers that
+    /// need the same bucket wait as well.
+    ///
+    /// # Errors
+    /// [`crate::Error::Interrupted`] when the run has failed elsewhere: its blocks may never come
+    /// back.
+    pub(crate) fn take_or_wait(self, failure: &FirstFailure) -> Result<Buffer> {
+        let pool = self.pool;
+        let mut state = pool.lock();
+        loop {
+            if state.taken + state.claims < pool.capacity {
+                let block = pool.take_from(&mut state);
+                // Dropping `self` takes the lock.
+                drop(state);
+                return block;
+            }
+            // The same on an error: `state` is dropped before `self`.
+            failure.check()?;
+            // With a limit, because a failure does not signal `returned`.
+            let waited = pool.returned.wait_timeout(state, Duration::from_millis(50));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Successor<'_> {
+    fn drop(&mut self) {
+        self.pool.lock().successors -= 1;
     }
 }
 
@@ -235,19 +265,47 @@ mod tests {
     }
 
     #[test]
+    fn j2_blocks_that_came_back_for_others_are_not_held() {
+        let buckets = 9;
+        let (_, pool) = pool(buckets + IN_FLIGHT);
+        pool.claim(buckets).unwrap();
+        let mut open: Vec<Buffer> = (0..buckets).map(|_| pool.take_claimed().unwrap()).collect();
+        // All but one bucket send their block, and the writers are done before anybody takes the next.
+        let mut waiting = Vec::new();
+        while open.len() > 1 {
+            waiting.push(pool.successor());
+            pool.put(open.pop().unwrap());
+        }
+        // Meanwhile the last bucket fills block after block.
+        let mut held = Vec::new();
+        while let Some(block) = pool.take_if_roomy().unwrap() {
+            held.push(block);
+        }
+        let failure = FirstFailure::default();
+        failure.note(Error::Interrupted);
+        for successor in waiting {
+            open.push(successor.take_or_wait(&failure).unwrap());
+        }
+        assert_eq!(open.len() as u64, buckets);
+        // The next store of the run has as many buckets.
+        assert!(held.len() as u64 <= IN_FLIGHT, "{} are held", held.len());
+    }
+
+    #[test]
     fn who_waits_gets_what_nobody_has_claimed_and_ends_with_a_failure() {
         let (_, pool) = pool(4);
         let failure = FirstFailure::default();
         pool.claim(2).unwrap();
-        let first = pool.take_or_wait(&failure).unwrap();
-        let _second = pool.take_or_wait(&failure).unwrap();
+        let first = pool.successor().take_or_wait(&failure).unwrap();
+        let _second = pool.successor().take_or_wait(&failure).unwrap();
         failure.note(Error::Interrupted);
         assert!(
-            pool.take_or_wait(&failure).is_err(),
+            pool.successor().take_or_wait(&failure).is_err(),
             "the others are claimed"
         );
         pool.put(first);
-        assert!(pool.take_or_wait(&failure).is_ok(), "one has come back");
+        let again = pool.successor().take_or_wait(&failure);
+        assert!(again.is_ok(), "one has come back");
         assert!(pool.take_claimed().is_ok() && pool.take_claimed().is_ok());
     }
 }

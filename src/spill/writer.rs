@@ -243,9 +243,10 @@ impl<'a> BucketWriter<'a> {
         let Some(open) = part.open.take() else {
             return Ok(());
         };
+        let successor = self.rules.pool.successor();
         let next = match self.write(part, bucket, open)? {
             Some(reusable) => reusable,
-            None => self.rules.pool.take_or_wait(self.failure)?,
+            None => successor.take_or_wait(self.failure)?,
         };
         part.open = Some(OpenBlock::new(next));
         Ok(())

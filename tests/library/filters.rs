@@ -143,13 +143,7 @@ fn assert_rate(passed: u64, asked: u64, predicted: f64, context: &str) {
 }
 
 /// Builds filters of `count` lines and asks them about `asked` others.
-fn check_rates(
-    count: u64,
-    asked: u32,
-    kinds: &[Kind],
-    cells_per_key: &[f64],
-    hashes: Option<u32>,
-) {
+fn check_rates(count: u64, asked: u32, kinds: &[Kind], cells_per_key: &[f64], hashes: Option<u32>) {
     let place = Place::new();
     let lines = place.file("lines", numbered(0..count as u32, 8));
     let strangers = place.file("strangers", strangers(asked));

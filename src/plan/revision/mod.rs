@@ -28,6 +28,9 @@ use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, Set
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
 /// from their known number.
 const LEAST_FED_BITS: f64 = 4.0;
+/// What filters must keep out of the buckets, as a share of all lines, for a sieve whose buckets are too few to be
+/// joined at once: what is left is then written twice, and a partition writes everything once.
+const LEAST_SAVING_OF_SPLITS: f64 = 0.55;
 /// Halvings of an interval: a range of 2^60 lines is known to a line.
 const HALVINGS: u32 = 60;
 
@@ -133,7 +136,8 @@ impl Plan {
             ..planned
         };
         let survivors = self.survivors(look);
-        if saving(&planned, look, survivors) < LEAST_USEFUL_SAVING {
+        let saving = saving(&planned, look, survivors);
+        if saving < LEAST_USEFUL_SAVING {
             return self.partitioned(&sizes, look);
         }
         // The join builds its set from the smaller side of a bucket, whichever input that is.
@@ -143,8 +147,11 @@ impl Plan {
         let by_mistake = survivors.lines as f64 * look.filter_fpr;
         let most = sizes.build.lines.saturating_add(by_mistake as u64);
         let feeds = self.second_filter.map(|_| survivors.lines.min(most));
-        self.sieved(look, set_bytes, feeds)
-            .or_else(|| self.partitioned(&sizes, look))
+        let sieved = self.sieved(look, set_bytes, feeds);
+        if sieved.is_none() && saving < LEAST_SAVING_OF_SPLITS {
+            return self.partitioned(&sizes, look);
+        }
+        sieved
     }
 
     /// How `bloom` goes on: with other buckets, or `None` for those of the first layout. Its filter stays in

@@ -117,6 +117,27 @@ fn h11_filters_that_keep_hardly_anything_out_are_dropped() {
 }
 
 #[test]
+fn h11_a_sieve_whose_survivors_are_few_stays_one_if_their_buckets_must_be_split() {
+    // Of long lines the buckets for a third do not fit beside the filter.
+    let long = InputShape {
+        bytes: Some(5_000_000 * 200),
+        ..lines(5_000_000)
+    };
+    let plan = plan_of(Strategy::Sieve, &[long, long], 16 * MIB);
+    for (share, stays) in [
+        (0.1, true),
+        (0.35, true),
+        (0.4, true),
+        (0.6, false),
+        (1.0, false),
+    ] {
+        let revision = plan.revised_sieve(look(&plan, share));
+        let asks = revision.is_none_or(|revision| revision.asks_filter);
+        assert_eq!(asks, stays, "{share}");
+    }
+}
+
+#[test]
 fn h11_few_lines_that_repeat_do_not_make_a_sieve_a_partition() {
     let both = [lines(5_000_000), lines(5_000_000)];
     let plan = plan_of(Strategy::Sieve, &both, 64 * MIB);

@@ -80,8 +80,9 @@ impl Watched {
                 held.push(open);
                 self.note(next)
             } else {
+                let successor = self.pool.successor();
                 to_writers.send(open).unwrap();
-                self.note(self.pool.take_or_wait(&self.failure).unwrap())
+                self.note(successor.take_or_wait(&self.failure).unwrap())
             };
         }
         let may_hold = self.pool.may_hold(1);
@@ -147,12 +148,17 @@ fn j2_who_waits_for_a_block_learns_of_a_failure() {
         let _open = (
             watched.pool.take_claimed().unwrap(),
             watched.pool.take_claimed().unwrap(),
-            watched.pool.take_or_wait(&watched.failure).unwrap(),
+            watched
+                .pool
+                .successor()
+                .take_or_wait(&watched.failure)
+                .unwrap(),
         );
         thread::scope(|scope| {
             let watched = &watched;
             let wait = || {
-                let refused = watched.pool.take_or_wait(&watched.failure).unwrap_err();
+                let successor = watched.pool.successor();
+                let refused = successor.take_or_wait(&watched.failure).unwrap_err();
                 assert!(matches!(refused, crate::Error::Interrupted), "{refused}");
             };
             threads::spawn(scope, "wait", wait).unwrap();

@@ -184,17 +184,19 @@ fn e14_a_place_that_is_full_leaves_the_rest_to_another() {
     let (a, b) = (megabytes(8, 0), megabytes(9, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     // Two buckets an input, so that none fits the smaller place beside what it has; or many.
-    for (small, big, buckets) in [("1m", "64m", "40"), ("7m", "16m", "2"), ("10m", "13m", "40")] {
-        {
-            for places in ["-T ../small -T ../big", "-T ../big -T ../small"] {
-                let arguments = format!(
-                    "intersect a b --memory 16M --strategy partition --buckets {buckets} {places}"
-                );
-                let mount = two_places(small, big);
-                let command = on_other_temp(&sandbox, &mount, &arguments);
-                let outcome = sandbox.start(command).finish();
-                outcome.succeeds().has_lines(&common(&[&a, &b]));
-            }
+    for (small, big, buckets) in [
+        ("1m", "64m", "40"),
+        ("7m", "16m", "2"),
+        ("10m", "13m", "40"),
+    ] {
+        for places in ["-T ../small -T ../big", "-T ../big -T ../small"] {
+            let arguments = format!(
+                "intersect a b --memory 16M --strategy partition --buckets {buckets} {places}"
+            );
+            let mount = two_places(small, big);
+            let command = on_other_temp(&sandbox, &mount, &arguments);
+            let outcome = sandbox.start(command).finish();
+            outcome.succeeds().has_lines(&common(&[&a, &b]));
         }
     }
 }
