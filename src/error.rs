@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the one error type of the crate. *Invariants:* each message has the form
 //! `OBJECT: what happened: what to do about it`, names the path it is about, and fits on one line.
-//! [`Error::kind`] groups the variants the way the command line's exit status does. *Cost:* none.
+//! [`Error::kind`] groups the variants the way the command line's exit status does.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -49,7 +49,8 @@
 //! buckets, and only if it saves more than reading them costs.
 //!
 //! `sieve` and `bloom` plan their buckets a second time when the first filter is complete, from a sample of the
-//! next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`.
+//! next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`; if the lines
+//! repeat so often that the different ones fit in memory, it goes on as `memory`.
 //!
 //! # How a line travels
 //!

@@ -1,7 +1,7 @@
 //! `outset man` and `outset completions`: what is written from the definitions of the commands.
 //!
 //! *Owns:* the two commands that print files for a system to install. *Invariants:* nothing in them
-//! is written by hand, so they cannot fall behind the program. *Cost:* none.
+//! is written by hand, so they cannot fall behind the program.
 
 use clap::{Args, Command};
 use clap_complete::Shell;

@@ -1,6 +1,6 @@
 //! What a sweep goes over.
 //!
-//! *Owns:* the parsing of `--sweep`. *Invariants:* a sweep has at least one point. *Cost:* none.
+//! *Owns:* the parsing of `--sweep`. *Invariants:* a sweep has at least one point.
 
 use std::str::FromStr;
 

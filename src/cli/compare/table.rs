@@ -1,7 +1,7 @@
 //! A comparison as text.
 //!
 //! *Owns:* the layout for people. *Invariants:* every figure is one of the JSON report, rounded; what
-//! was estimated says so. *Cost:* none.
+//! was estimated says so.
 
 use outset::compare::{Comparison, RunReport};
 use outset::estimate::Bounds;

@@ -1,7 +1,7 @@
 //! The figures of the textbooks, computed.
 //!
 //! *Owns:* which cases are shown, and how. *Invariants:* a case says what is given; what comes out
-//! is computed, never written down here. *Cost:* none.
+//! is computed, never written down here.
 
 use std::f64::consts::LN_2;
 

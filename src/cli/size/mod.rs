@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the command: what may be asked ([`arguments`]), what that means for each kind
 //! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing; every figure comes out of
-//! [`outset::filter`]. It reads no file and takes no memory for a filter. *Cost:* none.
+//! [`outset::filter`]. It reads no file and takes no memory for a filter.
 
 mod arguments;
 mod figures;

@@ -2,7 +2,6 @@
 //!
 //! *Owns:* the stable names of `outset size --json`, and the table for people. *Invariants:* a
 //! predicted rate is that of the shape beside it; what a kind cannot do is said in a note.
-//! *Cost:* none.
 
 use outset::filter::{Kind, Shape, sizing};
 use serde::Serialize;

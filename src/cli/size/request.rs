@@ -1,7 +1,7 @@
 //! Two things given, from which the third follows.
 //!
 //! *Owns:* which options go together, and what is no number of lines, no rate, no memory.
-//! *Invariants:* a request that exists can be answered for every kind. *Cost:* none.
+//! *Invariants:* a request that exists can be answered for every kind.
 
 use outset::filter::{Kind, Shape};
 use outset::{Error, Result};
