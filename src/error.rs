@@ -165,7 +165,7 @@ pub enum Error {
         advice: String,
     },
     /// A spill block is not what was written.
-    #[error("{}: block {block}: {what}: this means a faulty disk or faulty memory; retry with another --temp-dir or on another machine", path.display())]
+    #[error("{}: block {block}: {what}: retry with another --temp-dir or on another machine (the disk or the memory is faulty)", path.display())]
     Damaged {
         /// The spill file.
         path: PathBuf,
@@ -175,7 +175,7 @@ pub enum Error {
         what: String,
     },
     /// Lines of an input did not all reach the buckets.
-    #[error("{}: {what}: this means faulty memory or a bug in outset; retry on another machine and report it if it recurs", path.display())]
+    #[error("{}: {what}: retry on another machine, and report a bug if this happens again (the memory is faulty, or outset has a bug)", path.display())]
     LinesLost {
         /// The input.
         path: PathBuf,

@@ -71,6 +71,26 @@
 //!
 //! `docs/how-it-works.md` in the repository follows one run through its threads and its memory.
 //!
+//! # The rooms
+//!
+//! From the top down; a room uses those below it, and never one above.
+//!
+//! | room | owns |
+//! |---|---|
+//! | `cli` (of the program, not of the library) | arguments, messages, progress, outputs, the report page |
+//! | [`compare`](mod@compare) | the exact and the approximate way over the same inputs |
+//! | `engine` | a run from its inputs to its statistics: plan, attempt, second plan |
+//! | [`estimate`](mod@estimate), [`stored`], `strategy` | sketches of inputs; filters in files; the four strategies |
+//! | `pass` | the three passes and what they share: scanning, reading ahead, splitting |
+//! | `run` | what the passes of one run share: layout, budget, hash, threads, statistics |
+//! | `options`, `observer` | what a caller asks for, and what a caller may watch |
+//! | [`plan`](mod@plan) | decisions from pure numbers: strategy, buckets, filters, the split of the memory |
+//! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
+//! | `input`, `output`, `batch`, `sketch`, `temp` | reading lines; writing results; hashed lines in groups; counting distinct lines; temporary files |
+//! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
+//! | `sys` | the operating system and the processor: files, threads, channels, direct I/O |
+//! | [`size`], [`stats`], `notice`, `error` | texts for sizes; statistics; notices; errors |
+//!
 //! # Decisions and their price
 //!
 //! - **A hash decides where to look, never what is equal.** Between two sides of 5 billion lines, 1.4 pairs of

@@ -53,7 +53,7 @@ pub struct Options {
     /// lines in 4 GB).
     pub buckets: Option<u32>,
     /// Maximum number of filter bits per key. `None`: as many as fit in the memory limit, up to the point
-    /// where more no longer help.
+    /// where more bits no longer help.
     pub bits_per_key: Option<f64>,
     /// A stored filter ([`crate::filter::StoredFilter`]) that stands in for the lines it was built from,
     /// as one more input: a request for an approximate result (`bloom`). One input is enough then. The

@@ -36,8 +36,8 @@ pub(crate) struct Cli {
 }
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 complete result · 2 wrong usage · 3 an input cannot be read or changed during the run
-             4 temporary space · 5 output · 6 memory limit (the message says what would be needed)
+Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
+             4 temporary space · 5 output · 6 memory limit too low (the message says what is enough)
              7 damaged file · 101 a bug
 
 Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
@@ -60,8 +60,8 @@ pub(crate) enum Command {
 ///
 /// Each line is written once, in no particular order. A line is the bytes before a newline; a last
 /// line without a newline counts, and so does an empty line. A file given twice counts as one input.
-/// `-` is standard input, and a FILE may be a FIFO: what must be read twice is first copied to the
-/// temporary directory.
+/// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
+/// copies the input to the temporary directory first.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct IntersectArguments {
@@ -85,7 +85,7 @@ pub(crate) struct IntersectArguments {
     ///
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output, which `-` names too.
+    /// one of the inputs. Default: standard output; `-` means the same.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -158,7 +158,7 @@ pub(crate) struct PlanArguments {
 /// Which strategy runs, and whether the result may be approximate.
 #[derive(Debug, Args)]
 pub(crate) struct ChoiceArguments {
-    /// Strategy; auto chooses one by the memory limit
+    /// Strategy; auto chooses one to fit the memory limit
     ///
     /// memory: keep the smallest input as a set in memory. partition: split all inputs into bucket
     /// files, then work bucket by bucket. sieve: pass each input through a filter of the previous one,
@@ -170,10 +170,10 @@ pub(crate) struct ChoiceArguments {
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
     /// auto chooses bloom if its predicted rate is at most P. With --strategy bloom or --filter, a
-    /// higher prediction is an error. A stored filter counts with the rate it was built for; its
-    /// current fill decides instead if that gives a lower rate, or if the filter holds more lines than
-    /// it was built for. 0 means exact only. Default: exact only with auto, any rate with --strategy
-    /// bloom or --filter.
+    /// higher prediction is an error. For a stored filter, the prediction is the rate it was built for.
+    /// The rate computed from its fill applies instead if it is lower, or if the filter contains more
+    /// lines than it was built for. 0 means exact only. Default: exact only with auto, any rate with
+    /// --strategy bloom or --filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -228,11 +228,11 @@ pub(crate) struct RunArguments {
     /// Maximum number of filter bits per key
     ///
     /// With --strategy memory, this also forces the use of filters. Default: as many bits as fit in
-    /// memory, up to the point where more no longer help.
+    /// memory, up to the point where more bits no longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
-    /// Directory for temporary files; repeat it to spread them over several
+    /// Directory for temporary files; repeat the option to use several directories
     ///
     /// Directories with more free space get more files. A file whose directory fills up continues in
     /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the

@@ -85,7 +85,7 @@ pub(crate) struct TalkArguments {
     /// When to show progress, speed and time left on standard error
     ///
     /// auto: only on a terminal. always: also elsewhere, as plain lines. A terminal whose TERM is unset,
-    /// empty or dumb counts as none.
+    /// empty or dumb does not count.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 

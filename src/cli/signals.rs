@@ -79,7 +79,7 @@ pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Er
                 interrupt.stop_and_clean_up();
                 screen::end(SCREEN_PATIENCE);
                 warn(&format!(
-                    "{path}: was truncated while in use, or its disk fails: restore it from a copy, or build it again"
+                    "{path}: was truncated while in use, or its disk failed: restore it from a backup, or build it again"
                 ));
                 signal_hook::low_level::exit(ExitStatus::Damaged as i32);
             }

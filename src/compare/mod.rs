@@ -349,14 +349,14 @@ fn check_options(sources: &[Source], options: &Options) -> Result<()> {
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(usage(
-            "strategy: bloom is always the approximate run",
-            "name a strategy for the exact run, or none",
+            "strategy: bloom is not exact, and --strategy sets the exact run",
+            "name an exact strategy, or leave out --strategy",
         ));
     }
     if options.stored_filter.is_some() || options.save_filter.is_some() {
         return Err(usage(
-            "filter: a comparison needs the lines of both inputs and saves no filter",
-            "use intersect for stored filters",
+            "filter: compare does not use or save stored filters",
+            "use intersect instead",
         ));
     }
     Ok(())

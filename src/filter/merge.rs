@@ -79,11 +79,11 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
     } else if !is_table && shape.cells != other_shape.cells {
         "size"
     } else if shape.hashes != other_shape.hashes {
-        "the number of hashes"
+        "the number of hash functions"
     } else if rules.hasher.key() != other_rules.hasher.key() {
-        "the key of the hash"
+        "the hash key"
     } else if rules.format != other_rules.format {
-        "what a line is (-z, --strip-cr)"
+        "the line format (-z, --strip-cr)"
     } else {
         return Ok(());
     };

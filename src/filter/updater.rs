@@ -42,7 +42,7 @@ impl Filter<Buffer> {
     pub fn new(budget: &MemoryBudget, shape: Shape, rules: Rules) -> Result<Self> {
         shape.check().map_err(|what| Error::Usage {
             what: format!("filter: {what}"),
-            advice: "give a size that it can have (outset size shows some)".into(),
+            advice: "give a valid size (outset size shows some)".into(),
         })?;
         Ok(Self {
             shape,
@@ -287,7 +287,7 @@ impl Updater<'_> {
 /// The error of a kind that does not support removal.
 pub(crate) fn cannot_forget(kind: Kind) -> Error {
     Error::Usage {
-        what: format!("filter: a {kind} one cannot forget a line"),
+        what: format!("filter: {kind} filters do not support removal"),
         advice: "build a counting or a fingerprint filter".into(),
     }
 }

@@ -134,7 +134,7 @@ impl Input {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
                 what: "-: standard input was named twice".into(),
-                advice: "name it once; its lines can only be read once".into(),
+                advice: "name it once, because it can only be read once".into(),
             });
         }
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
@@ -403,10 +403,8 @@ fn stdin() -> io::Result<File> {
 pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
     let advice = match source.kind() {
         io::ErrorKind::NotFound => "check the name",
-        io::ErrorKind::PermissionDenied => "check its permissions and those of its directories",
-        _ if path == Path::new(STDIN) => {
-            "check what standard input comes from, and that it is not closed"
-        }
+        io::ErrorKind::PermissionDenied => "check the permissions of the file and its directories",
+        _ if path == Path::new(STDIN) => "check that standard input is open and readable",
         _ => "check the file and the disk it is on",
     };
     Error::Input {

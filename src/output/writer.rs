@@ -164,7 +164,7 @@ impl Write for OutputWriter {
 
 /// The error of a writer whose first error was reported.
 fn failed_before() -> io::Error {
-    io::Error::other("writing has failed before")
+    io::Error::other("an earlier write failed")
 }
 
 /// The thread `result`, seen from the one that writes lines. Between two calls, exactly one of the two

@@ -43,7 +43,7 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
 /// The refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.
 pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
     let advice = least_bytes.map_or_else(
-        || "no memory limit would do: ask for less, or for another strategy".to_owned(),
+        || "no memory limit is enough, so use smaller inputs or choose another strategy".to_owned(),
         |bytes| format!("give at least {}", display_at_least(bytes)),
     );
     Error::MemoryPlan {
@@ -103,27 +103,28 @@ pub(super) fn too_high(job: &Job, filter: &FilterPlan, accepted: f64) -> Error {
 /// stored filter, more memory, a higher cap on bits per key; else only a higher rate.
 fn advice_on_rate(job: &Job, accepted: f64) -> String {
     if accepted == 0.0 {
-        return "no filter has that rate: accept a higher one, or run an exact strategy".to_owned();
+        return "no filter has that rate, so accept a higher rate or choose an exact strategy"
+            .to_owned();
     }
     if let Some(stored) = job.stored_filter {
         return match stored.overfull_for {
             Some(planned) => format!(
-                "the filter was built for {planned} lines and has more: accept a higher rate, or build a larger one"
+                "accept a higher rate, or build a larger filter (this one was built for {planned} lines and contains more)"
             ),
             None => "accept a higher rate, or build a larger filter".to_owned(),
         };
     }
     if let Some(bytes) = memory_for_rate(job, accepted) {
         let least = display_at_least(bytes);
-        return format!("give about {least} of memory, or run an exact strategy");
+        return format!("give about {least} of memory, or choose an exact strategy");
     }
     if let Some(bits) = job.bits_per_key.filter(|&bits| bits < MOST_BITS_PER_KEY) {
         return format!(
-            "no filter of {bits} bits a key reaches that: raise --bits-per-key, accept a higher rate, or run an exact strategy"
+            "{bits} bits per key are too few, so raise --bits-per-key, accept a higher rate, or choose an exact strategy"
         );
     }
     format!(
-        "no filter of up to {MOST_BITS_PER_KEY} bits a key, the most that a run gives it, reaches that: accept a higher rate, or run an exact strategy"
+        "the maximum of {MOST_BITS_PER_KEY} bits per key is too few, so accept a higher rate or choose an exact strategy"
     )
 }
 

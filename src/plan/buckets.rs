@@ -123,7 +123,6 @@ pub(super) fn set_buckets(
             return Ok(buckets);
         }
         return Err(too_little(
-            "buckets",
             &format!("blocks for {buckets} buckets do not fit"),
             job,
         ));
@@ -161,5 +160,5 @@ pub(super) fn set_buckets(
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
         return Ok(buckets);
     }
-    Err(too_little("blocks", "there is no room for them", job))
+    Err(too_little("there is no room for blocks", job))
 }

@@ -173,11 +173,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         SetEstimate::Overflowed => true,
     };
     if is_refused {
-        return Err(too_little(
-            "memory",
-            "the smallest input does not fit as a set",
-            job,
-        ));
+        return Err(too_little("the smallest input does not fit as a set", job));
     }
     let filters = set_filters(job, &sizes, needed, uses_bitmap);
     let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
@@ -477,9 +473,9 @@ fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
 
 /// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
 /// where the refusal is reported, because finding it takes dozens of designs.
-pub(super) fn too_little(object: &str, what: &str, job: &Job) -> Error {
+pub(super) fn too_little(what: &str, job: &Job) -> Error {
     Error::MemoryPlan {
-        what: format!("{object}: {what} in {}", display_bytes(job.memory_bytes)),
+        what: format!("{what} in {}", display_bytes(job.memory_bytes)),
         advice: "give more memory".to_owned(),
         least_bytes: job.memory_bytes + 1,
     }

@@ -190,7 +190,7 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
     }
     let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
     let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
-    let what = format!("{consumer} of {needed} does not fit {limit}");
+    let what = format!("{consumer} of {needed} does not fit in {limit}");
     Err(advised(what, least_memory(job, fits)))
 }
 
@@ -236,7 +236,7 @@ fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
         .copied()
         .filter(|&other| other != strategy)
         .map(|other| match design_of(job, other) {
-            Ok(design) => reject(&design, format!("{strategy} was asked for")),
+            Ok(design) => reject(&design, format!("you chose {strategy}")),
             Err(error) => refused(job, other, error),
         })
         .collect();
@@ -267,13 +267,13 @@ fn chosen(job: &Job) -> Result<Plan> {
             (None, _) => None,
             (Some(best), _) if best.costs.strategy == Strategy::Sieve => {
                 if moved(&best.costs) <= moved(&design.costs) {
-                    Some("the sieve is expected to move fewer bytes".to_owned())
+                    Some("sieve is expected to move fewer bytes".to_owned())
                 } else {
                     None
                 }
             }
             (Some(best), _) => Some(format!(
-                "{} comes first at this memory limit",
+                "auto prefers {} at this memory limit",
                 best.costs.strategy
             )),
         };
@@ -318,7 +318,7 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
     match job.max_fpr {
         Some(accepted) if accepted > 0.0 => (predicted > accepted).then(|| {
             format!(
-                "its false-positive rate is predicted as {}, above the accepted {}",
+                "its predicted false-positive rate {} is above the accepted {}",
                 display_rate(predicted),
                 display_rate(accepted)
             )

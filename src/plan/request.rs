@@ -33,7 +33,7 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     }
     let (given, _) = display_apart(job.memory_bytes, least);
     Err(Error::MemoryPlan {
-        what: format!("{given} is too little to run in"),
+        what: format!("{given} is too low for any run"),
         advice: format!("give at least {}", display_at_least(least)),
         least_bytes: least,
     })
@@ -53,7 +53,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
-            "max-fpr: it is no rate",
+            "max-fpr: not a rate",
             "give a number from 0 to 1, or a percentage",
         );
     }
@@ -64,13 +64,13 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     // Only `outset plan` and the library can give such numbers: they plan for inputs that need not exist.
     if sizes.flatten().max() > Some(MOST) {
         return usage(
-            "inputs: more than 64 PiB, or 2^56 lines, in one of them, which no machine has",
-            "give less",
+            "inputs: one of them is larger than 64 PiB or 2^56 lines",
+            "give smaller numbers",
         );
     }
     if job.buckets == Some(0) || job.threads == 0 {
         return usage(
-            "buckets, threads: there must be at least one",
+            "buckets, threads: must be at least 1",
             "leave the option out for the default",
         );
     }
@@ -79,29 +79,29 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
         .is_some_and(|bits| bits.is_nan() || bits <= 0.0)
     {
         return usage(
-            "bits-per-key: it must be positive",
+            "bits-per-key: must be positive",
             "leave the option out for the default",
         );
     }
     // An exact strategy compares lines, and a filter has none.
     if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
         return usage(
-            "filter: of what it was built of there are only bits, and no lines to compare",
-            "leave --strategy out, or name the file that it was built of",
+            "filter: a stored filter contains no lines, so an exact strategy cannot use it",
+            "leave out --strategy, or name the file that the filter was built from",
         );
     }
     // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
     if job.stored_filter.is_some() && job.wants_filter {
         return usage(
-            "save-filter: with --filter none is built",
-            "leave one of them out",
+            "save-filter: a run with --filter builds no filter",
+            "leave out --filter or --save-filter",
         );
     }
     // A set marks a line with a counter of the inputs that have it, which bounds their number. One input is
     // accepted here: with a stored filter, or where two names are one file; `engine` checks what was given.
     if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::line_set::MAX_MARKS) {
         return usage(
-            "inputs: from 2 to 65534 can be intersected",
+            "inputs: their number must be from 2 to 65534",
             "intersect them in groups",
         );
     }

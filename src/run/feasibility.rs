@@ -34,7 +34,7 @@ pub(crate) fn with_address_space(error: Error, job: &Job, options: &Options) -> 
             advice,
             least_bytes,
         } if job.memory_bytes < asked_bytes => {
-            let advice = format!("{advice}, and address space for it (ulimit -v)");
+            let advice = format!("{advice}, and raise the address-space limit (ulimit -v)");
             Error::MemoryPlan {
                 what,
                 advice,
@@ -116,7 +116,7 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     let (least_bytes, enough) = match plan::plan(&estimate) {
         Err(Error::MemoryPlan { least_bytes, .. }) if least_bytes < u64::MAX => {
             let enough = format!(
-                "give at least {} (less may do if many lines repeat)",
+                "give at least {} (less may be enough if many lines repeat)",
                 display_at_least(least_bytes)
             );
             (least_bytes, enough)
@@ -131,7 +131,7 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     };
     Error::MemoryPlan {
         what: format!(
-            "memory: the smallest input does not fit as a set in {}",
+            "the smallest input does not fit as a set in {}",
             display_bytes(memory_bytes)
         ),
         advice: format!("{enough}, or choose another strategy"),

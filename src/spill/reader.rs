@@ -243,11 +243,11 @@ impl Progress {
             if self.hash_sum == bucket.hash_sum {
                 return Ok(());
             }
-            let what = "other lines came back than were written".to_owned();
+            let what = "the lines read back differ from the lines written".to_owned();
             return Err(bucket.damaged(bucket.file.blocks, what));
         }
         let what = format!(
-            "{} of {} lines came back",
+            "only {} of {} lines were read back",
             self.read.min(self.records),
             bucket.lines
         );

@@ -33,8 +33,8 @@ use sweep::Sweep;
 /// peak memory of each run.
 ///
 /// The measured rate is the number of false lines divided by the number of distinct lines of the larger
-/// file that are not common. Up to 65536 distinct lines are counted, more are estimated; the rate
-/// therefore has bounds.
+/// file that are not common. outset counts up to 65536 distinct lines exactly. It estimates a
+/// larger number, and then prints bounds for the rate.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.
@@ -42,7 +42,7 @@ use sweep::Sweep;
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Strategy of the exact run; auto chooses one by the memory limit
+    /// Strategy of the exact run; auto chooses one to fit the memory limit
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: ExactName,
 
@@ -66,8 +66,8 @@ pub(crate) struct CompareArguments {
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
-    /// memory: run both ways under each memory limit. max-fpr: run the exact way once, then the
-    /// approximate way with a filter sized for each rate.
+    /// memory: make both runs under each memory limit. max-fpr: make the exact run once, then an
+    /// approximate run with a filter sized for each rate.
     #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
     sweep: Option<Sweep>,
 
@@ -81,7 +81,7 @@ pub(crate) struct CompareArguments {
 
     /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
-    /// The page shows the predicted and measured rates over memory, the times of both ways, their
+    /// The page shows the predicted and measured rates over memory, the times of both runs, their
     /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,

@@ -27,8 +27,8 @@ impl Sweep {
             _ => return Ok(()),
         };
         Err(Error::Usage {
-            what: format!("sweep: {clash} cannot be combined with it"),
-            advice: "leave it out: the sweep sets it at each point".to_owned(),
+            what: format!("sweep: {clash} cannot be combined with --sweep"),
+            advice: format!("leave out {clash}, because --sweep sets it"),
         })
     }
 

@@ -167,15 +167,16 @@ impl AskArguments {
 
 /// Print the lines that the filter may contain.
 ///
-/// They keep their order, and repeats are printed again. All other lines were certainly not inserted.
-/// Lines from a pipe are answered as they arrive. The filter file is memory-mapped; if it is larger
-/// than the memory limit, the parts needed are read for each lookup.
+/// The lines keep their order, and repeated lines are printed each time. Lines that are not printed
+/// were certainly not inserted. Lines from a pipe are looked up as they arrive. outset maps the filter
+/// file into memory. If the file is larger than the memory limit, each lookup reads only the parts that
+/// it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) ask: AskArguments,
 
-    /// Print the lines that the filter certainly does not contain instead
+    /// Print the other lines: those that the filter certainly does not contain
     #[arg(long)]
     pub(crate) invert: bool,
 
@@ -184,10 +185,10 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab, and how often it was inserted at most (spectral, counting).
+/// Print each line, a tab, and an upper bound on its insertions (spectral, counting).
 ///
-/// Counts end at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
-/// certainly never inserted.
+/// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
+/// that the line was certainly never inserted.
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]
@@ -196,8 +197,8 @@ pub(crate) struct CountArguments {
 
 /// Remove lines that were inserted (counting, fingerprint).
 ///
-/// Lines that are certainly not in the filter are skipped, and standard error reports how many there
-/// were. Remove only lines that were inserted: removing a false positive can remove other lines, too.
+/// outset skips lines that are certainly not in the filter, and prints their number to standard
+/// error. Remove only lines that were inserted: removing a false positive can remove other lines, too.
 /// The filter must fit in the memory limit, and its file is replaced atomically at the end.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
@@ -235,8 +236,8 @@ impl ChangeArguments {
 /// Insert lines into a filter.
 ///
 /// The filter must fit in the memory limit, and its file is replaced atomically at the end. If the
-/// command fails or is killed, the filter is unchanged, and lines that it printed will be new again
-/// next time. A counting filter counts every insertion: a line inserted twice must be removed twice.
+/// command fails or is killed, the filter is unchanged, and the next run prints the same new lines
+/// again. A counting filter counts every insertion: a line inserted twice must be removed twice.
 #[derive(Debug, Args)]
 pub(crate) struct InsertArguments {
     #[command(flatten)]
@@ -268,8 +269,8 @@ pub(crate) struct InfoArguments {
 
 /// Merge filters that were built alike (build --like) into one.
 ///
-/// Bits are combined with OR, counters are added up to their maximum, digests are united. The filters
-/// must have the same kind, size, hash key and line format.
+/// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests.
+/// The filters must have the same kind, size, hash key and line format.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Filter files

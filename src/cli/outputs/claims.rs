@@ -203,7 +203,10 @@ impl Output {
             (what, "redirect it to another file".to_owned())
         } else if option == CHANGED_FILTER {
             let what = format!("{input}: is the filter that this command changes");
-            (what, "name the files whose lines it is to take".to_owned())
+            (
+                what,
+                "name the files with the lines to insert or remove".to_owned(),
+            )
         } else {
             let path = self.path.display();
             let what = format!("{path}: this command reads it, and {option} would replace it");
@@ -220,7 +223,7 @@ impl Output {
         };
         let (option, other) = (self.option, other.option);
         Error::Usage {
-            what: format!("{path}: both {other} and {option} would write it"),
+            what: format!("{path}: both {other} and {option} would write to it"),
             advice: format!("name another file for {option}"),
         }
     }

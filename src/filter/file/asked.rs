@@ -73,7 +73,7 @@ impl AskedFilter {
         if error.kind() == std::io::ErrorKind::UnexpectedEof {
             return Error::BadFilter {
                 path: self.path.clone(),
-                what: "became shorter while it was asked".to_owned(),
+                what: "was truncated while in use".to_owned(),
                 advice: super::header::BUILD_AGAIN,
             };
         }
@@ -189,6 +189,6 @@ mod tests {
             hashes: &[checked.stored().rules().hasher.hash(line)],
         };
         let error = filter.passing(batch, &mut Vec::new()).unwrap_err();
-        assert!(error.to_string().contains("shorter"), "{error}");
+        assert!(error.to_string().contains("truncated"), "{error}");
     }
 }

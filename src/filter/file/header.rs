@@ -48,10 +48,10 @@ pub(super) struct Header {
 /// Why a file is refused: what is wrong, and what to do about it.
 pub(super) type Refusal = (String, &'static str);
 
-const NOT_OURS: &str = "name a file that `outset filter build` has made";
-const NEWER: &str = "use the version of outset that made it, or build it again";
+const NOT_OURS: &str = "name a file that `outset filter build` wrote";
+const NEWER: &str = "use the version of outset that built it, or build it again";
 /// What to do about a file that is not what was written.
-pub(super) const BUILD_AGAIN: &str = "restore it from a copy, or build it again";
+pub(super) const BUILD_AGAIN: &str = "restore it from a backup, or build it again";
 
 impl Header {
     /// The header of the filter in a file that begins with `page`. Checks in the order that gives the most
@@ -60,13 +60,14 @@ impl Header {
     pub(super) fn decode(page: &[u8; HEADER_BYTES as usize]) -> Result<Self, Refusal> {
         let damaged = |what: String| (what, BUILD_AGAIN);
         if page[..8] != MAGIC {
-            return Err(("is no filter file".into(), NOT_OURS));
+            return Err(("is not a filter file".into(), NOT_OURS));
         }
         let number = |at: usize| u64_at(page, at);
         let version = u32_at(page, 8);
         if version != VERSION {
-            let what =
-                format!("is a filter file of version {version}; this program reads {VERSION}");
+            let what = format!(
+                "is a filter file of version {version}; this outset reads version {VERSION}"
+            );
             return Err((what, NEWER));
         }
         if number(CHECKSUM_AT) != checksum::of(&page[..CHECKSUM_AT]) {
@@ -84,7 +85,10 @@ impl Header {
             .ok_or_else(|| (format!("has an unknown kind {}", page[16]), NEWER))?;
         let is_known = page[18] <= 1 && [0, b'\n'].contains(&page[17]) && page[19] == 0;
         if !is_known || page[ZEROS_AT..CHECKSUM_AT].iter().any(|&byte| byte != 0) {
-            return Err(("has rules that this program does not know".into(), NEWER));
+            return Err((
+                "has settings that this version of outset does not know".into(),
+                NEWER,
+            ));
         }
         let key = [64, 72, 80, 88].map(number);
         let header = Self {
@@ -105,10 +109,10 @@ impl Header {
         header.check_shape().map_err(damaged)?;
         let layout = (u64::from(u32_at(page, 12)), number(48), number(56));
         if layout != (HEADER_BYTES, header.body_at(), header.body_bytes()) {
-            return Err(damaged("its parts are not where they belong".into()));
+            return Err(damaged("its layout is invalid".into()));
         }
         if number(96) != header.hasher.hash(TOUCHSTONE) {
-            return Err(("was made with another hash".into(), NEWER));
+            return Err(("was built with another hash function".into(), NEWER));
         }
         Ok(header)
     }
@@ -118,7 +122,7 @@ impl Header {
         let Shape { kind, cells, .. } = self.shape;
         self.shape.check()?;
         if kind == Kind::Fingerprint && self.keys >= cells {
-            return Err(format!("claims {} digests in {cells} slots", self.keys));
+            return Err(format!("has {} digests in {cells} slots", self.keys));
         }
         if self.keys > MOST_KEYS {
             return Err(format!("has an impossible number of lines, {}", self.keys));

@@ -60,11 +60,8 @@ impl StoredFilter {
             advice,
         };
         if !metadata.is_file() {
-            let what = "is no regular file".to_owned();
-            return Err(refuse((
-                what,
-                "a filter is read by position: copy it to a file",
-            )));
+            let what = "is not a regular file".to_owned();
+            return Err(refuse((what, "copy the filter to a regular file")));
         }
         let mut page = [0; HEADER_BYTES as usize];
         let held = metadata.len().min(HEADER_BYTES) as usize;
@@ -152,19 +149,22 @@ impl StoredFilter {
         let stored = self.header.format;
         let advice = if stored.terminator != format.terminator {
             if stored.terminator == 0 {
-                "its lines end in NUL: add -z"
+                "add -z, because its lines end in NUL"
             } else {
-                "its lines end in a newline: leave -z out"
+                "leave out -z, because its lines end in a newline"
             }
         } else if stored.strip_cr == format.strip_cr {
             return Ok(());
         } else if stored.strip_cr {
-            "a CR before its line ends is no part of a line: add --strip-cr"
+            "add --strip-cr, because it was built with --strip-cr"
         } else {
-            "a CR is part of its lines: leave --strip-cr out"
+            "leave out --strip-cr, because it was built without --strip-cr"
         };
         Err(Error::Usage {
-            what: format!("{}: other lines were put in", self.path.display()),
+            what: format!(
+                "{}: this filter was built with other line ends",
+                self.path.display()
+            ),
             advice: advice.into(),
         })
     }
@@ -244,7 +244,7 @@ impl StoredFilter {
             return Err(self.damaged(&format!("section {number} of its body is damaged")));
         }
         if number + 1 == self.header.sections() && has_bits_behind(self.header.shape, section) {
-            return Err(self.damaged("has bits behind its last cell"));
+            return Err(self.damaged("has bits set after its last cell"));
         }
         Ok(())
     }
@@ -253,7 +253,7 @@ impl StoredFilter {
     fn read_exact(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
         let read = self.file.read_exact_at(bytes, offset);
         read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.damaged("became shorter while it was read"),
+            io::ErrorKind::UnexpectedEof => self.damaged("was truncated while in use"),
             _ => unreadable(&self.path, error),
         })
     }

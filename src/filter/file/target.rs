@@ -47,10 +47,10 @@ impl FilterTarget {
         if is_appended_to(path) {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: standard output or standard error is appended to this filter",
+                    "{}: standard output or standard error appends to this filter",
                     path.display()
                 ),
-                advice: "send it to another file".into(),
+                advice: "redirect it to another file".into(),
             });
         }
         Ok(Self {
@@ -95,7 +95,7 @@ impl FilterTarget {
 fn lock(path: &Path) -> Result<Option<File>> {
     let refuse = |source, advice| Error::Output {
         target: path.display().to_string(),
-        what: "cannot be changed",
+        what: "cannot change this filter",
         source,
         advice,
     };
@@ -108,15 +108,18 @@ fn lock(path: &Path) -> Result<Option<File>> {
             .write(true)
             .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
             .open(path);
-        let file = opened.map_err(|error| refuse(error, "choose a place you may write to"))?;
+        let file = opened.map_err(|error| refuse(error, "choose a file that you may write to"))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let source = io::Error::other("another process is changing it");
-                return Err(refuse(source, "wait for it to end"));
+                return Err(refuse(source, "wait until that process ends"));
             }
             Err(error) => {
-                return Err(refuse(error.into(), "choose a file system that has locks"));
+                return Err(refuse(
+                    error.into(),
+                    "choose a file system that supports file locks",
+                ));
             }
         }
         // Between opening and locking another may have put a new file in its place.
@@ -124,8 +127,8 @@ fn lock(path: &Path) -> Result<Option<File>> {
             return Ok(Some(file));
         }
     }
-    let source = io::Error::other("others change it again and again");
-    Err(refuse(source, "wait for them to end"))
+    let source = io::Error::other("other processes keep changing it");
+    Err(refuse(source, "wait until they end"))
 }
 
 /// Whether `path` is the name of this file.

@@ -54,7 +54,7 @@ const UNLOCKED: &str = "lock.new";
 const OTHERS: u32 = 0o077;
 /// Tells a person who finds the directory what it is.
 const NOTE: &[u8] =
-    b"Temporary files of a run of outset. The next run in this place removes them if this one was killed.\n";
+    b"Temporary files of a run of outset. If that run was killed, the next run with the same temporary directory removes them.\n";
 
 /// What came of marking a directory.
 pub(super) enum Mark {

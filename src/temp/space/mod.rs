@@ -43,7 +43,7 @@ use crate::temp::quota::Quota;
 /// What to do about a full disk.
 const FREE_SPACE: &str = "free some space, or choose another directory with --temp-dir";
 /// What to do about a disk that has room, but not for another file.
-const NO_INODES: &str = "its file system has no inodes left: use fewer --buckets, or choose another directory with --temp-dir";
+const NO_INODES: &str = "use fewer --buckets, or choose another directory with --temp-dir (this file system has no free inodes)";
 
 /// What the names of bucket files have in them, and those of no other files: [`TempSpace::remove_buckets`]
 /// finds them by it.
@@ -254,7 +254,7 @@ impl TempSpace {
         let advice = match source.kind() {
             io::ErrorKind::StorageFull if has_no_inodes(&path) => NO_INODES,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FREE_SPACE,
-            io::ErrorKind::NotFound => "the temporary directory was removed; run again",
+            io::ErrorKind::NotFound => "run again (the temporary directory no longer exists)",
             _ => "choose another directory with --temp-dir",
         };
         Error::Temp {
@@ -316,14 +316,14 @@ impl TempSpace {
                 Err(Error::Damaged {
                     path,
                     block: end / block_bytes,
-                    what: "the file is shorter than what was written to it".into(),
+                    what: "the file is shorter than when outset wrote it".into(),
                 })
             }
             Err(source) => Err(Error::Temp {
                 path: self.path_in(file, place).unwrap_or(file.path.clone()),
                 what: "cannot read a spill file",
                 source,
-                advice: "the temporary disk is faulty, or its files were removed; run again",
+                advice: "run again (the temporary disk is faulty, or the file no longer exists)",
             }),
         }
     }

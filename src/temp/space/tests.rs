@@ -103,7 +103,7 @@ fn a_write_that_fails_says_what_to_do_about_it() {
     std::fs::remove_dir_all(file.path.parent().unwrap()).unwrap();
     let error = space.write(&file, 0, &vec![1u8; PAGE as usize]);
     assert!(
-        matches!(&error, Err(Error::Temp { advice, .. }) if advice.contains("was removed")),
+        matches!(&error, Err(Error::Temp { advice, .. }) if advice.contains("no longer exists")),
         "{error:?}"
     );
     assert!(parent.path().exists() && space.used.load(Ordering::Relaxed) == 0);

@@ -61,7 +61,7 @@ fn i1_what_is_no_filter_file_is_refused_by_every_command() {
     refused_by_all(&sandbox, 3, "No such file");
     for text in [&b""[..], b"x", &lines(0..3000)] {
         sandbox.write("bad", text);
-        refused_by_all(&sandbox, 7, "is no filter file");
+        refused_by_all(&sandbox, 7, "is not a filter file");
     }
     fs::remove_file(sandbox.input("bad")).unwrap();
     fs::create_dir(sandbox.input("bad")).unwrap();
@@ -76,7 +76,7 @@ fn i1_a_fifo_in_the_place_of_a_filter_is_not_waited_for() {
         sandbox
             .start(sandbox.command(command))
             .finish_within(SOON)
-            .fails(7, &["outset: bad: ", "is no regular file"]);
+            .fails(7, &["outset: bad: ", "is not a regular file"]);
     }
 }
 
@@ -131,7 +131,7 @@ fn i13_a_filter_that_is_shortened_while_it_is_asked_ends_the_run_as_damaged() {
         drop(feed);
         running
             .finish_within(SOON)
-            .fails(7, &["restore it from a copy"]);
+            .fails(7, &["restore it from a backup"]);
     }
 }
 
@@ -149,7 +149,7 @@ fn i13_answers_that_were_given_before_a_filter_is_shortened_stay() {
     drop(feed);
     running
         .finish_within(SOON)
-        .fails(7, &["restore it from a copy"]);
+        .fails(7, &["restore it from a backup"]);
     answer.clear();
     assert_eq!(answers.read_until(b'\n', &mut answer).unwrap(), 0);
 }

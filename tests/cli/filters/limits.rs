@@ -139,7 +139,7 @@ fn a_filter_that_does_not_fit_is_refused_with_a_limit_that_does() {
         "filter merge ../out/f ../out/f -o ../out/g",
     ] {
         let refused = sandbox.run(&format!("{command} --memory 32M"));
-        refused.fails(6, &["memory limit", "does not fit 32 MiB"]);
+        refused.fails(6, &["memory limit", "does not fit in 32 MiB"]);
         under(&sandbox, advised(&refused), command);
     }
 }

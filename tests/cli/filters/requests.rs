@@ -130,7 +130,7 @@ fn requests_that_make_no_sense_are_wrong_usage() {
         ("filter query ../out/f b -z", "-z"),
         ("filter query ../out/f - -", "-"),
         ("filter insert ../out/f b -o ../out/new", "--print-new"),
-        ("filter remove ../out/f b", "cannot forget"),
+        ("filter remove ../out/f b", "do not support removal"),
         ("filter count ../out/f b", "do not support counting"),
         ("filter merge ../out/f -o ../out/g", "FILTER"),
         ("filter merge ../out/f ../out/f", "--output"),
@@ -160,7 +160,7 @@ fn what_is_missing_or_no_filter_is_said_and_nothing_is_written() {
         let rest = if command == "info" { "" } else { "b" };
         let run = |filter: &str| sandbox.run(&format!("filter {command} {filter} {rest}"));
         run("missing").fails(3, &["missing"]);
-        run("a").fails(7, &["a: is no filter file"]);
+        run("a").fails(7, &["a: is not a filter file"]);
         run("short").fails(7, &["short: "]);
     }
     for command in ["query damaged b", "insert damaged b", "info damaged"] {
@@ -173,7 +173,7 @@ fn what_is_missing_or_no_filter_is_said_and_nothing_is_written() {
         .fails(3, &["missing"]);
     sandbox
         .run("filter merge ../out/f a -o ../out/g")
-        .fails(7, &["a: is no filter file"]);
+        .fails(7, &["a: is not a filter file"]);
     sandbox
         .run("filter query ../out/f missing")
         .fails(3, &["missing"]);

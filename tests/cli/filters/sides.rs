@@ -138,7 +138,7 @@ fn what_a_filter_cannot_be_part_of_is_refused_with_the_reason() {
         .fails(3, &["../out/none"]);
     sandbox
         .run("intersect --filter a b")
-        .fails(7, &["a: is no filter file"]);
+        .fails(7, &["a: is not a filter file"]);
 }
 
 #[test]

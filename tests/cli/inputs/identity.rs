@@ -236,7 +236,7 @@ fn f8_a_dash_is_standard_output_for_every_result() {
         .run("intersect a b --save-filter - --strategy bloom")
         .fails(
             2,
-            &["standard output: both -o and --save-filter would write it"],
+            &["standard output: both -o and --save-filter would write to it"],
         );
     assert!(!sandbox.input("-").exists());
 }

@@ -124,10 +124,10 @@ fn k10_a_low_rate_gets_the_bits_that_it_takes_or_the_message_says_what_stands_ag
     assert!(json(&sandbox, three)["filter"]["predicted_fpr"].as_f64() <= Some(1e-9));
     sandbox
         .run(&format!("{plan} 1e-12"))
-        .fails(6, &["no filter of up to 128 bits a key"]);
+        .fails(6, &["128 bits per key is too few"]);
     sandbox
         .run(&format!("{plan} 1e-9 --bits-per-key 20"))
-        .fails(6, &["no filter of 20 bits a key", "raise --bits-per-key"]);
+        .fails(6, &["20 bits per key are too few", "raise --bits-per-key"]);
     let large = "plan --lines 5e9,5e9 -m 1G --strategy bloom --max-fpr 1e-9";
     sandbox
         .run(large)
@@ -163,7 +163,7 @@ fn k1_more_lines_than_any_machine_has_are_refused() {
     for lines in ["1e19,1e19", "5,1e19", "1e16,1e16"] {
         sandbox
             .run(&format!("plan --lines {lines}"))
-            .fails(2, &["inputs: ", "64 PiB", "give less"]);
+            .fails(2, &["inputs: ", "64 PiB", "give smaller numbers"]);
     }
     let most = "plan --lines 1e15,1e15 --line-bytes 72 -m 4G --json";
     let plan = json(&sandbox, most);
@@ -175,10 +175,10 @@ fn k4_a_limit_that_is_a_byte_too_small_is_named_to_the_byte() {
     let sandbox = Sandbox::with(b"a\n", b"a\n");
     sandbox
         .run("intersect a b -m 16777215")
-        .fails(6, &["16777215 bytes is too little", "give at least 16 MiB"]);
+        .fails(6, &["16777215 bytes is too low", "give at least 16 MiB"]);
     sandbox
         .run("intersect a b -m 15M")
-        .fails(6, &["15 MiB is too little", "give at least 16 MiB"]);
+        .fails(6, &["15 MiB is too low", "give at least 16 MiB"]);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn k11_the_refusal_of_a_set_that_was_tried_says_what_does_even_if_less_would() {
         6,
         &[
             "does not fit as a set in 16 MiB",
-            "less may do if many lines repeat",
+            "less may be enough if many lines repeat",
         ],
     );
     let (_, advice) = refused.stderr.split_once("give at least ").unwrap();

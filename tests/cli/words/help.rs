@@ -9,7 +9,8 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 
-const COMMANDS: [&str; 16] = [
+/// Every command; the empty name is that of the program.
+pub(crate) const COMMANDS: [&str; 16] = [
     "",
     "intersect",
     "plan",

@@ -3,24 +3,7 @@
 use std::process::Command;
 
 use crate::sandbox::Sandbox;
-
-const COMMANDS: [&str; 15] = [
-    "estimate",
-    "intersect",
-    "plan",
-    "size",
-    "completions",
-    "man",
-    "filter",
-    "filter build",
-    "filter query",
-    "filter insert",
-    "filter remove",
-    "filter count",
-    "filter info",
-    "filter merge",
-    "",
-];
+use crate::words::help::COMMANDS;
 
 #[test]
 fn every_command_has_a_manual_page_with_its_options() {

@@ -22,7 +22,7 @@ fn bits_behind_the_last_cell_and_in_the_rest_of_the_table_are_refused() {
             body[at / 8] = 1 << (at % 8);
             parts.body = body;
             let bytes = Image::new(&parts).bytes;
-            refuses_bytes(&place, &bytes, "bits behind its last cell");
+            refuses_bytes(&place, &bytes, "bits set after its last cell");
         }
         // The zeros behind the table are under its checksum alone.
         let mut bytes = patched(&parts, &[]);
@@ -51,7 +51,7 @@ fn digests_that_are_not_as_many_as_the_header_says_are_refused() {
         let bytes = digests(4, &four, keys);
         refuses_bytes(&place, &bytes, "does not have as many digests");
     }
-    refuses_bytes(&place, &digests(4, &four, 4), "claims 4 digests in 4 slots");
+    refuses_bytes(&place, &digests(4, &four, 4), "has 4 digests in 4 slots");
     for keys in [0, 2, 4, 6] {
         let bytes = digests(7, &four[..3], keys);
         refuses_bytes(&place, &bytes, "does not have as many digests");

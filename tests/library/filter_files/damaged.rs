@@ -23,15 +23,15 @@ const SOON: Duration = Duration::from_secs(10);
 fn i1_what_is_no_filter_file_is_refused() {
     let _alone = alone();
     let place = Place::new();
-    refuses_bytes(&place, b"", "is no filter file");
-    refuses_bytes(&place, b"\x93", "is no filter file");
-    refuses_bytes(&place, b"https://example.org/\n", "is no filter file");
-    refuses_bytes(&place, &[0; 3 * PAGE], "is no filter file");
+    refuses_bytes(&place, b"", "is not a filter file");
+    refuses_bytes(&place, b"\x93", "is not a filter file");
+    refuses_bytes(&place, b"https://example.org/\n", "is not a filter file");
+    refuses_bytes(&place, &[0; 3 * PAGE], "is not a filter file");
     let mut numbers = Numbers(1);
     for _ in 0..300 {
         let length = numbers.below(4 * PAGE);
         let mut bytes = numbers.bytes(length);
-        refuses_bytes(&place, &bytes, "is no filter file");
+        refuses_bytes(&place, &bytes, "is not a filter file");
         // And some that begin as a filter file does.
         let front = b"\x93OSF\r\n\x1a\n\x01\0\0\0";
         let common = front.len().min(length);
@@ -65,7 +65,10 @@ fn i1_what_is_no_regular_file_is_refused_and_not_waited_for() {
     std::thread::spawn(move || done.send(StoredFilter::open(&path)).is_ok());
     let error = wait.recv_timeout(SOON).unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Damaged, "{error}");
-    assert!(error.to_string().contains("is no regular file"), "{error}");
+    assert!(
+        error.to_string().contains("is not a regular file"),
+        "{error}"
+    );
 }
 
 /// A small filter file of each kind.
@@ -156,7 +159,7 @@ fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
             write_to(&path).set_len(length as u64).unwrap();
             for error in errors(stored) {
                 let message = error.to_string();
-                assert!(message.contains("became shorter"), "{message}");
+                assert!(message.contains("was truncated"), "{message}");
             }
         }
         let path = place.file("changing", &bytes);

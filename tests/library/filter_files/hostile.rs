@@ -93,11 +93,11 @@ fn i3_a_body_of_another_size_or_at_another_place_is_refused() {
                 &[(48, at), (56, body_bytes.wrapping_sub(by))],
             ] {
                 let bytes = patched(&parts, patches);
-                refuses_bytes(&place, &bytes, "its parts are not where they belong");
+                refuses_bytes(&place, &bytes, "its layout is invalid");
             }
         }
         let bytes = patched_bytes(&parts, 12, &8192u32.to_le_bytes());
-        refuses_bytes(&place, &bytes, "its parts are not where they belong");
+        refuses_bytes(&place, &bytes, "its layout is invalid");
     }
 }
 
@@ -242,7 +242,11 @@ fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
             (4087, 1),
         ] {
             let bytes = patched_bytes(&parts, at, &[byte]);
-            refuses_bytes(&place, &bytes, "rules that this program does not know");
+            refuses_bytes(
+                &place,
+                &bytes,
+                "settings that this version of outset does not know",
+            );
         }
         for other in [0, u64::MAX] {
             refuses_bytes(&place, &patched(&parts, &[(96, other)]), "another hash");

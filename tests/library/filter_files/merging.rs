@@ -19,15 +19,15 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
     };
     let other_key = LineHasher::with_key([11, 22, 33, 45]);
     let mut others = vec![
-        (shape, format(0, false), "what a line is"),
-        (shape, format(b'\n', true), "what a line is"),
+        (shape, format(0, false), "the line format"),
+        (shape, format(b'\n', true), "the line format"),
         (
             shape,
             Rules {
                 hasher: other_key,
                 ..rules
             },
-            "the key of the hash",
+            "the hash key",
         ),
     ];
     let kinds = small_shapes().into_iter();
@@ -40,7 +40,11 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
         let cells = 2 * shape.cells;
         let hashes = shape.hashes + 1;
         others.push((Shape { cells, ..shape }, rules, "size"));
-        others.push((Shape { hashes, ..shape }, rules, "the number of hashes"));
+        others.push((
+            Shape { hashes, ..shape },
+            rules,
+            "the number of hash functions",
+        ));
     }
     others
 }
