@@ -227,8 +227,8 @@ pub(crate) struct RunArguments {
 
     /// Maximum number of filter bits per key
     ///
-    /// With --strategy memory, this also forces the use of filters. Default: as many bits as fit in
-    /// memory, up to the point where more bits no longer help.
+    /// With strategy memory, this also allows filters in front of a small set. Default: as many bits as
+    /// fit in memory, up to the point where more bits no longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
@@ -247,7 +247,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     lines: LineArguments,
 
-    /// Treat lines as values of this type: ipv4 uses an exact bitmap (512 MiB) if it fits in memory
+    /// Treat lines as values of this type: ipv4 uses an exact bitmap (512 MiB;
+    /// 1 GiB for three or more files) if it fits in memory
     #[arg(long, value_name = "TYPE")]
     key_type: Option<KeyTypeName>,
 }

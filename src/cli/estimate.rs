@@ -25,8 +25,8 @@ const FEW: u64 = 10;
 ///
 /// Reads each FILE once, using a few MiB of memory. Prints the lines and the distinct lines of each
 /// FILE, the lines common to all, and their share of all distinct lines (Jaccard index), with bounds
-/// that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly. `-` is
-/// standard input, and a FILE may be a FIFO.
+/// that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly (under a
+/// low memory limit, only smaller ones). `-` is standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 pub(crate) struct EstimateArguments {
     #[command(flatten)]

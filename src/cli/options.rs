@@ -89,11 +89,11 @@ pub(crate) struct TalkArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
-    /// Print the memory limit, the plan and each phase to standard error
+    /// Print each phase to standard error; intersect and compare also print the memory limit and the plan
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Print only errors, and warnings about approximate results and overfull filters
+    /// Print only errors, and warnings about filters and approximate results
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -33,8 +33,8 @@ use sweep::Sweep;
 /// peak memory of each run.
 ///
 /// The measured rate is the number of false lines divided by the number of distinct lines of the larger
-/// file that are not common. outset counts up to 65536 distinct lines exactly. It estimates a
-/// larger number, and then prints bounds for the rate.
+/// file that are not common. Up to 65536 distinct lines are counted exactly (fewer under a low
+/// memory limit). A larger number is estimated. The measured rate is always printed with bounds.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.

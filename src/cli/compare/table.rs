@@ -71,7 +71,7 @@ fn describe_rates(found: &Comparison) -> String {
     };
     format!(
         "false-positive rate: {} of {could_pass} lines that are not common passed\n  measured {} ({} to {} at 98%)\n  \
-         predicted {}, by the filter's fill {}",
+         predicted {}, from the filter's fill {}",
         grouped(found.false_lines),
         percent(measured.estimate),
         percent(measured.low),

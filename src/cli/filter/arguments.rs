@@ -45,8 +45,8 @@ pub(crate) struct WorkArguments {
 
 /// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
-/// The size follows from the number of distinct lines (--lines; by default estimated from a sample of
-/// the FILEs) and from one of --max-fpr, --size and --bits-per-key.
+/// The size follows from the number of distinct lines (--lines; by default the number of
+/// all lines, repeats included, estimated from a sample of the FILEs) and from one of --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
@@ -68,7 +68,8 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "KIND", default_value = "blocked")]
     pub(crate) kind: KindName,
 
-    /// Number of distinct lines to size for [default: estimated from a sample of the FILEs]
+    /// Number of distinct lines to size for [default: number of all lines,
+    /// repeats included, estimated from a sample of the FILEs]
     #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 
@@ -270,7 +271,8 @@ pub(crate) struct InfoArguments {
 /// Merge filters that were built alike (build --like) into one.
 ///
 /// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests.
-/// The filters must have the same kind, size, hash key and line format.
+/// The filters must have the same kind, size, number of hash functions, hash key and line format.
+/// Fingerprint filters may differ in size.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Filter files

@@ -91,12 +91,12 @@ fn describe(report: &Report, name: &str) -> String {
             numbers::bytes(report.file_bytes)
         ),
         format!(
-            "  {} bits, {} per line inserted, k = {}",
+            "  {} bits, {}, k = {}",
             filter.bits,
             if filter.keys == 0 {
-                "none yet".to_owned()
+                "no lines inserted yet".to_owned()
             } else {
-                format!("{:.2}", filter.bits_per_key)
+                format!("{:.2} per line inserted", filter.bits_per_key)
             },
             filter.hashes
         ),

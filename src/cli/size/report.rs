@@ -192,7 +192,7 @@ impl Report {
         let describe = |row: &Row| {
             let overflow = row
                 .overflow_chance
-                .map(|chance| ("that any counter exceeds 15, where it stays", chance));
+                .map(|chance| ("that any counter would exceed 15 (it stays at 15)", chance));
             let collision = row
                 .collision_chance
                 .map(|chance| ("that any two lines have the same digest", chance));
