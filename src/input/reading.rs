@@ -128,9 +128,11 @@ impl<'a> Reading<'a> {
             Chunks::Stream(shared) => {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let (chunks, number) = &mut *shared;
-                let cut = chunks.next(buffer)?;
+                // Also where reading fails: a thread that reads on before the failure is known must not get the
+                // number, and so the turn, of the chunk that is missing.
+                let own = *number;
                 *number += 1;
-                Ok(cut.map(|cut| (*number - 1, cut)))
+                Ok(chunks.next(buffer)?.map(|cut| (own, cut)))
             }
         }
     }

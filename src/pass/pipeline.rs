@@ -54,7 +54,7 @@ pub(super) fn pipeline<W: Worker>(
     let layout = &run.layout;
     let (full_sender, full) = bounded(layout.chunk_buffers);
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
-    // Buffers are made when they are first wanted: a small input needs one or two of them.
+    // Buffers are made when they are first wanted: a small input needs two or three of them.
     let unmade = AtomicUsize::new(layout.chunk_buffers);
     thread::scope(|scope| {
         for number in 0..reading.readers(layout.readers) {

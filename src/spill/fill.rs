@@ -75,7 +75,7 @@ pub(crate) fn fill(
 }
 
 /// Starts the threads `spill-0`, `spill-1` and so on, which write full blocks, and returns the sender to
-/// them. A thread that cannot be started is noted in `failure`.
+/// them. That the first cannot be started is noted in `failure`; with fewer of the others, writing is slower.
 fn start_writers<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     rules: FillRules<'env>,
@@ -86,7 +86,12 @@ fn start_writers<'scope, 'env>(
     for number in 0..rules.writers {
         let inbox = inbox.clone();
         let body = move || write_blocks(rules, failure, &inbox);
-        failure.record(threads::spawn(scope, format!("spill-{number}"), body));
+        let started = threads::spawn(scope, format!("spill-{number}"), body);
+        if number == 0 {
+            failure.record(started);
+        } else if started.is_err() {
+            break;
+        }
     }
     outbox
 }

@@ -33,7 +33,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Blocks that must stay free for a full block to be kept in memory. Workers fill them while others are
-/// being written; with two writer threads, each can write one and have another waiting.
+/// being written: one for each writer thread.
 pub(crate) const IN_FLIGHT: u64 = 4;
 
 /// A fixed number of blocks of one size, shared by all threads of a filling, and by the stores of a run.

@@ -40,6 +40,7 @@ use crate::pass::spill::{Spilled, spill};
 use crate::plan::revision::{Look, Revision};
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
+use crate::spill::bucket::Bucket;
 use crate::strategy::memory::ResidentSet;
 use crate::strategy::{
     StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
@@ -85,15 +86,29 @@ pub(crate) fn sieve(
     };
     // The layout is final: all passes share the run from here on.
     let run = &*run;
+    let stores = survivors(run, first, others, built, second_filter.as_ref())?;
+    join(run, stores, JoinKind::Common, out)
+}
+
+/// Spills what survives of each input: of the `others` through the filter of the input before, and of the
+/// first, whose filter is `screen`, through that of the last. Returns the buckets of each. Filters and free
+/// blocks are gone then, because the join divides all memory that is free; held blocks stay.
+fn survivors(
+    run: &Run<'_>,
+    first: &Input,
+    others: &[Input],
+    screen: Filter,
+    second_filter: Option<&FilterPlan>,
+) -> Result<Vec<Vec<Bucket>>> {
     let pool = run.block_pool();
     // The filter of the input before, if there is one.
-    let mut screen = Some(built);
-    let mut stores = Vec::with_capacity(inputs.len());
+    let mut screen = Some(screen);
+    let mut stores = Vec::with_capacity(others.len() + 1);
     // Each further input, and the one that will go through a filter of its survivors.
     for (input, next) in others.iter().zip(others.iter().skip(1).chain([first])) {
         // Made before the pass, while the filter that is asked still has its memory: a plan with a second
         // filter has room for both.
-        let mut fed = filter_to_feed(run, second_filter.as_ref())?;
+        let mut fed = filter_to_feed(run, second_filter)?;
         let useful = screen.as_ref().and_then(if_useful);
         let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
         // A filter that was not asked has refused nothing.
@@ -111,9 +126,7 @@ pub(crate) fn sieve(
     }
     let useful = screen.as_ref().and_then(if_useful);
     stores.push(spill(run, &pool, first, useful, None)?.buckets);
-    // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
-    drop((screen, pool));
-    join(run, stores, JoinKind::Common, out)
+    Ok(stores)
 }
 
 /// The survivors of the second input as a set, with a filter of them, if lines repeat so often that the set
@@ -129,7 +142,7 @@ fn set_instead(
     built: &Filter,
 ) -> Result<Option<(ResidentSet, Filter)>> {
     let fpr = built.occupancy_sampled().fpr;
-    let shape = plan.set_beside_filters(distinct(built), run.held_bytes(), fpr);
+    let shape = plan.set_beside_filters(distinct(built), built.keys(), run.held_bytes(), fpr);
     let second = others.first().filter(|second| second.is_file());
     let (Some(shape), Some(second)) = (shape, second) else {
         return Ok(None);

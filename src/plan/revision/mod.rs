@@ -100,12 +100,14 @@ pub(crate) struct Revision {
 
 impl Plan {
     /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
-    /// the first input, and what passes their filter by mistake, fit as a set beside both filters. The plan
-    /// took each line of the input for a different one. `None` where they do not fit, or where the caller
-    /// asked for a strategy. `filter_bytes` and `filter_fpr` are those of the first filter.
+    /// the first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both
+    /// filters. The plan took each line of the input for a different one, and their number from a sample.
+    /// `None` where they do not fit, or where the caller asked for a strategy. `filter_bytes` and
+    /// `filter_fpr` are those of the first filter.
     pub(crate) fn set_beside_filters(
         &self,
         distinct: f64,
+        keys: u64,
         filter_bytes: u64,
         filter_fpr: f64,
     ) -> Option<FilterPlan> {
@@ -115,13 +117,17 @@ impl Plan {
         }
         let sizes = sizes_in_order(&self.job);
         let (first, next) = (sizes.first()?, sizes.get(1)?);
-        let different = first.part((distinct / first.lines.max(1) as f64).min(1.0));
+        let different = Extent {
+            lines: distinct as u64,
+            ..first.part((distinct / keys.max(1) as f64).min(1.0))
+        };
         let by_mistake = next.part(filter_fpr);
         let survivors = Extent {
             bytes: different.bytes.saturating_add(by_mistake.bytes),
             lines: different.lines.saturating_add(by_mistake.lines),
         };
-        let second = FilterPlan::new(survivors.lines, u64::MAX, SET_BITS_PER_KEY);
+        let cap = self.job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
+        let second = FilterPlan::new(survivors.lines, u64::MAX, cap);
         let needed = resident_set_bytes(survivors).saturating_add(second.bits / 8 + filter_bytes);
         (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -128,15 +128,19 @@ fn at_random_moments(sandbox: &Sandbox, strategy: &str, signal: Signal, count: u
     .iter()
     .map(|line| line.len() + 1)
     .sum();
+    let arguments = format!("intersect a b --strategy {strategy} --memory 16M -o ../out/r");
+    let start = Instant::now();
+    sandbox.run(&arguments).succeeds();
+    // A little longer than a run: the last signals may come too late.
+    let longest = 1.2 * start.elapsed().as_secs_f64();
+    fs::write(sandbox.output("r"), BEFORE).unwrap();
     let mut interrupted = 0;
     for moment in 0..count {
-        let mut running = sandbox.start(sandbox.command(&format!(
-            "intersect a b --strategy {strategy} --memory 16M -o ../out/r"
-        )));
+        let mut running = sandbox.start(sandbox.command(&arguments));
         running.may_be_complete(result);
         // The golden ratio spreads any number of moments evenly.
         let share = (f64::from(moment) * 0.618_034).fract();
-        thread::sleep(Duration::from_secs_f64(0.4 * share));
+        thread::sleep(Duration::from_secs_f64(longest * share));
         running.signal(signal);
         let outcome = running.finish_within(SOON);
         if !outcome.status.success() {
