@@ -129,7 +129,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     let space = TempSpace::new(&[], Quota::new(0), &options.interrupt);
     let hasher = LineHasher::new(options.hash_key)?;
     let run = Run::new(options, layout, hasher, &space);
-    run.expect_inputs(&["estimate"], inputs);
+    run.expect_inputs(&["estimate"], inputs.iter());
     let sketches = inputs.iter().map(|input| gather(&run, input, hashes));
     let sketches = sketches.collect::<Result<Vec<Sketch>>>()?;
     let overlap = Overlap::of(&sketches);

@@ -281,7 +281,7 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
     }
 }
 
-/// The program, held by a FIFO after it has spilled `a`; whoever of it cleans up waits for `pause` first.
+/// The program, held by a FIFO after it has spilled `a`; the thread that cleans up waits for `pause` first.
 fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::File) {
     let pipe = place.path("pipe");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();

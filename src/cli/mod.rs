@@ -78,10 +78,12 @@ fn run() -> ExitCode {
     #[cfg(feature = "failpoints")]
     let _scenario = fail::FailScenario::setup();
     let interrupt = Interrupt::new();
-    if let Err(error) = signals::install(&interrupt) {
-        warn(&error.to_string());
-    }
-    let result = match &cli.command {
+    // Without the handlers, a signal would leave behind what the command has made.
+    let handled = match &cli.command {
+        Command::Size(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
+        _ => signals::install(&interrupt),
+    };
+    let result = handled.and_then(|()| match &cli.command {
         Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Compare(arguments) => compare::run(arguments, &interrupt),
@@ -90,7 +92,7 @@ fn run() -> ExitCode {
         Command::Size(arguments) => size::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments, Cli::command()),
         Command::Man(arguments) => manual::man(arguments, Cli::command()),
-    };
+    });
     match result {
         Ok(()) => ExitStatus::Complete.into(),
         Err(error) => failed(&error, &interrupt),

@@ -63,7 +63,7 @@ fn not_handled(error: &io::Error) -> Error {
 }
 
 /// Makes an error of what a mapped filter does whose file becomes shorter, or cannot be read any
-/// more: whoever touches it gets SIGBUS, again and again until the process is ended.
+/// more: each thread that touches it gets SIGBUS, until the process ends.
 pub(crate) fn watch_mapping(path: &Path, interrupt: &Interrupt) -> Result<(), Error> {
     if ignored_signals() & (1 << (SIGBUS - 1)) != 0 {
         return Ok(());

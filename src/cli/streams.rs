@@ -1,4 +1,4 @@
-//! Standard streams that are closed (`<&-`, `>&-`, `2>&-`): whoever uses them is told so.
+//! Standard streams that are closed (`<&-`, `>&-`, `2>&-`): using one is an error.
 //!
 //! *Owns:* looking at them before the runtime of std does, which puts `/dev/null` in their place: an
 //! input would seem empty, and a result would be gone without a word. *Invariants:* their numbers are

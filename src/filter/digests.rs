@@ -112,7 +112,7 @@ impl<W: AsRef<[u64]> + AsMut<[u64]>> Digests<W> {
     }
 
     /// Empties a slot, and moves digests behind it forward so that each can still be reached from its home
-    /// (algorithm R). Ends at the next empty slot, of which there is at least one.
+    /// (algorithm R). Ends at the next empty slot; the table always has one.
     fn empty(&mut self, mut hole: u64) {
         let mut slot = hole;
         loop {

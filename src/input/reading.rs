@@ -137,3 +137,72 @@ impl<'a> Reading<'a> {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+    use crate::error::Error;
+    use crate::input::Source;
+    use crate::input::lines::LineFormat;
+    use crate::input::long_lines::{LimitAdvice, LongLines};
+    use crate::interrupt::Interrupt;
+    use crate::sys::first_error::FirstFailure;
+
+    #[derive(Debug)]
+    struct NoAdvice;
+
+    impl LimitAdvice for NoAdvice {
+        fn limit_for_long_lines(&self, needed_bytes: u64, _: u64) -> u64 {
+            needed_bytes
+        }
+    }
+
+    #[test]
+    fn a_chunk_that_could_not_be_read_keeps_its_number() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        let source = path.clone();
+        let writer = std::thread::spawn(move || {
+            let mut pipe = fs::OpenOptions::new().write(true).open(source).unwrap();
+            pipe.write_all(b"one\ntwo\n").unwrap();
+        });
+        let input = Input::open_all(&[Source::from(&path)]).unwrap().remove(0);
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let (interrupt, failure) = (Interrupt::new(), FirstFailure::default());
+        let room = budget.split_off("long lines", 1 << 16).unwrap();
+        let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
+        let is_to_fail = AtomicBool::new(true);
+        let stop = || {
+            let fails = is_to_fail.swap(false, Ordering::Relaxed);
+            if fails {
+                Err(Error::Interrupted)
+            } else {
+                Ok(())
+            }
+        };
+        let rules = ReadingRules {
+            chunks: ChunkRules {
+                format: LineFormat::default(),
+                chunk_bytes: 4096,
+                long_lines: &long_lines,
+            },
+            budget: &budget,
+            stop: &stop,
+            waiting: None,
+        };
+        let reading = Reading::open(&input, rules).unwrap();
+        let buffer = || Buffer::new(&budget, "a chunk", reading.buffer_bytes()).unwrap();
+        assert!(matches!(reading.next(buffer()), Err(Error::Interrupted)));
+        let (number, _) = reading.next(buffer()).unwrap().unwrap();
+        assert_eq!(number, 1);
+        writer.join().unwrap();
+    }
+}

@@ -40,7 +40,7 @@ use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often a waiting thread checks for the failure of another: whoever has the turn may be gone.
+/// How often a waiting thread checks for the failure of another: the worker that has the turn may be gone.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What each worker of an ordered scan does.

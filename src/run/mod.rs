@@ -167,12 +167,17 @@ impl<'o> Run<'o> {
         self.options.key_type == KeyType::Ipv4
     }
 
-    /// Announces to the observer that each of `inputs` will be read, once for each of `verbs`: for commands
-    /// without a plan, so that a progress display knows what is to come.
-    pub(crate) fn expect_inputs(&self, verbs: &[&'static str], inputs: &[Input]) {
+    /// Announces to the observer that each of `inputs` will be read, once for each of `verbs`: where no plan
+    /// says so, or a run has found something better than its plan. A progress display then knows what is to come.
+    pub(crate) fn expect_inputs<'i>(
+        &self,
+        verbs: &[&'static str],
+        inputs: impl Iterator<Item = &'i Input>,
+    ) {
         let Some(observer) = &self.options.observer else {
             return;
         };
+        let inputs: Vec<&Input> = inputs.collect();
         let phases = verbs.iter().flat_map(|&name| {
             inputs.iter().map(move |input| PlannedPhase {
                 name,

@@ -76,7 +76,7 @@ pub fn query(
         let filter = AskedFilter::new(&checked, &run.budget, room)?;
         let output = OrderedOutput::new(out, target);
         let written = AtomicU64::new(0);
-        run.expect_inputs(&["query"], &inputs);
+        run.expect_inputs(&["query"], inputs.iter());
         for input in &inputs {
             ask(run, &filter, input, question, &output, &written)?;
         }

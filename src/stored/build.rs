@@ -159,7 +159,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
     };
     with_run(&inputs, options, rules, "a filter", shape.bytes(), |run| {
         let mut filter = Filter::new(&run.budget, shape, rules)?;
-        run.expect_inputs(&["insert"], &inputs);
+        run.expect_inputs(&["insert"], inputs.iter());
         for input in &inputs {
             insert_all(run, &mut filter, input)?;
         }
@@ -210,7 +210,7 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
     }
     // A run of its own: its memory is free again before the filter is made.
     with_run(inputs, options, rules, "nothing", 0, |run| {
-        run.expect_inputs(&["count", "insert"], inputs);
+        run.expect_inputs(&["count", "insert"], inputs.iter());
         for input in inputs {
             let phase = run.input_phase("count", input);
             scan(run, &phase, input, || Counter)?;

@@ -65,7 +65,7 @@ pub fn change(
             Change::Insert => "insert",
             Change::Remove => "remove",
         };
-        run.expect_inputs(&[verb], inputs);
+        run.expect_inputs(&[verb], inputs.iter());
         for input in inputs {
             match change {
                 Change::Insert => insert_all(run, filter, input)?,
@@ -96,7 +96,7 @@ pub fn insert_new(
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);
-        run.expect_inputs(&["insert"], inputs);
+        run.expect_inputs(&["insert"], inputs.iter());
         for input in inputs {
             let phase = run.input_phase("insert", input);
             scan_in_order(run, &phase, input, &output, || InsertNew {

@@ -69,7 +69,10 @@ pub(crate) fn sieve(
     {
         // What the first filter dropped is not in the set; `common` is the better screen from here on.
         drop(built);
-        return set.mark(run, rest.iter().chain([first]), if_useful(&common), out);
+        let rest = rest.iter().chain([first]);
+        // The phases of the plan that are still to come will not come.
+        run.expect_inputs(&["probe"], rest.clone());
+        return set.mark(run, rest, if_useful(&common), out);
     }
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,

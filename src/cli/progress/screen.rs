@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all
 //! other lines. *Invariants:* every other line on standard error goes through [`print_above`], so it stands above what is drawn;
-//! after [`end`] nothing is drawn and the line is empty, whoever called it and however often.
+//! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called.
 //! Nobody but the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes
 //! up five times a second.
 

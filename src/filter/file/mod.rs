@@ -56,7 +56,7 @@
 //!   the two words of the line's `HighwayHash` of 128 bits, which the slot holds. Two words of 0 mean an
 //!   empty slot; a line that has them is kept as 1, 0.
 //!
-//! Anyone who can read a filter file can craft lines that the filter wrongly claims to have, because the file
+//! A person who can read a filter file can craft false positives, because the file
 //! contains the key: files are readable by their owner alone.
 
 #[cfg(target_endian = "big")]

@@ -237,7 +237,7 @@ fn snapshot(directory: &Path) -> Snapshot {
         let metadata = fs::symlink_metadata(&path).unwrap();
         let is_small = metadata.is_file() && metadata.len() < 1 << 20;
         let (seconds, nanoseconds) = if metadata.file_type().is_fifo() {
-            // Whoever writes to a FIFO touches it.
+            // Writing to a FIFO changes its times.
             (0, 0)
         } else {
             (metadata.mtime(), metadata.mtime_nsec())

@@ -1,4 +1,4 @@
-//! Lines that were made to meet in one bucket (row H6 of `tests/matrix.tsv`): they do so only for whoever gave the key away.
+//! Lines that were made to meet in one bucket (row H6 of `tests/matrix.tsv`): they do so only under the key that they were made for.
 
 use std::fs;
 

@@ -21,7 +21,7 @@ fn e5_a_refusal_comes_at_once_however_large_the_inputs_are() {
     }
     let sandbox = Sandbox::new();
     for name in ["a", "b"] {
-        // Whoever reads this is at it for seconds, and then finds a line that does not fit.
+        // Reading this takes seconds, and then comes a line that does not fit.
         let file = File::create(sandbox.input(name)).unwrap();
         file.set_len(16 << 30).unwrap();
     }

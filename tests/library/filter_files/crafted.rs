@@ -1,4 +1,4 @@
-//! Bodies whose checksums are right and that no filter ever had: whoever makes such a file gets an error or a filter with other
+//! Bodies whose checksums are right and that no filter ever had: opening such a file gives an error or a filter with other
 //! answers, and neither a panic nor an endless search.
 
 use std::fs;
