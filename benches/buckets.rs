@@ -164,7 +164,7 @@ fn set(criterion: &mut Criterion) {
             let lines = split(text);
             group.bench_function(name, |bencher| {
                 sum_of_times(bencher, |iteration| {
-                    let probe = (iteration % PROBES_PER_BUILD) as u16;
+                    let probe = (iteration % PROBES_PER_BUILD) as u32;
                     if probe == 0 {
                         build(&mut set);
                     }

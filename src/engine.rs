@@ -46,13 +46,13 @@ use crate::input::{Input, Source};
 use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
 use crate::output::{Collector, Sink};
-use crate::pass::join::JoinKind;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare};
 use crate::run::{Run, temp_parents};
+use crate::selection::{Rule, Selection, Sides};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, StoredFilters};
 use crate::sys::machine;
@@ -64,16 +64,21 @@ use crate::temp::space::{Notify, TempSpace};
 /// of 1 MiB.
 const CHECK_BYTES: u64 = 4 << 20;
 
-/// Finds the lines that are in every one of `inputs` and hands each to `sink` once.
+/// Finds the lines of `inputs` that `selection` asks for, and hands each to `sink` once.
 ///
-/// The same file given twice counts as one input. The order of the lines is unspecified. The crate
-/// page has an example.
+/// Each input is one side. A file that is given twice is two sides, and is read once. The order of the lines
+/// is unspecified. The crate page has an example.
 ///
 /// Threads of the run call `sink`, one at a time; all of them have ended when this returns.
 ///
 /// # Errors
 /// Any [`Error`]; lines that the sink has received by then are not the whole result.
-pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
+pub fn select(
+    inputs: &[Source],
+    selection: Selection,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Stats> {
     let start = Instant::now();
     let stored = open_stored(options)?;
     // A filter can only be asked with the hash that it was built with: its key replaces the random one.
@@ -81,13 +86,15 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
         Some(filter) => filter.stored().rules().hasher,
         None => LineHasher::new(options.hash_key)?,
     };
-    let opened = open(inputs, options)?;
+    let opened = open(inputs, selection, options)?;
     let saving = open_target(options, &opened)?;
     let space = temp_space(options);
     let out = Collector::new(sink);
     let engine = Engine {
         options,
-        kind: JoinKind::Common,
+        selection,
+        sides: inputs.len(),
+        compares_lines: true,
         hasher,
         filters: StoredFilters {
             stored: stored.as_ref(),
@@ -102,25 +109,63 @@ pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> R
     Ok(stats)
 }
 
-/// Hands each line of the first of `inputs` that no other has to `sink` once, by `partition`. Phases and
-/// messages call the inputs by `names`, one name for each.
+/// Hands each line that is in every one of `inputs` to `sink` once: [`select`] with
+/// [`Selection::intersection`].
 ///
 /// # Errors
-/// As [`intersect`].
-pub(crate) fn only_in_first(
+/// As [`select`].
+pub fn intersect(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
+    select(inputs, Selection::intersection(), options, sink)
+}
+
+/// Hands each line of the first of `inputs` that no other has to `sink` once: [`select`] with
+/// [`Selection::difference`].
+///
+/// # Errors
+/// As [`select`].
+pub fn difference(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
+    select(inputs, Selection::difference(), options, sink)
+}
+
+/// Hands each line of any of `inputs` to `sink` once: [`select`] with [`Selection::union`].
+///
+/// # Errors
+/// As [`select`].
+pub fn union(inputs: &[Source], options: &Options, sink: &mut dyn Sink) -> Result<Stats> {
+    select(inputs, Selection::union(), options, sink)
+}
+
+/// Hands each line that exactly one of `inputs` has to `sink` once: [`select`] with
+/// [`Selection::symmetric_difference`].
+///
+/// # Errors
+/// As [`select`].
+pub fn symmetric_difference(
+    inputs: &[Source],
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Stats> {
+    select(inputs, Selection::symmetric_difference(), options, sink)
+}
+
+/// The difference of two results of one program, which need no hints about their line ends. Phases and messages
+/// call the inputs by `names`, one name for each.
+///
+/// # Errors
+/// As [`select`].
+pub(crate) fn difference_of_results(
     inputs: &[Source],
     names: &[&str],
     options: &Options,
     sink: &mut dyn Sink,
 ) -> Result<Stats> {
-    let start = Instant::now();
-    let options = &Options {
-        strategy: Some(Strategy::Partition),
-        ..options.clone()
-    };
+    let (start, selection) = (Instant::now(), Selection::difference());
+    let opened = open(inputs, selection, options)?;
     let engine = Engine {
         options,
-        kind: JoinKind::OnlyFirst,
+        selection,
+        sides: inputs.len(),
+        compares_lines: false,
         hasher: LineHasher::new(options.hash_key)?,
         filters: StoredFilters {
             stored: None,
@@ -129,35 +174,47 @@ pub(crate) fn only_in_first(
         space: &temp_space(options),
         out: &Collector::new(sink),
     };
-    let opened = open(inputs, options)?.into_iter().zip(names);
-    let called = opened.map(|(input, name)| input.called(name)).collect();
+    let called = opened.into_iter().zip(names);
+    let called = called.map(|(input, name)| input.called(name)).collect();
     engine.run(called, start)
 }
 
-/// What [`intersect`] would do with `inputs`, without doing it.
+/// What [`select`] would do with `inputs`, without doing it.
 ///
 /// # Errors
-/// As [`intersect`], as far as it can be known beforehand.
-pub fn plan_for(inputs: &[Source], options: &Options) -> Result<Plan> {
+/// As [`select`], as far as it can be known beforehand.
+pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
+    let opened = open(inputs, selection, options)?;
     // A set that was asked for is tried, however many lines there are: they may repeat.
     let job = Job {
         set_estimate: SetEstimate::Try,
-        ..survey_to_compare(&open(inputs, options)?, options)?
+        selection,
+        sides: inputs.len(),
+        ..survey_to_compare(&opened, options)?
     };
     plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
 /// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
-/// different lines, and the share that is common. A run of [`intersect`] has no estimate: where its
+/// different lines, and the share that is common. A run of [`select`] has no estimate: where its
 /// choice would differ, ask for a strategy.
 ///
 /// # Errors
 /// As [`plan_for`] and the estimate.
-pub fn plan_with_estimate(inputs: &[Source], options: &Options) -> Result<(Estimate, Plan)> {
+pub fn plan_with_estimate(
+    inputs: &[Source],
+    selection: Selection,
+    options: &Options,
+) -> Result<(Estimate, Plan)> {
     let stored = open_stored(options)?;
-    let inputs = open(inputs, options)?;
-    let mut job = survey_to_compare(&inputs, options)?;
+    let sides = inputs.len();
+    let inputs = open(inputs, selection, options)?;
+    let mut job = Job {
+        selection,
+        sides,
+        ..survey_to_compare(&inputs, options)?
+    };
     let found = estimate_opened(&inputs, &job, options)?;
     for (shape, input) in job.inputs.iter_mut().zip(&found.inputs) {
         shape.lines = Some(input.distinct.estimate as u64);
@@ -228,13 +285,14 @@ fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
     }
 }
 
-/// Opens all inputs and checks their number: two or more, or one beside a stored filter.
+/// Opens all inputs and checks their number: two or more, or one for a union or beside a stored filter.
 ///
 /// # Errors
 /// [`Error::Usage`] for too few, [`Error::Input`] for one that cannot be read.
-fn open(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
+fn open(inputs: &[Source], selection: Selection, options: &Options) -> Result<Vec<Input>> {
     let (least, advice) = match options.stored_filter {
         Some(_) => (1, "give at least one file to check against the filter"),
+        None if selection.least_sides() == 1 => (1, "give one or more files"),
         None => (2, "give two or more files"),
     };
     if inputs.len() < least {
@@ -266,8 +324,12 @@ pub(crate) fn temp_space(options: &Options) -> TempSpace {
 /// What all attempts of a run have in common.
 struct Engine<'a> {
     options: &'a Options,
-    /// Which lines are written: common ones, or those of the first input only.
-    kind: JoinKind,
+    /// Which lines are written.
+    selection: Selection,
+    /// How many sides the inputs are, a file that was given twice counted twice.
+    sides: usize,
+    /// Whether lines of inputs are compared, so that different line ends are worth a hint.
+    compares_lines: bool,
     /// One key for all attempts; with a stored filter, that filter's.
     hasher: LineHasher,
     filters: StoredFilters<'a>,
@@ -289,6 +351,8 @@ impl Engine<'_> {
         self.space.places().remove_orphans();
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
+            selection: self.selection,
+            sides: self.sides,
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
@@ -334,12 +398,12 @@ impl Engine<'_> {
         }
     }
 
-    /// Samples the inputs. Hints about line ends make sense only where lines of inputs are compared; two
-    /// results of one program (`compare`) need none.
+    /// Samples the inputs.
     fn survey(&self, inputs: &[Input]) -> Result<Job> {
-        match self.kind {
-            JoinKind::Common => survey_to_compare(inputs, self.options),
-            JoinKind::OnlyFirst => survey(inputs, self.options),
+        if self.compares_lines {
+            survey_to_compare(inputs, self.options)
+        } else {
+            survey(inputs, self.options)
         }
     }
 
@@ -349,18 +413,20 @@ impl Engine<'_> {
     /// # Errors
     /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
-        if self.kind == JoinKind::OnlyFirst {
-            // The plan orders inputs by size, but a difference depends on which one is the first.
-            inputs.sort_by_key(Input::number);
-            return strategy::only_in_first(run, inputs, self.out);
-        }
         // The sieve reads its first input twice.
         if plan.strategy() == Strategy::Sieve
             && inputs.first().is_some_and(|first| !first.is_file())
         {
             spool_first(run, inputs)?;
         }
-        strategy::execute(run, plan, inputs, self.filters, self.out)
+        // What all sides have is what all files have, however often one was given.
+        let sides = if self.selection.is_plain_intersection(self.sides) {
+            Sides::common(inputs.len())
+        } else {
+            let rule = Rule::new(self.selection, self.sides)?;
+            Sides::new(rule, inputs.iter().map(Input::sides))
+        };
+        strategy::execute(run, plan, inputs, self.filters, &sides, self.out)
     }
 
     /// The job of the next attempt, with what the failed one of `plan` has found out.
@@ -427,7 +493,7 @@ impl Engine<'_> {
         };
         Stats {
             version: env!("CARGO_PKG_VERSION"),
-            command: "intersect",
+            command: self.selection.name(),
             strategy: costs.strategy.name().to_owned(),
             exact: costs.exact,
             seconds: start.elapsed().as_secs_f64(),

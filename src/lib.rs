@@ -134,9 +134,11 @@ mod notice;
 mod observer;
 mod options;
 mod output;
+mod overlaps;
 mod pass;
 pub mod plan;
 mod run;
+mod selection;
 mod set;
 pub mod size;
 mod sketch;
@@ -150,7 +152,9 @@ mod temp;
 mod testing;
 
 pub use compare::compare;
-pub use engine::{intersect, plan_for, plan_with_estimate};
+pub use engine::{
+    difference, intersect, plan_for, plan_with_estimate, select, symmetric_difference, union,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::Source;
@@ -160,8 +164,10 @@ pub use notice::Notice;
 pub use observer::Observer;
 pub use options::{KeyType, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
+pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
 pub use run::survey::job_for;
+pub use selection::{Label, Selection};
 pub use stats::Stats;
 pub use sys::file_id::{Destination, FileId};
 pub use sys::machine;

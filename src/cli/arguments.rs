@@ -8,18 +8,22 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
-use outset::{Interrupt, KeyType, Options, Source, Strategy};
+use outset::{Error, Interrupt, KeyType, Label, Options, Selection, Source, Strategy};
 
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::manual::{CompletionArguments, ManArguments};
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
+use super::overlaps::OverlapsArguments;
+use super::select::{
+    DiffArguments, IntersectArguments, SideArguments, SymdiffArguments, UnionArguments,
+};
 use super::size::SizeArguments;
 
-/// Find the lines that two or more huge files have in common, under a hard memory limit.
+/// Set operations on huge files of lines, under a hard memory limit.
 ///
-/// Lines are compared byte by byte: no locale, no trimming. Each common line is written once, in no
+/// Lines are compared byte by byte: no locale, no trimming. Each line of a result is written once, in no
 /// particular order (to sort the result, pipe it into `LC_ALL=C sort`). The memory limit decides
 /// which strategy runs; `outset plan` shows that choice and its cost beforehand.
 #[derive(Debug, Parser)]
@@ -35,7 +39,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT_STATUS: &str = "\
+pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
              4 temporary space · 5 output · 6 memory limit too low (the message says what is enough)
              7 damaged file · 101 a bug
@@ -46,6 +50,10 @@ Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt"
 pub(crate) enum Command {
     // Each has its help text where its arguments are: a text here would replace the long one.
     Intersect(IntersectArguments),
+    Diff(DiffArguments),
+    Union(UnionArguments),
+    Symdiff(SymdiffArguments),
+    Overlaps(OverlapsArguments),
     Plan(PlanArguments),
     Compare(CompareArguments),
     Estimate(EstimateArguments),
@@ -56,62 +64,9 @@ pub(crate) enum Command {
     Man(ManArguments),
 }
 
-/// Write the lines that are in every FILE.
+/// Show what an operation would do and what it would cost, without doing it.
 ///
-/// Each line is written once, in no particular order. A line is the bytes before a newline; a last
-/// line without a newline counts, and so does an empty line. A file given twice counts as one input.
-/// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
-/// copies the input to the temporary directory first.
-#[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
-pub(crate) struct IntersectArguments {
-    #[command(flatten)]
-    pub(crate) choice: ChoiceArguments,
-
-    #[command(flatten)]
-    pub(crate) run: RunArguments,
-
-    #[command(flatten)]
-    pub(crate) force: ForceArguments,
-
-    #[command(flatten)]
-    pub(crate) filters: StoredFilterArguments,
-
-    /// Two or more files (one is enough with --filter); `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-
-    /// Write the result to FILE, complete or not at all
-    ///
-    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
-    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Print the number of common lines instead of the lines
-    #[arg(long)]
-    pub(crate) count_only: bool,
-
-    /// Write statistics of the run to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE")]
-    pub(crate) stats: Option<PathBuf>,
-
-    /// Write a report of the run to FILE, as an HTML page with charts
-    ///
-    /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
-    /// and the table behind each chart. It loads nothing from the network. It is written only if the
-    /// run succeeds.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) talk: TalkArguments,
-}
-
-/// Show what intersect would do and what it would cost, without doing it.
-///
-/// The plan names the strategy that intersect would choose and says why the others were rejected. For
+/// The plan names the strategy that the command would choose and says why the others were rejected. For
 /// each strategy it lists passes over the inputs, bytes read and written, temporary disk, memory,
 /// predicted false-positive rate and expected false lines.
 ///
@@ -127,7 +82,14 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) filters: StoredFilterArguments,
 
-    /// The files that would be intersected
+    /// The operation to plan
+    #[arg(long, value_name = "NAME", default_value = "intersect")]
+    operation: Operation,
+
+    #[command(flatten)]
+    sides: SideArguments,
+
+    /// The files that the command would read
     #[arg(value_name = "FILE", required_unless_present = "lines")]
     files: Vec<PathBuf>,
 
@@ -142,7 +104,7 @@ pub(crate) struct PlanArguments {
     /// Read the files first, and plan with their estimated distinct lines and overlap
     ///
     /// The files are read as by `outset estimate`. The plan then also predicts the precision of an
-    /// approximate result. intersect itself plans from a sample; to make it follow this plan, pass the
+    /// approximate result. The command itself plans from a sample; to make it follow this plan, pass the
     /// strategy with --strategy.
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
@@ -160,10 +122,11 @@ pub(crate) struct PlanArguments {
 pub(crate) struct ChoiceArguments {
     /// Strategy; auto chooses one to fit the memory limit
     ///
-    /// memory: keep the smallest input as a set in memory. partition: split all inputs into bucket
-    /// files, then work bucket by bucket. sieve: pass each input through a filter of the previous one,
-    /// and put only the survivors into buckets. bloom: use one filter and check nothing further
-    /// (approximate: may add lines, never misses one).
+    /// memory: keep a set in memory (of the smallest input, where lines are wanted that all have).
+    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: pass each input
+    /// through a filter of the previous one, and put only the survivors into buckets. bloom: use one
+    /// filter and check nothing further (approximate: may add lines, never misses one). sieve and bloom
+    /// only find lines that every file has.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
@@ -247,37 +210,35 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     lines: LineArguments,
 
-    /// Treat lines as values of this type: ipv4 uses an exact bitmap (512 MiB;
-    /// 1 GiB for three or more files) if it fits in memory
+    /// Treat lines as values of this type: with ipv4, the lines that every file has are found with an
+    /// exact bitmap (512 MiB; 1 GiB for three or more files) if it fits in memory
     #[arg(long, value_name = "TYPE")]
     key_type: Option<KeyTypeName>,
 }
 
-impl IntersectArguments {
-    /// The options that these arguments ask for.
-    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
-        let options = self.run.options(self.output.as_deref(), interrupt);
-        let options = self.force.add_to(self.choice.add_to(options));
-        self.filters.add_to(options)
-    }
-
-    /// Whether the statistics go to standard error.
-    pub(crate) fn reports_on_stderr(&self) -> bool {
-        self.stats.as_deref() == Some(Path::new("-"))
-    }
-
-    /// The inputs as paths.
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        &self.files
-    }
-
-    /// The inputs as named.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.files.iter().map(Source::from).collect()
-    }
-}
-
 impl PlanArguments {
+    /// The lines that the planned command would write.
+    ///
+    /// # Errors
+    /// Where a number of files is given that the operation does not have.
+    pub(crate) fn selection(&self) -> Result<Selection, Error> {
+        let by_number = self.sides.selection();
+        let of_operation = match self.operation {
+            Operation::Intersect => return Ok(by_number),
+            Operation::Diff => Selection::difference(),
+            Operation::Union => Selection::union(),
+            Operation::Symdiff => Selection::symmetric_difference(),
+            Operation::Overlaps => Selection::union().labelled(Label::SidesOnly),
+        };
+        if by_number == Selection::intersection() {
+            return Ok(of_operation);
+        }
+        Err(Error::Usage {
+            what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
+            advice: "leave them out".into(),
+        })
+    }
+
     /// The inputs as paths.
     pub(crate) fn files(&self) -> &[PathBuf] {
         &self.files
@@ -367,6 +328,15 @@ impl From<StrategyName> for Option<Strategy> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Operation {
+    Intersect,
+    Diff,
+    Union,
+    Symdiff,
+    Overlaps,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum KeyTypeName {
     Ipv4,
 }
@@ -402,7 +372,11 @@ mod tests {
                 panic!("{flag}: {cli:?}")
             };
             assert_eq!(
-                arguments.run.options(None, &Interrupt::new()).memory_bytes,
+                arguments
+                    .set
+                    .run
+                    .options(None, &Interrupt::new())
+                    .memory_bytes,
                 Some(64 << 20),
                 "{flag}"
             );

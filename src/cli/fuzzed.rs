@@ -39,8 +39,9 @@ fn use_options(command: &Command) {
     let interrupt = Interrupt::new();
     match command {
         Command::Intersect(arguments) => {
-            check(&arguments.options(&interrupt));
-            assert!(!arguments.sources().is_empty());
+            let request = arguments.request();
+            check(&request.options(&interrupt));
+            assert!(!request.sources().is_empty());
         }
         Command::Plan(arguments) => {
             let options = arguments
@@ -48,7 +49,8 @@ fn use_options(command: &Command) {
                 .add_to(arguments.run.options(None, &interrupt));
             check(&options);
             if !arguments.lines.is_empty()
-                && let Ok(plan) = plan::plan_for_shapes(arguments, &options)
+                && let Ok(selection) = arguments.selection()
+                && let Ok(plan) = plan::plan_for_shapes(arguments, selection, &options)
             {
                 drop(plan::describe(&plan));
             }

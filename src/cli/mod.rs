@@ -1,7 +1,7 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`intersect`], [`plan`], [`compare`],
-//! [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`outputs`] and what they [`mod@print`], exit
+//! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
+//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`outputs`] and what they [`mod@print`], exit
 //! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
 //! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
@@ -15,15 +15,16 @@ mod exit;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
-mod intersect;
 mod manual;
 mod numbers;
 mod options;
 mod outputs;
+mod overlaps;
 mod plan;
 mod print;
 mod progress;
 mod report;
+mod select;
 mod signals;
 mod size;
 mod streams;
@@ -74,6 +75,7 @@ fn run() -> ExitCode {
             return status.map_or_else(|error| failed(&error, &Interrupt::new()), ExitCode::from);
         }
     };
+    give_back_free_memory();
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
     let _scenario = fail::FailScenario::setup();
@@ -84,7 +86,11 @@ fn run() -> ExitCode {
         _ => signals::install(&interrupt),
     };
     let result = handled.and_then(|()| match &cli.command {
-        Command::Intersect(arguments) => intersect::run(arguments, &interrupt),
+        Command::Intersect(arguments) => select::run(arguments.request(), &interrupt),
+        Command::Diff(arguments) => select::run(arguments.request(), &interrupt),
+        Command::Union(arguments) => select::run(arguments.request(), &interrupt),
+        Command::Symdiff(arguments) => select::run(arguments.request(), &interrupt),
+        Command::Overlaps(arguments) => overlaps::run(arguments, &interrupt),
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Compare(arguments) => compare::run(arguments, &interrupt),
         Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
@@ -126,6 +132,17 @@ fn use_one_arena() {
         // SAFETY: called before any other thread exists, with a parameter that glibc documents; a
         // refusal changes nothing.
         let _refused_is_fine = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
+/// Gives back what the parser of arguments has freed: the definitions of all commands are some hundred KiB,
+/// which would be resident during the whole run, beside its memory limit.
+fn give_back_free_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        #[expect(unsafe_code, reason = "malloc_trim has no safe wrapper")]
+        // SAFETY: it only touches memory that the allocator knows to be free, under the allocator's lock.
+        let _nothing_to_give_is_fine = unsafe { libc::malloc_trim(0) };
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use outset::plan::{Costs, InputShape, Plan, plan};
-use outset::{Error, Interrupt, Options, Result, job_for, plan_for, plan_with_estimate};
+use outset::plan::{Costs, InputShape, Job, Plan, plan};
+use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
 use super::outputs::Claims;
@@ -15,19 +15,20 @@ use crate::cli::numbers;
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
     let files = arguments.files().iter();
     Claims::reading(files.chain(arguments.filters.filter.as_ref())).write(None, "the plan")?;
+    let selection = arguments.selection()?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments.choice.add_to(options);
     let mut options = arguments.filters.add_to(options);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());
-        let (_, plan) = plan_with_estimate(&arguments.sources(), &options)?;
+        let (_, plan) = plan_with_estimate(&arguments.sources(), selection, &options)?;
         reporter.finish();
         plan
     } else if arguments.lines.is_empty() {
-        plan_for(&arguments.sources(), &options)?
+        plan_for(&arguments.sources(), selection, &options)?
     } else {
-        plan_for_shapes(arguments, &options)?
+        plan_for_shapes(arguments, selection, &options)?
     };
     let text = if arguments.json {
         json(&plan)?
@@ -38,8 +39,12 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
 }
 
 /// The plan for inputs of which only the sizes are given.
-pub(super) fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> Result<Plan> {
-    if arguments.lines.len() < 2 {
+pub(super) fn plan_for_shapes(
+    arguments: &PlanArguments,
+    selection: Selection,
+    options: &Options,
+) -> Result<Plan> {
+    if arguments.lines.len() < selection.least_sides() {
         return Err(Error::Usage {
             what: "lines: only one input given".to_owned(),
             advice: "give the number of lines of each input, such as --lines 5e9,5e9".to_owned(),
@@ -51,7 +56,10 @@ pub(super) fn plan_for_shapes(arguments: &PlanArguments, options: &Options) -> R
         is_cached: false,
     };
     let shapes = arguments.lines.iter().map(shape).collect();
-    plan(&job_for(shapes, arguments.line_bytes, options))
+    plan(&Job {
+        selection,
+        ..job_for(shapes, arguments.line_bytes, options)
+    })
 }
 
 /// The plan for people.

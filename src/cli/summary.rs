@@ -25,28 +25,35 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
     ))
 }
 
+/// What the lines of the result are called.
+pub(super) fn noun(stats: &Stats) -> &'static str {
+    match (stats.command, stats.output.lines) {
+        ("intersect", 1) => "common line",
+        ("intersect", _) => "common lines",
+        (_, 1) => "line",
+        _ => "lines",
+    }
+}
+
 /// What was found, and what it took.
 pub(super) fn summary(stats: &Stats) -> String {
     let disk = match stats.temp.peak_bytes {
         0 => "no temporary disk".to_owned(),
         bytes => format!("temporary disk {}", numbers::bytes(bytes)),
     };
-    let noun = if stats.output.lines == 1 {
-        "line"
-    } else {
-        "lines"
+    let noun = noun(stats);
+    let passed = match stats.output.lines {
+        1 => "line passed the filter",
+        _ => "lines passed the filter",
     };
     let (found, how) = match &stats.filter {
-        _ if stats.exact => (format!("common {noun}"), "exact".to_owned()),
+        _ if stats.exact => (noun.to_owned(), "exact".to_owned()),
         Some(filter) => {
             let rate = numbers::rate(filter.fill_fpr);
             let how = format!("approximate, false-positive rate {rate}");
-            (format!("{noun} passed the filter"), how)
+            (passed.to_owned(), how)
         }
-        None => (
-            format!("{noun} passed the filter"),
-            "approximate".to_owned(),
-        ),
+        None => (passed.to_owned(), "approximate".to_owned()),
     };
     format!(
         "{} {found} ({how}, {}) in {:.2} s; peak memory {} of {}; {disk}",

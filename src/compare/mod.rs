@@ -26,7 +26,7 @@ use std::time::Instant;
 use self::report::Counts;
 pub use self::report::{Comparison, RunReport};
 use self::stored::{Stored, StoredResult};
-use crate::engine::{intersect, only_in_first, plan_for, temp_space};
+use crate::engine::{difference_of_results, intersect, plan_for, temp_space};
 use crate::error::{Error, Result};
 use crate::estimate::{Bounds, estimate};
 use crate::filter::sizing::blocked_bits_per_key;
@@ -37,6 +37,7 @@ use crate::output::Sink;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Plan};
 use crate::run::temp_parents;
+use crate::selection::Selection;
 use crate::stats::Stats;
 use crate::sys::machine;
 use crate::temp::places::Places;
@@ -159,8 +160,16 @@ impl<'o> Comparer<'o> {
     /// The refusal of a plan, as of [`intersect`].
     pub fn plans(&self, point: Point) -> Result<Plans> {
         Ok(Plans {
-            exact: plan_for(&self.sources, &self.exact_options(point))?,
-            approximate: plan_for(&self.sources, &self.approximate_options(point))?,
+            exact: plan_for(
+                &self.sources,
+                Selection::intersection(),
+                &self.exact_options(point),
+            )?,
+            approximate: plan_for(
+                &self.sources,
+                Selection::intersection(),
+                &self.approximate_options(point),
+            )?,
         })
     }
 
@@ -288,11 +297,13 @@ impl<'o> Comparer<'o> {
             },
             key_type: KeyType::Bytes,
             buckets: None,
+            // The plan of a comparison counts on it.
+            strategy: Some(Strategy::Partition),
             ..self.exact_options(point)
         };
         let results = [Source::from(approximate.path()), Source::from(exact.path())];
         let names = ["the approximate result", "the exact result"];
-        only_in_first(&results, &names, &options, false_lines)
+        difference_of_results(&results, &names, &options, false_lines)
     }
 
     /// How many different lines each input has. They do not depend on the point.

@@ -55,6 +55,15 @@ impl<P: AsRef<Path>> From<P> for Source {
     }
 }
 
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(f),
+            Self::Stdin => f.write_str(STDIN),
+        }
+    }
+}
+
 /// How standard input is called in messages.
 const STDIN: &str = "-";
 
@@ -65,6 +74,8 @@ pub(crate) struct Input {
     name: PathBuf,
     /// Its place in the caller's order, from 0, repeats of a file not counted.
     number: usize,
+    /// The sides that it is, as places in what the caller named, from 1: more than one if it was named again.
+    sides: Vec<u32>,
     /// How its bytes are reached.
     access: Access,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
@@ -125,7 +136,7 @@ impl FileState {
 }
 
 impl Input {
-    /// Opens and checks all `sources`. The same file named twice counts once.
+    /// Opens and checks all `sources`. The same file named twice is one input, and two sides.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
@@ -140,7 +151,7 @@ impl Input {
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
         let mut seen: BTreeMap<FileId, usize> = BTreeMap::new();
-        for source in sources {
+        for (source, side) in sources.iter().zip(1..) {
             // Before it is opened: a FIFO whose writer is done would be waited for.
             if let Source::Path(path) = source
                 && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&id))
@@ -155,12 +166,15 @@ impl Input {
                         place.insert(inputs.len());
                     }
                     Entry::Occupied(first) => {
-                        inputs[*first.get()].refuse_if_read_once(&input.name)?;
+                        let first = &mut inputs[*first.get()];
+                        first.refuse_if_read_once(&input.name)?;
+                        first.sides.push(side);
                         continue;
                     }
                 }
             }
             input.number = inputs.len();
+            input.sides = vec![side];
             inputs.push(input);
         }
         Ok(inputs)
@@ -214,6 +228,7 @@ impl Input {
         let input = Self {
             name,
             number: 0,
+            sides: Vec::new(),
             access,
             is_read_once,
             lines: AtomicU64::new(0),
@@ -242,6 +257,11 @@ impl Input {
             name: name.into(),
             ..self
         }
+    }
+
+    /// The sides that it is, from 1.
+    pub(crate) fn sides(&self) -> &[u32] {
+        &self.sides
     }
 
     /// Its place in the caller's order, repeats of a file not counted.

@@ -42,6 +42,16 @@ pub trait Sink: Send {
     /// Any error ends the run with [`Error::Output`].
     fn line(&mut self, line: &[u8]) -> io::Result<()>;
 
+    /// One line behind its [`Label`](crate::Label), where the two are not in one piece: only for lines of 64 KiB
+    /// or more. A sink that can take them one after the other saves a copy of the line, which is not in the
+    /// memory limit.
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn long_line(&mut self, label: &[u8], line: &[u8]) -> io::Result<()> {
+        self.line(&[label, line].concat())
+    }
+
     /// What the sink is called in messages about its errors.
     fn target(&self) -> String {
         "the result".into()
@@ -60,6 +70,10 @@ pub struct CountSink;
 
 impl Sink for CountSink {
     fn line(&mut self, _line: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn long_line(&mut self, _label: &[u8], _line: &[u8]) -> io::Result<()> {
         Ok(())
     }
 }
@@ -92,6 +106,11 @@ impl<W: Write + Send> WriteSink<W> {
 
 impl<W: Write + Send> Sink for WriteSink<W> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.long_line(&[], line)
+    }
+
+    fn long_line(&mut self, label: &[u8], line: &[u8]) -> io::Result<()> {
+        self.writer.write_all(label)?;
         self.writer.write_all(line)?;
         self.writer.write_all(&[self.terminator])
     }
@@ -139,21 +158,26 @@ impl<'s> Collector<'s> {
 }
 
 impl Shared<'_> {
-    /// Passes one line to the sink, with the lock held.
+    /// Passes one line, behind its label, to the sink, with the lock held.
     ///
     /// # Errors
     /// [`Error::Output`] with the sink's error, once; [`Error::Interrupted`] for every line after that, so that
     /// the first error is the one that the run reports.
-    fn pass_on(&mut self, line: &[u8]) -> Result<()> {
+    fn pass_on(&mut self, label: &[u8], line: &[u8]) -> Result<()> {
         if self.has_failed {
             return Err(Error::Interrupted);
         }
-        if let Err(error) = self.sink.line(line) {
+        let taken = if label.is_empty() {
+            self.sink.line(line)
+        } else {
+            self.sink.long_line(label, line)
+        };
+        if let Err(error) = taken {
             self.has_failed = true;
             return Err(output_error(&self.sink.target(), "cannot write", error));
         }
         self.written.lines += 1;
-        self.written.bytes += line.len() as u64 + 1;
+        self.written.bytes += (label.len() + line.len()) as u64 + 1;
         Ok(())
     }
 }
@@ -187,14 +211,24 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`].
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
+        self.push_labelled(&[], line)
+    }
+
+    /// As [`Outbox::push`], of a line behind its label.
+    ///
+    /// # Errors
+    /// As [`Outbox::flush`].
+    pub(crate) fn push_labelled(&mut self, label: &[u8], line: &[u8]) -> Result<()> {
+        let bytes = label.len() + line.len();
         // Lines are counted, too: empty ones fill no bytes, but each takes an end.
-        if self.bytes.len() + line.len() > Self::BYTES || self.ends.len() == Self::BYTES / 16 {
+        if self.bytes.len() + bytes > Self::BYTES || self.ends.len() == Self::BYTES / 16 {
             self.flush()?;
         }
         // A line that does not fit is passed on as it is, without a copy.
-        if line.len() > Self::BYTES {
-            return self.collector.lock().pass_on(line);
+        if bytes > Self::BYTES {
+            return self.collector.lock().pass_on(label, line);
         }
+        self.bytes.extend_from_slice(label);
         self.bytes.extend_from_slice(line);
         self.ends.push(self.bytes.len());
         Ok(())
@@ -212,7 +246,7 @@ impl<'c, 's> Outbox<'c, 's> {
         let mut shared = self.collector.lock();
         let mut start = 0;
         for &end in &self.ends {
-            shared.pass_on(&self.bytes[start..end])?;
+            shared.pass_on(&[], &self.bytes[start..end])?;
             start = end;
         }
         self.bytes.clear();

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`filter`] | reads lines, hashes each, sets bits | a filter |
 //! | [`spill`] | reads lines, hashes each, drops what a filter refuses, appends the rest to its bucket | buckets |
-//! | [`join`] | per bucket: the set of distinct lines, marked by each further input, full marks are common | lines |
+//! | [`join`] | per bucket: the set of distinct lines, marked by each side, selected by their marks | lines |
 //!
 //! All of them read inputs through [`scan`], which overlaps reading and computing; spilling
 //! overlaps writing, too. What is to be answered line by line goes through [`ordered`] instead.
@@ -17,5 +17,4 @@ mod pipeline;
 mod recent;
 pub(crate) mod scan;
 pub(crate) mod spill;
-pub(crate) mod split;
 pub(crate) mod spool;

@@ -129,7 +129,7 @@ impl Design {
             costs: self.costs,
             rejected,
             second_filter: self.second_filter,
-            order: order(&job.inputs),
+            order: order(job),
             layout: self.layout,
             job: job.clone(),
         }
@@ -148,7 +148,16 @@ pub(super) fn resident_set_bytes(extent: Extent) -> u64 {
     (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
 }
 
-/// `memory`: the smallest input as a set, the others streamed past it.
+/// What the set of a strategy is made of, as a sentence's beginning.
+pub(crate) fn build_side(job: &Job) -> &'static str {
+    match job.building_inputs() {
+        1 if job.selection.in_first => "the first input does",
+        1 => "the smallest input does",
+        _ => "the lines of all inputs do",
+    }
+}
+
+/// `memory`: the building inputs as a set, the others streamed past it.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
@@ -162,7 +171,8 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     // From three inputs on, the bitmap of what is common so far and that of the next input are both in
     // memory.
     let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
-    let uses_bitmap = job.is_ipv4 && beside_set + bitmap_bytes <= job.memory_bytes;
+    let uses_bitmap =
+        job.is_ipv4 && job.finds_common() && beside_set + bitmap_bytes <= job.memory_bytes;
     let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
     let is_wanted = job.strategy == Some(Strategy::Memory);
     let is_refused = match job.set_estimate {
@@ -173,7 +183,8 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         SetEstimate::Overflowed => true,
     };
     if is_refused {
-        return Err(too_little("the smallest input does not fit as a set", job));
+        let what = format!("{} not fit as a set", build_side(job));
+        return Err(too_little(&what, job));
     }
     let filters = set_filters(job, &sizes, needed, uses_bitmap);
     let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
@@ -213,8 +224,9 @@ fn set_filters(
     needed: u64,
     uses_bitmap: bool,
 ) -> Option<(FilterPlan, FilterPlan)> {
-    let build = *order(&job.inputs).first()?;
+    let build = *order(job).first()?;
     let pays = !uses_bitmap
+        && job.finds_common()
         && job.inputs.len() > 1
         && job.inputs[build].is_cached
         && (sizes.build.set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
@@ -295,7 +307,10 @@ fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPl
         is_known && (has_unknown || sizes.build.bytes.saturating_mul(LOPSIDED_FACTOR) <= others);
     let room = layout.usable_bytes / LOPSIDED_FILTER_SHARE;
     let filter = FilterPlan::new(sizes.build.lines, room, SIEVE_BITS_PER_KEY);
-    (is_lopsided && job.inputs.len() > 1 && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
+    (is_lopsided
+        && job.inputs.len() > 1
+        && job.building_inputs() == 1
+        && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
         .then_some(filter)
 }
 

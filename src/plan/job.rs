@@ -6,6 +6,7 @@
 
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
+use crate::selection::Selection;
 use crate::set::line_set::estimate_set_bytes;
 
 /// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
@@ -63,8 +64,12 @@ pub enum SetEstimate {
 /// Everything that a plan depends on.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The inputs, in the caller's order.
+    /// The inputs, in the caller's order, a file that was given twice once.
     pub inputs: Vec<InputShape>,
+    /// Which lines are wanted.
+    pub selection: Selection,
+    /// How many sides the inputs are, a file that was given twice counted twice.
+    pub sides: usize,
     /// The longest line that a sample or a failed attempt has met, in bytes; 0 if none has.
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
@@ -99,6 +104,17 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether the lines are wanted that every input has, and nothing but these.
+    pub(crate) fn finds_common(&self) -> bool {
+        self.selection.is_plain_intersection(self.sides)
+    }
+
+    /// How many inputs, in working order, may bring a line that is new: what they have in common needs one.
+    pub(super) fn building_inputs(&self) -> usize {
+        let sides = self.selection.building_sides(self.sides);
+        sides.min(self.inputs.len())
+    }
+
     /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by
     /// what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
@@ -115,10 +131,12 @@ impl Job {
 }
 
 /// The inputs in working order, as indexes into `inputs`: fewest bytes first, those of unknown size last,
-/// equal ones in the caller's order.
-pub(super) fn order(inputs: &[InputShape]) -> Vec<usize> {
+/// equal ones in the caller's order. Where the first side counts by itself, the first input comes first.
+pub(super) fn order(job: &Job) -> Vec<usize> {
+    let inputs = &job.inputs;
     let mut order: Vec<usize> = (0..inputs.len()).collect();
-    order.sort_by_key(|&index| inputs[index].bytes.unwrap_or(u64::MAX));
+    let is_later = |index: usize| job.selection.in_first && index > 0;
+    order.sort_by_key(|&index| (is_later(index), inputs[index].bytes.unwrap_or(u64::MAX)));
     order
 }
 
@@ -133,6 +151,14 @@ impl Extent {
     /// What a set of all its lines takes, in bytes, as if no line repeated.
     pub(super) fn set_bytes(self) -> u64 {
         estimate_set_bytes(self.lines, self.bytes)
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes).min(16 * MOST),
+            lines: self.lines.saturating_add(other.lines).min(16 * MOST),
+        }
     }
 
     /// The share `share` (0..1) of it, rounded down.
@@ -172,13 +198,14 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     };
     let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
     let size = |&index: &usize| known(&job.inputs[index]).unwrap_or(largest);
-    order(&job.inputs).iter().map(size).collect()
+    order(job).iter().map(size).collect()
 }
 
 /// The sizes that the formulas use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// The build side: the smallest input.
+    /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
+    /// may bring a new line of anything else.
     pub(super) build: Extent,
     /// Bytes of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
@@ -195,7 +222,10 @@ impl Sizes {
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
         Self {
-            build: sizes.first().copied().unwrap_or_default(),
+            build: sizes
+                .iter()
+                .take(job.building_inputs())
+                .fold(Extent::default(), |sum, &size| sum.and(size)),
             total: sizes
                 .iter()
                 .fold(0, |sum: u64, size| sum.saturating_add(size.bytes))

@@ -48,6 +48,7 @@ use crate::size::{display_apart, display_rate};
 
 use advice::{advised, least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
+pub(crate) use design::build_side;
 use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
@@ -123,10 +124,10 @@ impl Plan {
     }
 }
 
-/// The index of the input that is worked on first, in the caller's order: the one with the fewest bytes. 0
-/// for no inputs.
+/// The index of the input with the fewest bytes, in the caller's order. 0 for no inputs.
 pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
-    job::order(inputs).first().copied().unwrap_or_default()
+    let bytes = |&index: &usize| inputs[index].bytes.unwrap_or(u64::MAX);
+    (0..inputs.len()).min_by_key(bytes).unwrap_or_default()
 }
 
 /// Decides how `job` is done.
@@ -141,6 +142,8 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), is_cached: false };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
+///     selection: outset::Selection::intersection(),
+///     sides: 2,
 ///     longest_line_bytes: 64,
 ///     memory_bytes: 4 << 30,
 ///     base_bytes: 8 << 20,
@@ -197,6 +200,7 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
 /// The design of one strategy, or why it does not fit the limit.
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
+        Strategy::Sieve | Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),
         Strategy::Sieve => sieve(job),
@@ -296,15 +300,30 @@ fn chosen(job: &Job) -> Result<Plan> {
     }
 }
 
+/// What a reason for a usage error begins with: the option.
+const OF_STRATEGY: &str = "strategy: ";
+
+/// The refusal of a strategy that drops what one input lacks.
+fn only_common(strategy: Strategy) -> Error {
+    Error::Usage {
+        what: format!("{OF_STRATEGY}{strategy} only finds lines that every file has"),
+        advice: "choose memory or partition, or leave the choice to auto".into(),
+    }
+}
+
 /// The entry of a strategy that does not fit: its reason advises a limit as if it had been asked for.
 fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     let asked = Job {
         strategy: Some(strategy),
         ..job.clone()
     };
+    let reason = match with_advice(&asked, error) {
+        Error::Usage { what, .. } => what.trim_start_matches(OF_STRATEGY).to_owned(),
+        error => error.to_string(),
+    };
     Rejected {
         strategy,
-        reason: with_advice(&asked, error).to_string(),
+        reason,
         costs: None,
     }
 }

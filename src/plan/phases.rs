@@ -37,7 +37,10 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
     let join = phase("join", survivors.joined);
     match (costs.strategy, &inputs[..]) {
         (_, []) => Vec::new(),
-        (Strategy::Memory, [first, others @ ..]) => memory(*first, others, costs.filter.is_some()),
+        (Strategy::Memory, [first, others @ ..]) if costs.filter.is_some() => {
+            sieved(*first, others)
+        }
+        (Strategy::Memory, all) => memory(all, job.building_inputs()),
         (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
         // Each input but the last goes into a filter. A stored filter is one more, which needs no phase: it
         // is asked where else the filter of the first input is.
@@ -52,25 +55,25 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
     }
 }
 
-/// `memory`: the first input becomes the set and the others probe it. With filters, survivors of the second
-/// input become the set, and the first one probes it at the end.
-fn memory(first: u64, others: &[u64], has_filters: bool) -> Vec<PlannedPhase> {
-    let probes = |inputs: &[u64]| -> Vec<PlannedPhase> {
-        inputs.iter().map(|&bytes| phase("probe", bytes)).collect()
-    };
-    match others {
-        [second, rest @ ..] if has_filters => {
-            let mut phases = vec![phase("filter", first), phase("build", *second)];
-            phases.extend(probes(rest));
-            phases.push(phase("probe", first));
-            phases
-        }
-        others => {
-            let mut phases = vec![phase("build", first)];
-            phases.extend(probes(others));
-            phases
-        }
-    }
+/// `memory`: the first inputs become the set and the others probe it.
+fn memory(inputs: &[u64], building: usize) -> Vec<PlannedPhase> {
+    let (build, others) = inputs.split_at(building.min(inputs.len()));
+    let builds = build.iter().map(|&bytes| phase("build", bytes));
+    let probes = others.iter().map(|&bytes| phase("probe", bytes));
+    builds.chain(probes).collect()
+}
+
+/// `memory` with filters: survivors of the second input become the set, and the first one probes it at the end.
+fn sieved(first: u64, others: &[u64]) -> Vec<PlannedPhase> {
+    let (second, rest) = others.split_at(others.len().min(1));
+    let builds = second.iter().map(|&bytes| phase("build", bytes));
+    let probes = rest.iter().chain([&first]);
+    let probes = probes.map(|&bytes| phase("probe", bytes));
+    [phase("filter", first)]
+        .into_iter()
+        .chain(builds)
+        .chain(probes)
+        .collect()
 }
 
 /// `sieve`: a filter of the first input, each further one spilled, the first spilled at the end. What is read

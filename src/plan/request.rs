@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::plan::Strategy;
 use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
+use crate::selection::Rule;
 use crate::size::{display_apart, display_at_least, round_mebibytes};
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
@@ -97,13 +98,16 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "leave out --filter or --save-filter",
         );
     }
-    // A set marks a line with a counter of the inputs that have it, which bounds their number. One input is
-    // accepted here: with a stored filter, or where two names are one file; `engine` checks what was given.
-    if job.inputs.is_empty() || job.inputs.len() > usize::from(crate::set::line_set::MAX_MARKS) {
+    if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
         return usage(
-            "inputs: their number must be from 2 to 65534",
-            "intersect them in groups",
+            "filter, save-filter: only lines that every file has can be found with a filter",
+            "leave out --filter and --save-filter",
         );
     }
-    Ok(())
+    // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
+    // was given.
+    if job.inputs.is_empty() {
+        return usage("inputs: none given", "give one or more files");
+    }
+    Rule::new(job.selection, job.sides).map(drop)
 }

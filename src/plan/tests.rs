@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use super::*;
+use crate::selection::Selection;
 
 const CANONICAL: InputShape = InputShape {
     bytes: Some(320_000_000_000),
@@ -22,6 +23,8 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         max_fpr: None,
         buckets: None,
         bits_per_key: None,
+        selection: Selection::intersection(),
+        sides: 2,
         stored_filter: None,
         wants_filter: false,
         is_ipv4: false,

@@ -80,7 +80,11 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             cap,
             "allowed by --max-temp",
-            "raise --max-temp, give more memory, or use --strategy sieve",
+            if job.finds_common() {
+                "raise --max-temp, give more memory, or use --strategy sieve"
+            } else {
+                "raise --max-temp, or give more memory"
+            },
         );
     }
     if options.ignore_free_space {
@@ -97,7 +101,11 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             free,
             "free",
-            "choose a larger disk with --temp-dir, give more memory, use --strategy sieve, or override with --force",
+            if job.finds_common() {
+                "choose a larger disk with --temp-dir, give more memory, use --strategy sieve, or override with --force"
+            } else {
+                "choose a larger disk with --temp-dir, give more memory, or override with --force"
+            },
         );
     }
     Ok(())
@@ -131,7 +139,8 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     };
     Error::MemoryPlan {
         what: format!(
-            "the smallest input does not fit as a set in {}",
+            "{} not fit as a set in {}",
+            plan::build_side(job),
             display_bytes(memory_bytes)
         ),
         advice: format!("{enough}, or choose another strategy"),

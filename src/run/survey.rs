@@ -17,6 +17,7 @@ use crate::input::sample::{Sample, sample};
 use crate::notice::Notice;
 use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
+use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
@@ -28,8 +29,8 @@ const PROGRAM_BYTES: u64 = 6 << 20;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 
-/// The job for inputs that need not exist: shapes instead of files. The longest of their lines has
-/// `longest_line_bytes`.
+/// The job for inputs that need not exist: shapes instead of files, each of which is one side of an
+/// intersection. The longest of their lines has `longest_line_bytes`.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
     let threads = options.threads.unwrap_or_else(machine::default_threads);
     let asked_bytes = options
@@ -52,6 +53,8 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
         None => asked_bytes,
     };
     Job {
+        selection: Selection::intersection(),
+        sides: shapes.len(),
         inputs: shapes,
         longest_line_bytes,
         memory_bytes,

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
+use crate::selection::Marks;
 use crate::set::line_set::{LineSet, estimate_set_bytes};
 use crate::sys::sync::{Mutex, PoisonError};
 
@@ -44,6 +45,7 @@ impl ShardedSet {
         hasher: LineHasher,
         lines: u64,
         line_bytes: u64,
+        marks: Marks,
     ) -> Result<Self> {
         // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
         // shard has to grow its table.
@@ -53,7 +55,7 @@ impl ShardedSet {
         let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
         let expected = if fits { expected } else { 0 };
         let shard = || {
-            let mut set = LineSet::new(budget, hasher)?;
+            let mut set = LineSet::new(budget, hasher, marks)?;
             set.reset(expected, line_bytes)?;
             Ok(Mutex::new(set))
         };
@@ -63,8 +65,8 @@ impl ShardedSet {
         })
     }
 
-    /// Inserts the lines of a batch at `indexes`, each with one mark; a line that is there already changes
-    /// nothing. Any thread may call it, with a `scatter` of its own.
+    /// Inserts the lines of a batch at `indexes` as lines of `side`; one that is there already only gets that
+    /// side's mark. Any thread may call it, with a `scatter` of its own.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when the budget has no room for them all. Some were inserted; the set is
@@ -74,28 +76,29 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
+        side: u32,
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
             let mut set = self.shards[shard as usize]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            let done = set.insert_all(batch, group.iter().copied(), |_| Ok(()))?;
+            let done = set.insert_all(batch, group.iter().copied(), side)?;
             if done < group.len() {
                 let line = batch.lines[group[done] as usize];
                 // The shard has no room and the budget refused more. Another thread may have freed memory since
                 // then, so the budget is not asked again: the line is not in the set, and that is an error.
                 let bytes = (line.len() as u64).max(PAGE);
-                return Err(self.budget.refusal("the set of the smallest input", bytes));
+                return Err(self.budget.refusal("the set in memory", bytes));
             }
         }
         Ok(())
     }
 
-    /// Gives mark number `mark` to the lines of a batch at `indexes` that have the mark before it, and calls
-    /// `on_mark` for each of these. Repetitions of a line in the same input find the mark already given.
+    /// Marks those lines of a batch at `indexes` that are in the set as lines of `side`, and calls `on_mark` for
+    /// each that has a new mark. Repetitions of a line in the same side find the mark already given.
     ///
-    /// Any thread may call it, with a `scatter` of its own; all threads must be done with one mark before the
+    /// Any thread may call it, with a `scatter` of its own; all threads must be done with one side before the
     /// next. `on_mark` runs with a shard locked and must not use this set.
     ///
     /// # Errors
@@ -105,24 +108,26 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
-        mark: u16,
-        mut on_mark: impl FnMut(&[u8]) -> Result<()>,
+        side: u32,
+        mut on_mark: impl FnMut(&[u8], u32) -> Result<()>,
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
             let mut set = self.shards[shard as usize]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            set.mark_all(batch, group.iter().copied(), mark, &mut on_mark)?;
+            set.mark_all(batch, group.iter().copied(), side, &mut on_mark)?;
         }
         Ok(())
     }
 
-    /// Calls `visit` with every line, shard by shard, until it fails. A shard stays locked while it is visited.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Calls `visit` with every line and its mark, shard by shard, until it fails. A shard stays locked while it
+    /// is visited.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
         for shard in &self.shards {
             let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            set.iter().try_for_each(&mut visit)?;
+            set.iter_marked()
+                .try_for_each(|(line, mark)| visit(line, mark))?;
         }
         Ok(())
     }

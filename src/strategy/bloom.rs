@@ -25,11 +25,12 @@ use crate::filter::{AskedFilter, CheckedFilter, Filter};
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::filter;
-use crate::pass::join::{JoinKind, join};
+use crate::pass::join::join;
 use crate::pass::look::look;
 use crate::pass::spill::spill;
 use crate::plan::Plan;
 use crate::run::Run;
+use crate::selection::Sides;
 use crate::stats::FilterStats;
 use crate::strategy::{StoredFilters, describe, partition::partition, save_if_wanted};
 
@@ -47,7 +48,7 @@ pub(crate) fn bloom(
 ) -> Result<()> {
     // A plan for `bloom` always has both; the fallback is exact.
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
-        return partition(run, None, inputs, JoinKind::Common, out);
+        return partition(run, None, inputs, &Sides::common(inputs.len()), out);
     };
     // The filter in force, whatever its type: a stored one is in a file, the others are in memory.
     let (mut screen, mut stats, middle): (Box<dyn Screen>, _, _) = match (filters.stored, before) {
@@ -63,7 +64,7 @@ pub(crate) fn bloom(
             (Box::new(built), stats, middle)
         }
         // A single input and no stored filter: there is nothing to ask.
-        (None, []) => return partition(run, None, inputs, JoinKind::Common, out),
+        (None, []) => return partition(run, None, inputs, &Sides::common(inputs.len()), out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
@@ -86,7 +87,7 @@ pub(crate) fn bloom(
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
             .min(survivors.passed as f64);
     run.record().filter = Some(stats);
-    join(run, vec![survivors.buckets], JoinKind::Common, out)
+    join(run, vec![survivors.buckets], &Sides::common(1), out)
 }
 
 /// The stored filter, ready to be asked. It is mapped if the memory that the plan's buffers and a further

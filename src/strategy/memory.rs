@@ -2,11 +2,13 @@
 //!
 //! A join with a single bucket that never leaves memory:
 //!
-//! 1. The distinct lines of the first input become a set, each with mark 1.
-//! 2. Input j gives mark j to the lines that have mark j - 1.
-//! 3. A line that gets the last mark is common. The worker that gives the mark writes it.
+//! 1. The distinct lines of the building sides become a set, each marked with its sides. For what every side
+//!    must have, that is one side, the smallest; for a union it is all of them.
+//! 2. The further sides mark the lines that are in the set.
+//! 3. What every side must have is written when it gets its last mark, by the worker that gives the mark. Else
+//!    the lines whose marks are selected are written at the end.
 //!
-//! If the plan has filters, the inputs take the order of the sieve:
+//! If the plan of an intersection has filters, the inputs take the order of the sieve:
 //!
 //! ```text
 //!  read     through            becomes                               mark
@@ -35,9 +37,11 @@ use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Collector, Outbox};
 use crate::pass::filter::{empty, filter};
+use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
+use crate::selection::{Rule, Sides};
 use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
 use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
@@ -46,12 +50,14 @@ use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
 ///
 /// # Errors
 /// [`crate::Error::Memory`] when the set does not fit. No line has reached the sink then, because it gets
-/// lines only while the last input is read. The engine can plan again if all inputs can be read again.
+/// lines only while the last input is read, or after it. The engine can plan again if all inputs can be read
+/// again.
 pub(crate) fn memory(
     run: &Run<'_>,
     plan: &Plan,
     inputs: &[Input],
     filters: StoredFilters<'_>,
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
     let Some((first, others)) = inputs.split_first() else {
@@ -59,8 +65,6 @@ pub(crate) fn memory(
     };
     match (plan.costs.filter, plan.second_filter, others) {
         _ if plan.uses_bitmap => addresses(run, first, others, out),
-        // One input: its distinct lines are the result.
-        (_, _, []) => ResidentSet::of(run, plan, first)?.write(out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let mut screen = filter(run, first, None, &shape)?;
             save_if_wanted(filters, &mut screen)?;
@@ -68,7 +72,7 @@ pub(crate) fn memory(
                 // The sample misled the plan. Only the time of one reading is lost: the planner chooses filters
                 // only if the first input is a cached file.
                 drop(screen);
-                return plainly(run, plan, first, others, out);
+                return plainly(run, plan, inputs, sides, out);
             }
             run.record().filter = Some(describe(&screen));
             let line_bytes = plan.build_line_bytes;
@@ -80,23 +84,30 @@ pub(crate) fn memory(
                 ..second_shape
             };
             // `common` is a filter of the lines in the set: it screens everything that is read later.
-            let (set, common) = ResidentSet::of_survivors(run, &screen, second, shape, line_bytes)?;
-            set.mark(run, rest.iter().chain([first]), if_useful(&common), out)
+            let (set, common) =
+                ResidentSet::of_survivors(run, &screen, (second, inputs.len()), shape, line_bytes)?;
+            set.mark_common(run, rest.iter().chain([first]), &common, out)
         }
-        (_, _, others) => plainly(run, plan, first, others, out),
+        _ => plainly(run, plan, inputs, sides, out),
     }
 }
 
-/// The strategy without filters: the first input is the set, the others mark it in their order.
+/// The strategy without filters: the building sides are the set, the others mark it in their order.
 fn plainly(
     run: &Run<'_>,
     plan: &Plan,
-    first: &Input,
-    others: &[Input],
+    inputs: &[Input],
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
-    let set = ResidentSet::of(run, plan, first)?;
-    set.mark(run, others, None, out)
+    let rule = sides.rule();
+    let set = ResidentSet::new(run, rule, plan.build_lines, plan.build_line_bytes)?;
+    let turns = sides.turns().iter().zip(1..);
+    let mut turns = turns.map(|(turn, rank)| (&inputs[turn.input], rule.side(turn.number, rank)));
+    for (input, side) in turns.by_ref().take(rule.building_sides()) {
+        set.insert(run, input, side, None)?;
+    }
+    set.mark(run, turns, None, out)
 }
 
 /// Whether what of `second` passes `screen` by mistake is little beside the set of `first`, for which the
@@ -117,23 +128,37 @@ fn keeps_set_small(screen: &Filter, first: &Input, second: &Input) -> bool {
 pub(super) struct ResidentSet {
     /// The set. Its lines are not removed; only their marks change.
     set: ShardedSet,
+    /// What is selected, and when it is known.
+    rule: Rule,
     /// The memory that the set was built in. What it has left when the set is complete serves long lines of
     /// the inputs that are streamed past.
     budget: MemoryBudget,
 }
 
 impl ResidentSet {
-    /// The distinct lines of `first`, prepared for as many as the plan expects.
+    /// An empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
+    /// grows beyond them while there is memory.
     ///
     /// # Errors
-    /// As [`ResidentSet::of_survivors`].
-    fn of(run: &Run<'_>, plan: &Plan, first: &Input) -> Result<Self> {
-        Self::build(run, first, plan.build_lines, plan.build_line_bytes, None)
+    /// [`crate::Error::Memory`] where not even an empty set fits.
+    fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
+        // The set may take everything but what reading needs. It is a budget of its own, so the readers of
+        // this and the later scans find their memory, however large the set becomes.
+        let left = run.budget.available_bytes();
+        let budget = run
+            .budget
+            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.marks())?;
+        Ok(Self {
+            set,
+            rule: *rule,
+            budget,
+        })
     }
 
     /// The distinct lines of `input` that `screen` lets through, about `shape.keys` of `line_bytes` on average,
-    /// and a filter of them as `shape` plans it. The filter has every line of the set, so a line that it
-    /// refuses need not be looked up.
+    /// and a filter of them as `shape` plans it, for finding what `inputs` inputs have in common. The filter has
+    /// every line of the set, so a line that it refuses need not be looked up.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading. Set and filter are
@@ -141,84 +166,94 @@ impl ResidentSet {
     pub(super) fn of_survivors(
         run: &Run<'_>,
         screen: &Filter,
-        input: &Input,
+        (input, inputs): (&Input, usize),
         shape: FilterPlan,
         line_bytes: u64,
     ) -> Result<(Self, Filter)> {
         // Before the set, which takes all memory that is left.
         let mut feed = empty(run, &shape)?;
-        let sieve = Some((screen, &mut feed));
-        let set = Self::build(run, input, shape.keys, line_bytes, sieve)?;
+        let set = Self::new(run, &Rule::common(inputs), shape.keys, line_bytes)?;
+        set.insert(run, input, 1, Some((screen, &mut feed)))?;
         Ok((set, feed))
     }
 
-    /// The distinct lines of `input`, about `lines` of `line_bytes` each. With a sieve, those that its first
-    /// filter lets through; its second is fed with them.
+    /// Inserts the distinct lines of `input`, as lines of `side`. With a sieve, those that its first filter lets
+    /// through; its second is fed with them.
     ///
-    /// The numbers only prepare the set: it grows beyond them while there is memory.
-    fn build(
+    /// # Errors
+    /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading.
+    fn insert(
+        &self,
         run: &Run<'_>,
         input: &Input,
-        lines: u64,
-        line_bytes: u64,
+        side: u32,
         sieve: Option<(&Filter, &mut Filter)>,
-    ) -> Result<Self> {
-        // The set may take everything but what reading needs. It is a budget of its own, so the readers of
-        // this and the later scans find their memory, however large the set becomes.
-        let left = run.budget.available_bytes();
-        let budget = run
-            .budget
-            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
-        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes)?;
+    ) -> Result<()> {
         // The updater borrows the filter for the whole scan: nobody can ask it before it is complete.
         let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
         let phase = run.input_phase("build", input);
         scan(run, &phase, input, || Build {
-            set: &set,
+            set: &self.set,
+            side,
             sieve: sieve.as_ref(),
             passing: Vec::with_capacity(BATCH),
             to_filter: Scatter::default(),
             to_shards: Scatter::default(),
-        })?;
-        Ok(Self { set, budget })
+        })
     }
 
-    /// Streams `inputs`, in their order, past the set. Looks up only the lines that `screen` lets through; all
-    /// lines of the set must pass it. The lines that the last input marks are passed to `out`.
+    /// Streams the further `inputs` of an intersection past a set of survivors and their filter `common`, as
+    /// [`ResidentSet::mark`] does.
+    ///
+    /// # Errors
+    /// As [`ResidentSet::mark`].
+    pub(super) fn mark_common<'i>(
+        &self,
+        run: &Run<'_>,
+        inputs: impl Iterator<Item = &'i Input>,
+        common: &Filter,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        self.mark(run, inputs.zip(2..), if_useful(common), out)
+    }
+
+    /// Streams inputs, each with its side and in their order, past the set. Looks up only the lines that
+    /// `screen` lets through; all lines of the set must pass it. Passes the selected lines to `out`.
     ///
     /// Each input is scanned to its end before the next begins, because a line gets its marks in order.
     ///
     /// # Errors
     /// The first failure of reading or of the sink. The set takes no memory here.
-    pub(super) fn mark<'i>(
+    fn mark<'i>(
         &self,
         run: &Run<'_>,
-        inputs: impl IntoIterator<Item = &'i Input>,
+        turns: impl Iterator<Item = (&'i Input, u32)>,
         screen: Option<&dyn Screen>,
         out: &Collector<'_>,
     ) -> Result<()> {
-        // Mark 1 is that of insertion.
-        let mut inputs = inputs.into_iter().zip(2..).peekable();
-        while let Some((input, mark)) = inputs.next() {
-            let is_last = inputs.peek().is_none();
+        for (input, side) in turns {
             let phase = run.input_phase("probe", input);
             scan_with_room(run, &phase, input, &self.budget, || Probe {
                 set: &self.set,
+                rule: &self.rule,
                 screen,
                 passing: Vec::with_capacity(BATCH),
                 to_shards: Scatter::default(),
-                mark,
-                is_last,
+                side,
                 out: Outbox::new(out),
             })?;
         }
-        Ok(())
-    }
-
-    /// Passes all lines of the set to `out`, on the calling thread.
-    fn write(&self, out: &Collector<'_>) -> Result<()> {
+        if self.rule.last_mark().is_some() {
+            return Ok(());
+        }
         let mut outbox = Outbox::new(out);
-        self.set.for_each(|line| outbox.push(line))?;
+        self.set.for_each(|line, mark| {
+            if self.rule.selects(mark) {
+                write(&self.rule, line, mark, &mut outbox)
+            } else {
+                Ok(())
+            }
+        })?;
         outbox.flush()
     }
 }
@@ -226,6 +261,8 @@ impl ResidentSet {
 /// One worker that builds the set; the set and the sieve are shared by all of them.
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
+    /// What marks call the side that this input is.
+    side: u32,
     /// The filter to ask, and the one to feed.
     sieve: Option<&'a (&'f Filter, Updater<'f>)>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
@@ -245,35 +282,40 @@ impl Worker for Build<'_, '_> {
         if let Some((_, feed)) = self.sieve {
             feed.insert_at(batch, passing.clone(), &mut self.to_filter)?;
         }
-        self.set.insert(batch, passing, &mut self.to_shards)
+        self.set
+            .insert(batch, passing, &mut self.to_shards, self.side)
     }
 }
 
 /// One worker that streams an input past the set.
 struct Probe<'a, 's> {
     set: &'a ShardedSet,
+    rule: &'a Rule,
     /// A filter of the lines in the set; `None` looks every line up.
     screen: Option<&'a dyn Screen>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
     to_shards: Scatter,
-    /// The mark that this input gives, from 2; the same for all workers.
-    mark: u16,
-    /// Whether this mark is the last, so that lines that get it are the result.
-    is_last: bool,
-    /// This worker's part of the result; empty unless the input is the last.
+    /// What marks call the side that this input is.
+    side: u32,
+    /// This worker's part of the result; empty unless a line can get its last mark.
     out: Outbox<'a, 's>,
 }
 
 impl Worker for Probe<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
-        let (passing, out, is_last) = (self.passing.iter().copied(), &mut self.out, self.is_last);
+        let (passing, out, rule) = (self.passing.iter().copied(), &mut self.out, self.rule);
         let shards = &mut self.to_shards;
         // Called with the shard locked. `push` copies the line and seldom takes the collector's lock.
-        self.set.mark(batch, passing, shards, self.mark, |line| {
-            if is_last { out.push(line) } else { Ok(()) }
-        })
+        self.set
+            .mark(batch, passing, shards, self.side, |line, mark| {
+                if rule.last_mark() == Some(mark) {
+                    write(rule, line, mark, out)
+                } else {
+                    Ok(())
+                }
+            })
     }
 
     fn finish(&mut self) -> Result<()> {

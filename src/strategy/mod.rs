@@ -16,6 +16,7 @@
 //! *Invariants:*
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
+//! - `sieve`, `bloom` and the filters of `memory` only find what every input has.
 //! - Each line of the result reaches the collector once.
 //!
 //! *Cost:* the table in the crate page.
@@ -31,10 +32,10 @@ use crate::error::Result;
 use crate::filter::{CheckedFilter, Filter, FilterTarget};
 use crate::input::Input;
 use crate::output::Collector;
-use crate::pass::join::JoinKind;
 use crate::plan::Plan;
 use crate::plan::Strategy;
 use crate::run::Run;
+use crate::selection::Sides;
 use crate::stats::FilterStats;
 
 /// Filters in files that a run uses or leaves. At most one of the two is there.
@@ -49,7 +50,7 @@ pub(crate) struct StoredFilters<'a> {
 }
 
 /// Runs the plan's strategy over `inputs`, of which a stored filter may be one more (`bloom`), and passes
-/// the result to `out`. Returns when every line has reached the sink.
+/// the lines that the rule of `sides` selects to `out`. Returns when every line has reached the sink.
 ///
 /// # Errors
 /// The first failure of any pass. After [`crate::Error::Memory`] or a line that was too long, the engine
@@ -59,25 +60,16 @@ pub(crate) fn execute(
     plan: &Plan,
     inputs: &[Input],
     filters: StoredFilters<'_>,
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
     match plan.strategy() {
-        Strategy::Memory => memory::memory(run, plan, inputs, filters, out),
-        Strategy::Partition => {
-            partition::partition(run, plan.second_filter, inputs, JoinKind::Common, out)
-        }
+        Strategy::Memory => memory::memory(run, plan, inputs, filters, sides, out),
+        Strategy::Partition => partition::partition(run, plan.second_filter, inputs, sides, out),
+        // Both only find what every input has, and a plan has them for nothing else.
         Strategy::Sieve => sieve::sieve(run, plan, inputs, filters, out),
         Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, out),
     }
-}
-
-/// Passes the lines of the first of `inputs` that no other has to `out`, each once.
-///
-/// # Errors
-/// As [`execute`].
-pub(crate) fn only_in_first(run: &Run<'_>, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    // A filter would have to be of the first input, which need not be the smallest one.
-    partition::partition(run, None, inputs, JoinKind::OnlyFirst, out)
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking: it would drop

@@ -16,10 +16,11 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::empty;
-use crate::pass::join::{JoinKind, join};
+use crate::pass::join::join;
 use crate::pass::spill::spill;
 use crate::plan::FilterPlan;
 use crate::run::Run;
+use crate::selection::Sides;
 use crate::strategy::if_useful;
 
 /// Runs the strategy. `filter` is the shape of the filter of the first input, if one is to be fed. Without
@@ -31,7 +32,7 @@ pub(crate) fn partition(
     run: &Run<'_>,
     filter: Option<FilterPlan>,
     inputs: &[Input],
-    kind: JoinKind,
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
     // One pool for all stores: later ones cannot use the blocks that an early one holds.
@@ -52,5 +53,5 @@ pub(crate) fn partition(
     }
     // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
     drop((fed, pool));
-    join(run, stores, kind, out)
+    join(run, stores, sides, out)
 }

@@ -34,12 +34,13 @@ use crate::filter::Filter;
 use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
-use crate::pass::join::{JoinKind, join};
+use crate::pass::join::join;
 use crate::pass::look::look;
 use crate::pass::spill::{Spilled, spill};
 use crate::plan::revision::{Look, Revision};
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
+use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
 use crate::strategy::memory::ResidentSet;
 use crate::strategy::{
@@ -60,7 +61,7 @@ pub(crate) fn sieve(
 ) -> Result<()> {
     // A plan for `sieve` always has both; the fallback is exact.
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
-        return partition(run, None, inputs, JoinKind::Common, out);
+        return partition(run, None, inputs, &Sides::common(inputs.len()), out);
     };
     let mut built = filter(run, first, None, &shape)?;
     save_if_wanted(filters, &mut built)?;
@@ -72,7 +73,7 @@ pub(crate) fn sieve(
         let rest = rest.iter().chain([first]);
         // The phases of the plan that are still to come will not come.
         run.expect_inputs(&["probe"], rest.clone());
-        return set.mark(run, rest, if_useful(&common), out);
+        return set.mark_common(run, rest, &common, out);
     }
     let second_filter = match revision(run, plan, others, &built)? {
         None => plan.second_filter,
@@ -80,7 +81,7 @@ pub(crate) fn sieve(
             // The new layout uses the filter's memory.
             drop(built);
             run.set_layout(revision.layout)?;
-            return partition(run, None, inputs, JoinKind::Common, out);
+            return partition(run, None, inputs, &Sides::common(inputs.len()), out);
         }
         Some(revision) => {
             run.set_layout(revision.layout)?;
@@ -90,7 +91,7 @@ pub(crate) fn sieve(
     // The layout is final: all passes share the run from here on.
     let run = &*run;
     let stores = survivors(run, first, others, built, second_filter.as_ref())?;
-    join(run, stores, JoinKind::Common, out)
+    join(run, stores, &Sides::common(inputs.len()), out)
 }
 
 /// Spills what survives of each input: of the `others` through the filter of the input before, and of the
@@ -147,10 +148,11 @@ fn set_instead(
     let fpr = built.occupancy_sampled().fpr;
     let shape = plan.set_beside_filters(distinct(built), built.keys(), run.held_bytes(), fpr);
     let second = others.first().filter(|second| second.is_file());
+    let inputs = others.len() + 1;
     let (Some(shape), Some(second)) = (shape, second) else {
         return Ok(None);
     };
-    match ResidentSet::of_survivors(run, built, second, shape, plan.build_line_bytes) {
+    match ResidentSet::of_survivors(run, built, (second, inputs), shape, plan.build_line_bytes) {
         Err(Error::Memory { .. }) => Ok(None),
         set => set.map(Some),
     }

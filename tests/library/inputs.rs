@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use outset::{LineFormat, Observer, Options, Source, Strategy, plan_for};
+use outset::{LineFormat, Observer, Options, Selection, Source, Strategy, plan_for};
 
 use crate::oracle::{Lines, common, distinct};
 use crate::util::{EXACT, MIB, Place, alone, assert_same, from_here, numbered, run};
@@ -196,7 +196,9 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     let sources: Vec<Source> = files.iter().map(Source::from).collect();
     let options = place.options();
     assert_eq!(
-        plan_for(&sources, &from_here(&options)).unwrap().strategy(),
+        plan_for(&sources, Selection::intersection(), &from_here(&options))
+            .unwrap()
+            .strategy(),
         Strategy::Memory
     );
     let (found, stats) = run(&files, &options).unwrap();

@@ -9,7 +9,7 @@ use std::path::Path;
 const LAYERS: [&[&str]; 14] = [
     &["notice", "size", "stats"],
     &["error"],
-    &["sys"],
+    &["selection", "sys"],
     &["hash", "interrupt", "memory"],
     &["batch", "input", "output", "sketch", "temp"],
     &["filter", "set", "spill"],
@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 14] = [
     &["pass"],
     &["estimate", "stored", "strategy"],
     &["engine"],
-    &["compare"],
+    &["compare", "overlaps"],
 ];
 const ABOVE_ALL: [&str; 4] = ["lib", "main", "cli", "testing"];
 

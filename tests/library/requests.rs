@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use outset::{Error, ErrorKind, Options, Source, Strategy, plan_for};
+use outset::{Error, ErrorKind, Options, Selection, Source, Strategy, plan_for};
 
 use crate::util::{EXACT, MIB, Place, alone, from_here, is_root, numbered, run};
 
@@ -190,7 +190,7 @@ fn the_memory_that_a_refusal_advises_is_enough() {
             memory_bytes: Some(advised + MIB),
             ..options.clone()
         };
-        let accepted = plan_for(&sources, &enough);
+        let accepted = plan_for(&sources, Selection::intersection(), &enough);
         assert!(
             advised > asked && accepted.is_ok(),
             "{error}; then, with {advised} instead of {asked} bytes: {:?}; {options:?}",

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the place of the file and the recording of the run ([`recording`]); the page is made of a
 //! document of all figures ([`figures`]), tables of it ([`tables`]), pictures ([`charts`]), the parts
-//! that both commands have ([`sections`]) and those of each ([`intersection`], [`comparison`]), in
+//! that both commands have ([`sections`]) and those of each ([`selected`], [`comparison`]), in
 //! one frame ([`page`]).
 //!
 //! *Invariants:* the place is opened before the run and filled after it, so a failed run leaves no
@@ -13,11 +13,11 @@
 mod charts;
 mod comparison;
 mod figures;
-mod intersection;
 mod page;
 mod recording;
 mod samples;
 mod sections;
+mod selected;
 mod tables;
 
 use std::io::Write;
@@ -74,12 +74,12 @@ impl Page {
         }
     }
 
-    /// Writes the report of a run of `outset intersect`, which is not in place yet.
+    /// Writes the report of a run that selects lines (`intersect`, `diff`, `union`, `symdiff`), which is not in place yet.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_intersection(&mut self, stats: &Stats) -> Result<()> {
-        self.fill(|recorded| intersection::page(stats, recorded))
+    pub(crate) fn fill_run(&mut self, stats: &Stats) -> Result<()> {
+        self.fill(|recorded| selected::page(stats, recorded))
     }
 
     /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are

@@ -1,13 +1,13 @@
 //! The exact set of lines: an arena and a table.
 //!
-//! *Owns:* [`LineSet`], which holds each distinct line once and counts, per line, how many inputs
-//! in a row had it.
+//! *Owns:* [`LineSet`], which holds each distinct line once and keeps, per line, a mark that tells which sides
+//! have it ([`Marks`]).
 //!
 //! *Layout,* in words of 8 bytes:
 //!
 //! ```text
 //!  slot of the table     │ tag: 24 │ index of a record + 1: 40 │       0 is an empty slot
-//!  header of a record    │ mark: 16 │ length in bytes: 48 │
+//!  header of a record    │ mark: 24 │ length in bytes: 40 │
 //!
 //!  table    │ 0 │ tag, 1 │ 0 │ tag, 6 │ tag, 4 │ 0 │ ...    probed linearly from `home`, around the end
 //!
@@ -36,19 +36,18 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
+use crate::selection::{EXCLUDED, Marks};
 use crate::sys::cpu;
 
-/// The most inputs that marks can count: marks have 16 bits, and the highest value is [`EXCLUDED`].
-pub(crate) const MAX_MARKS: u16 = u16::MAX - 1;
-/// The mark of a line that was dealt with before and must not be reported again.
-const EXCLUDED: u16 = u16::MAX;
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
 const MAX_LOAD_PERCENT: u64 = 70;
 /// Bits of a slot that point to a record: 2^40 words are 8 TiB of arena. The rest is for the tag.
 const OFFSET_BITS: u32 = 40;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-/// The low 48 bits of a header.
-const LENGTH_MASK: u64 = (1 << 48) - 1;
+/// Bits of a header for the length of the line: 1 TiB, far more than a set can have room for. The rest is for
+/// the mark.
+const LENGTH_BITS: u32 = 40;
+const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 /// Lines whose memory is fetched ahead of its use: while one is compared, the others are on their way from
 /// memory.
 const AHEAD: usize = 32;
@@ -58,7 +57,7 @@ const CACHE_LINE_WORDS: usize = 8;
 /// What became of a line that was to be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Insert {
-    /// It is in the set now, with one mark.
+    /// It is in the set now, with its first mark.
     New,
     /// It was there already.
     Present,
@@ -71,6 +70,8 @@ pub(crate) enum Insert {
 pub(crate) struct LineSet {
     /// Where the arena and the table grow from; others may take from it meanwhile.
     budget: MemoryBudget,
+    /// How the marks of lines tell which sides have them.
+    marks: Marks,
     /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
     /// The records, one behind the other from word 0.
@@ -102,9 +103,10 @@ impl LineSet {
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even these.
-    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
+    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher, marks: Marks) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
+            marks,
             hasher,
             arena: Buffer::new(budget, "set", PAGE)?,
             used_words: 0,
@@ -175,17 +177,17 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts the lines of `batch` at `indexes`, and calls `on_new` for each new one. Stops at the first that
-    /// finds no room and returns how many of the indexes were dealt with: all lines before that one are in
-    /// the set.
+    /// Inserts the lines of `batch` at `indexes`, as lines of `side` (from 1): one that is there already only
+    /// gets that side's mark. Stops at the first that finds no room and returns how many of the indexes were
+    /// dealt with: all lines before that one are in the set.
     ///
     /// # Errors
-    /// What `on_new` reports; [`Error::Machine`] when the system refuses memory that the budget grants.
+    /// [`Error::Machine`] when the system refuses memory that the budget grants.
     pub(crate) fn insert_all(
         &mut self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        mut on_new: impl FnMut(&[u8]) -> Result<()>,
+        side: u32,
     ) -> Result<usize> {
         let mut done = 0;
         for group in groups(indexes) {
@@ -194,10 +196,8 @@ impl LineSet {
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
                 let line = batch.lines[index as usize];
-                match self.insert(batch.hashes[index as usize], line)? {
-                    Insert::New => on_new(line)?,
-                    Insert::Present => {}
-                    Insert::Full => return Ok(done),
+                if self.insert(batch.hashes[index as usize], line, side)? == Insert::Full {
+                    return Ok(done);
                 }
                 done += 1;
             }
@@ -205,9 +205,8 @@ impl LineSet {
         Ok(done)
     }
 
-    /// Gives mark number `mark` (2 to [`MAX_MARKS`]) to the lines of `batch` at `indexes` that have the mark
-    /// before it: those that all inputs before had. Calls `on_mark` for each line that gets the mark now. Needs
-    /// no memory.
+    /// Marks those lines of `batch` at `indexes` that are in the set as lines of `side` (from 1). Calls
+    /// `on_mark` for each line that the marks take it from, with its new mark. Needs no memory.
     ///
     /// # Errors
     /// What `on_mark` reports.
@@ -215,8 +214,8 @@ impl LineSet {
         &mut self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        mark: u16,
-        mut on_mark: impl FnMut(&[u8]) -> Result<()>,
+        side: u32,
+        mut on_mark: impl FnMut(&[u8], u32) -> Result<()>,
     ) -> Result<()> {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
@@ -224,13 +223,13 @@ impl LineSet {
                 let line = batch.lines[index as usize];
                 // Marking changes no slot and moves no record, so the candidates stay right. No record with its
                 // tag means that the line is absent; another line with its tag, that the search goes on.
-                let is_marked = match candidate {
-                    None => false,
-                    Some(record) if self.record(record) == line => self.mark_record(record, mark),
-                    Some(_) => self.mark(batch.hashes[index as usize], line, mark),
+                let new = match candidate {
+                    None => None,
+                    Some(record) if self.record(record) == line => self.mark_record(record, side),
+                    Some(_) => self.mark(batch.hashes[index as usize], line, side),
                 };
-                if is_marked {
-                    on_mark(line)?;
+                if let Some(mark) = new {
+                    on_mark(line, mark)?;
                 }
             }
         }
@@ -261,25 +260,26 @@ impl LineSet {
         group.iter().map(candidate).collect()
     }
 
-    /// Inserts a line, with one mark. `hash` is the hash of the line under the hasher of this set.
+    /// Inserts a line of `side`, or marks the one that is there. `hash` is the hash of the line under the hasher
+    /// of this set.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system refuses memory that the budget grants. A refusal by the budget is
     /// [`Insert::Full`].
-    pub(crate) fn insert(&mut self, hash: u64, line: &[u8]) -> Result<Insert> {
+    pub(crate) fn insert(&mut self, hash: u64, line: &[u8], side: u32) -> Result<Insert> {
         if (self.lines + 1) * 100 > self.slots * MAX_LOAD_PERCENT && !self.grow_table()? {
             // A full table may still hold this line.
-            let is_present = self.find(hash, line).is_some();
-            return Ok(if is_present {
-                Insert::Present
-            } else {
-                Insert::Full
+            return Ok(match self.find(hash, line) {
+                Some(record) => self.mark_again(record, side),
+                None => Insert::Full,
             });
         }
-        let Err(slot) = self.seek(hash, |record| self.record(record) == line) else {
-            return Ok(Insert::Present);
+        let slot = match self.seek(hash, |record| self.record(record) == line) {
+            Ok(record) => return Ok(self.mark_again(record, side)),
+            Err(slot) => slot,
         };
-        let Some(record) = self.store(line)? else {
+        let mark = self.marks.next(0, side).unwrap_or_default();
+        let Some(record) = self.store(line, mark)? else {
             return Ok(Insert::Full);
         };
         self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
@@ -287,28 +287,31 @@ impl LineSet {
         Ok(Insert::New)
     }
 
-    /// Gives a line mark number `mark`, if it has the mark before it. True if it got the mark now: false for
-    /// a line that is absent, or lacks an earlier mark, or has this one already.
-    pub(crate) fn mark(&mut self, hash: u64, line: &[u8], mark: u16) -> bool {
+    /// Marks a line that was to be inserted and is there.
+    fn mark_again(&mut self, record: usize, side: u32) -> Insert {
+        self.mark_record(record, side);
+        Insert::Present
+    }
+
+    /// Marks a line as one of `side`, if it is in the set. Returns its mark if that is a new one.
+    pub(crate) fn mark(&mut self, hash: u64, line: &[u8], side: u32) -> Option<u32> {
         self.find(hash, line)
-            .is_some_and(|record| self.mark_record(record, mark))
+            .and_then(|record| self.mark_record(record, side))
     }
 
     /// As [`LineSet::mark`], for a record.
-    fn mark_record(&mut self, record: usize, mark: u16) -> bool {
+    fn mark_record(&mut self, record: usize, side: u32) -> Option<u32> {
         let header = &mut self.arena.words_mut()[record];
-        let is_next = (*header >> 48) as u16 == mark - 1;
-        if is_next {
-            *header = (*header & LENGTH_MASK) | (u64::from(mark) << 48);
-        }
-        is_next
+        let mark = self.marks.next((*header >> LENGTH_BITS) as u32, side)?;
+        *header = (*header & LENGTH_MASK) | u64::from(mark) << LENGTH_BITS;
+        Some(mark)
     }
 
-    /// Excludes a line from all further marking and from [`LineSet::iter_unmarked`], if it is in the set. It
+    /// Excludes a line from all further marking and from [`LineSet::iter_marked`], if it is in the set. It
     /// stays in the set.
     pub(crate) fn exclude(&mut self, hash: u64, line: &[u8]) {
         if let Some(record) = self.find(hash, line) {
-            self.arena.words_mut()[record] |= u64::from(EXCLUDED) << 48;
+            self.arena.words_mut()[record] |= u64::from(EXCLUDED) << LENGTH_BITS;
         }
     }
 
@@ -317,12 +320,13 @@ impl LineSet {
         self.records().map(|record| self.record(record))
     }
 
-    /// The lines that have only the mark of their insertion: neither further marks nor excluded.
-    pub(crate) fn iter_unmarked(&self) -> impl Iterator<Item = &[u8]> {
-        let is_unmarked = |record: &usize| self.arena.words()[*record] >> 48 == 1;
-        self.records()
-            .filter(is_unmarked)
-            .map(|record| self.record(record))
+    /// The lines held that are not excluded, with their marks, in the order in which they were inserted.
+    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        let marked = |record| {
+            let mark = (self.arena.words()[record] >> LENGTH_BITS) as u32;
+            (mark != EXCLUDED).then(|| (self.record(record), mark))
+        };
+        self.records().filter_map(marked)
     }
 
     /// The first word of each record, in the order of the arena.
@@ -368,9 +372,9 @@ impl LineSet {
         }
     }
 
-    /// Appends a record to the arena, with one mark, and returns it; `None` when there is no room, or the arena
+    /// Appends a record to the arena, with this mark, and returns it; `None` when there is no room, or the arena
     /// would be longer than a slot can point to. The table does not know the record yet.
-    fn store(&mut self, line: &[u8]) -> Result<Option<usize>> {
+    fn store(&mut self, line: &[u8], mark: u32) -> Result<Option<usize>> {
         let words = record_words(line.len());
         let end = self.used_words + words;
         if end as u64 > OFFSET_MASK || !self.make_room(end)? {
@@ -378,7 +382,7 @@ impl LineSet {
         }
         let record = self.used_words;
         let arena = self.arena.words_mut();
-        arena[record] = line.len() as u64 | (1 << 48);
+        arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
         // The padding keeps what was there: nothing reads it.
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1..end]);
         bytes[..line.len()].copy_from_slice(line);

@@ -18,6 +18,7 @@ use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
+use crate::selection::Marks;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -94,7 +95,7 @@ pub struct BenchSet {
 impl BenchSet {
     /// An empty set within `budget`.
     pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
-        let set = LineSet::new(budget, hasher)?;
+        let set = LineSet::new(budget, hasher, Marks::Row)?;
         Ok(Self { set })
     }
 
@@ -103,24 +104,20 @@ impl BenchSet {
         self.set.reset(lines, line_bytes)
     }
 
-    /// Inserts a batch of lines. Returns how many were new: fewer than there are where the budget
+    /// Inserts a batch of lines. Returns how many were dealt with: fewer than there are where the budget
     /// is too small.
     pub fn insert(&mut self, lines: &[&[u8]], hashes: &[u64]) -> Result<u64> {
-        let mut inserted = 0;
         let batch = Batch { lines, hashes };
-        self.set.insert_all(batch, indexes(hashes), |_| {
-            inserted += 1;
-            Ok(())
-        })?;
-        Ok(inserted)
+        let done = self.set.insert_all(batch, indexes(hashes), 1)?;
+        Ok(done as u64)
     }
 
     /// Marks a batch of lines as those of input number `mark`, from 2 to 65,534. Returns how many
     /// got the mark: those that every input before had, too.
-    pub fn probe(&mut self, lines: &[&[u8]], hashes: &[u64], mark: u16) -> Result<u64> {
+    pub fn probe(&mut self, lines: &[&[u8]], hashes: &[u64], mark: u32) -> Result<u64> {
         let mut found = 0;
         let batch = Batch { lines, hashes };
-        self.set.mark_all(batch, indexes(hashes), mark, |_| {
+        self.set.mark_all(batch, indexes(hashes), mark, |_, _| {
             found += 1;
             Ok(())
         })?;

@@ -13,10 +13,11 @@ use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::options::Options;
 use crate::output::{Collector, Sink};
-use crate::pass::join::{JoinKind, join};
+use crate::pass::join::join;
 use crate::pass::spill::spill;
 use crate::plan::Layout;
 use crate::run::Run;
+use crate::selection::{Rule, Selection, Sides};
 use crate::spill::pool::IN_FLIGHT;
 use crate::sys::sync::model::Time;
 use crate::temp::quota::Quota;
@@ -66,7 +67,7 @@ impl Place {
     }
 
     /// What `partition` does.
-    pub(super) fn run(&self, wish: JoinKind, cap: u64, sink: &mut dyn Sink) -> Result<()> {
+    pub(super) fn run(&self, selection: Selection, cap: u64, sink: &mut dyn Sink) -> Result<()> {
         let options = Options::default();
         let quota = Quota::new(cap);
         let space = TempSpace::new(&[self.path("temp")], quota.clone(), &options.interrupt);
@@ -84,7 +85,9 @@ impl Place {
             .map(|input| Ok(spill(&run, &pool, input, None, None)?.buckets))
             .collect::<Result<Vec<_>>>()?;
         drop(pool);
-        join(&run, stores, wish, &out)?;
+        let rule = Rule::new(selection, inputs.len())?;
+        let sides = Sides::new(rule, inputs.iter().map(Input::sides));
+        join(&run, stores, &sides, &out)?;
         assert!(space.space_use().files > 0, "nothing was spilled");
         assert_eq!(quota.used_bytes(), 0, "a file is left");
         Ok(())
@@ -96,16 +99,17 @@ impl Place {
     }
 }
 
-fn check(place: &Place, wish: JoinKind) {
+fn check(place: &Place, selection: Selection) {
     let mut found = Vec::new();
     let mut sink = |line: &[u8]| {
         found.push(number_of(line));
         Ok(())
     };
-    place.run(wish, u64::MAX, &mut sink).unwrap();
-    let expected: BTreeSet<usize> = match wish {
-        JoinKind::Common => (20..30).collect(),
-        JoinKind::OnlyFirst => (0..20).collect(),
+    place.run(selection, u64::MAX, &mut sink).unwrap();
+    let expected: BTreeSet<usize> = match selection.name() {
+        "diff" => (0..20).collect(),
+        "union" => (0..50).collect(),
+        _ => (20..30).collect(),
     };
     found.sort_unstable();
     assert!(expected.into_iter().eq(found), "a wrong result");
@@ -114,10 +118,14 @@ fn check(place: &Place, wish: JoinKind) {
 
 #[test]
 fn j2_j3_a_whole_run_gives_the_right_lines_under_every_schedule() {
-    for wish in [JoinKind::Common, JoinKind::OnlyFirst] {
+    for selection in [
+        Selection::intersection(),
+        Selection::difference(),
+        Selection::union(),
+    ] {
         let place = Place::new();
-        let name = format!("a whole run, {wish:?}");
-        explore(&name, Time::Stands, move || check(&place, wish));
+        let name = format!("a whole run, {}", selection.name());
+        explore(&name, Time::Stands, move || check(&place, selection));
     }
 }
 
@@ -126,7 +134,7 @@ fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
     let mut place = Place::new();
     place.layout.pool_blocks += IN_FLIGHT + 5;
     explore("a whole run, some in memory", Time::Stands, move || {
-        check(&place, JoinKind::Common);
+        check(&place, Selection::intersection());
     });
 }
 
@@ -136,7 +144,9 @@ fn j2_a_whole_run_on_a_full_disk_ends_with_its_error() {
     explore("a whole run, a full disk", Time::Passes, move || {
         let mut sink = |_: &[u8]| Ok(());
         let cap = 7 * BLOCK;
-        let error = place.run(JoinKind::Common, cap, &mut sink).unwrap_err();
+        let error = place
+            .run(Selection::intersection(), cap, &mut sink)
+            .unwrap_err();
         assert!(matches!(error, Error::TempLimit { .. }), "{error}");
         place.check_rest();
     });
@@ -158,7 +168,7 @@ fn j2_a_whole_run_whose_result_cannot_be_written_ends_with_its_error() {
                     Err(io::ErrorKind::StorageFull.into())
                 }
             };
-            let ended = place.run(JoinKind::Common, u64::MAX, &mut sink);
+            let ended = place.run(Selection::intersection(), u64::MAX, &mut sink);
             assert!(matches!(ended, Err(Error::Output { .. })), "{ended:?}");
             place.check_rest();
         },
@@ -178,7 +188,7 @@ fn j2_a_whole_run_ends_when_a_thread_of_the_join_panics() {
             }
             Ok(())
         };
-        let run = || place.run(JoinKind::Common, u64::MAX, &mut sink);
+        let run = || place.run(Selection::intersection(), u64::MAX, &mut sink);
         let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
         assert_eq!(panic.downcast_ref(), Some(&"planned"));
         place.check_rest();

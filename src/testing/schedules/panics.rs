@@ -9,7 +9,7 @@ use shuttle::rand::{Rng, thread_rng};
 
 use super::engine::Place;
 use super::explore;
-use crate::pass::join::JoinKind;
+use crate::selection::Selection;
 use crate::sys::sync::model::Time;
 
 /// When a panic comes.
@@ -63,7 +63,7 @@ fn check(place: &Place, name: &'static str, panicked: &AtomicUsize) {
         was_reached: false,
     });
     let mut sink = |_: &[u8]| Ok(());
-    let run = || place.run(JoinKind::Common, u64::MAX, &mut sink);
+    let run = || place.run(Selection::intersection(), u64::MAX, &mut sink);
     let ended = catch_unwind(AssertUnwindSafe(run));
     let was_reached = MOMENT.take().was_reached;
     match ended {

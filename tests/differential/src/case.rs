@@ -6,7 +6,7 @@
 
 use outset::filter::Kind;
 use outset::hash::HashKey;
-use outset::{LineFormat, Strategy};
+use outset::{Label, LineFormat, Selection, Strategy};
 
 /// Inputs, and the settings that are to give the same answer for them.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,11 +95,38 @@ pub enum HashChoice {
     Constant,
 }
 
+/// Lines by the inputs that have them; an input that is named twice counts twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Those of the first input alone.
+    Difference,
+    /// Those that at least and at most so many inputs have.
+    Between(u32, u32),
+}
+
+impl Asked {
+    /// As the engine is asked.
+    pub fn selection(self, label: Label) -> Selection {
+        let selection = match self {
+            Self::Difference => Selection::difference(),
+            Self::Between(least, most) => Selection::between(least, most),
+        };
+        selection.labelled(label)
+    }
+}
+
 /// Which of the library's functions answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Way {
     /// `intersect`.
     Intersect,
+    /// `select`, of anything else than what all have.
+    Select {
+        /// Which lines.
+        asked: Asked,
+        /// What stands before each.
+        label: Label,
+    },
     /// The first input into a filter that is kept in a file, the others held against that.
     Stored {
         /// The filter's kind.

@@ -6,7 +6,9 @@
 
 use std::io;
 
-use crate::case::{Case, Setting, Way};
+use outset::Label;
+
+use crate::case::{Asked, Case, Setting, Way};
 use crate::oracle::{self, Lines};
 use crate::place::Contents;
 use crate::run::{Answer, Collected, Outcome, Runner, contents, numbers};
@@ -32,7 +34,7 @@ pub struct Wrong {
 /// The ways to be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrongKind {
-    /// A common line is missing.
+    /// A line that must be there is missing.
     Missing,
     /// A line that must not be there.
     Extra,
@@ -200,6 +202,9 @@ impl<'a> Truth<'a> {
             }
             return self.must_be_from_one_input(&found, 0..case.inputs.len());
         }
+        if let Way::Select { asked, label } = setting.way {
+            self.judge_selected(asked, label, &numbers(case, setting), &found)?;
+        }
         let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
         if answer.claimed != (found.len() as u64, bytes as u64) {
             let claimed = answer.claimed;
@@ -211,7 +216,50 @@ impl<'a> Truth<'a> {
                 ),
             );
         }
+        if matches!(setting.way, Way::Select { .. }) {
+            return Ok(());
+        }
         self.judge_lines(case, setting, answer, &found, tally)
+    }
+
+    /// The answer must be what the oracle selects, of inputs that are named by these numbers.
+    fn judge_selected(
+        &self,
+        asked: Asked,
+        label: Label,
+        named: &[usize],
+        found: &Lines,
+    ) -> Result<(), Wrong> {
+        let sides: Vec<&Lines> = named.iter().map(|&number| &self.inputs[number]).collect();
+        let count = |which: &[bool]| which.iter().filter(|&&has| has).count();
+        let is_asked = |which: &[bool]| match asked {
+            Asked::Difference => which[0] && count(which) == 1,
+            Asked::Between(least, most) => (least as usize..=most as usize).contains(&count(which)),
+        };
+        let digits = |which: &[bool]| -> String {
+            which
+                .iter()
+                .map(|&has| if has { '1' } else { '0' })
+                .collect()
+        };
+        let written = |which: &[bool]| match label {
+            Label::None => String::new(),
+            Label::SideCount => format!("{}\t", count(which)),
+            _ => format!("{}\t", digits(which)),
+        };
+        let expected = oracle::selected(&sides, is_asked, written);
+        if let Some(line) = expected
+            .iter()
+            .find(|line| !found.contains(line.as_slice()))
+        {
+            let what = format!("{asked:?} {label:?}: {}", shown(line));
+            return Wrong::err(WrongKind::Missing, what);
+        }
+        if let Some(line) = found.iter().find(|line| !expected.contains(**line)) {
+            let what = format!("{asked:?} {label:?}: {}", shown(line));
+            return Wrong::err(WrongKind::Extra, what);
+        }
+        Ok(())
     }
 
     fn judge_lines(

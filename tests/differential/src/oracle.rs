@@ -36,6 +36,23 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
     split(bytes, terminator, strip_cr).into_iter().collect()
 }
 
+/// What is written of the lines of which `is_asked` is true, given which of the inputs have them: `written` says
+/// what stands before a line.
+pub fn selected(
+    inputs: &[&Lines<'_>],
+    is_asked: impl Fn(&[bool]) -> bool,
+    written: impl Fn(&[bool]) -> String,
+) -> BTreeSet<Vec<u8>> {
+    let mut answer = BTreeSet::new();
+    for line in inputs.iter().flat_map(|input| input.iter()) {
+        let which: Vec<bool> = inputs.iter().map(|input| input.contains(line)).collect();
+        if is_asked(&which) {
+            answer.insert([written(&which).as_bytes(), line].concat());
+        }
+    }
+    answer
+}
+
 /// The lines that are in every one of `inputs`.
 pub fn common<'a>(inputs: &[Lines<'a>]) -> Lines<'a> {
     let Some((first, others)) = inputs.split_first() else {
@@ -66,5 +83,10 @@ mod tests {
         assert_eq!(split(b"a\r\0b\r\r\0\r", 0, true), stripped);
         let inputs = [&b"a\nb\n"[..], b"b\nc", b"\nb"].map(|bytes| distinct(bytes, b'\n', false));
         assert_eq!(common(&inputs), Lines::from([&b"b"[..]]));
+        let in_two = |which: &[bool]| which.iter().filter(|&&has| has).count() == 2;
+        let first = |which: &[bool]| format!("{} ", which[0]);
+        let sides = [&inputs[0], &inputs[1], &inputs[1]];
+        let expected = [b"false c".to_vec()];
+        assert_eq!(selected(&sides, in_two, first), BTreeSet::from(expected));
     }
 }

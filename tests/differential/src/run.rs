@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use outset::{Error, ErrorKind, KeyType, Options, Source, compare, intersect};
+use outset::{Error, ErrorKind, KeyType, Options, Source, compare, intersect, select};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
@@ -290,6 +290,9 @@ fn answer(
     let mut compared = None;
     let stats = match setting.way {
         Way::Intersect => intersect(sources, options, &mut sink)?,
+        Way::Select { asked, label } => {
+            select(sources, asked.selection(label), options, &mut sink)?
+        }
         Way::Stored { kind, fpr } => {
             stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }

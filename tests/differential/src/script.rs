@@ -8,7 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::case::{Alias, Case, HashChoice, Setting, Way};
+use outset::Label;
+
+use crate::case::{Alias, Asked, Case, HashChoice, Setting, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
 use crate::place::{Place, input_name};
@@ -75,6 +77,10 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
     }
     let (first, files) = match setting.way {
         Way::Intersect => ("outset intersect".to_owned(), &names[..]),
+        Way::Select { asked, label } => {
+            let command = selecting(asked, label, names.len()).join(" ");
+            (format!("outset {command}"), &names[..])
+        }
         Way::Compare => ("outset compare".to_owned(), &names[..]),
         Way::Changed { kind } => {
             script.push_str(&changes(&names[0], kind));
@@ -96,6 +102,25 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
     };
     let options = arguments(case, setting, &[]).join(" ");
     let _infallible = writeln!(script, "{first} {} {options}", files.join(" "));
+}
+
+/// The command that selects lines, and its options for that.
+fn selecting(asked: Asked, label: Label, sides: usize) -> Vec<String> {
+    let mut command = match asked {
+        Asked::Difference => vec!["diff".to_owned()],
+        Asked::Between(1, most) if most as usize == sides => vec!["union".to_owned()],
+        Asked::Between(1, 1) => vec!["symdiff".to_owned()],
+        Asked::Between(least, most) => {
+            let bounds = [format!("--at-least={least}"), format!("--at-most={most}")];
+            ["intersect".to_owned()].into_iter().chain(bounds).collect()
+        }
+    };
+    match label {
+        Label::Sides => command.push("--which".to_owned()),
+        Label::SideCount => command.push("--count-files".to_owned()),
+        _ => {}
+    }
+    command
 }
 
 /// A filter of which half of the lines are removed again, and the question what of the rest it has lost.
@@ -225,7 +250,7 @@ impl<'p> Program<'p> {
             self.place.write(number, content)?;
         }
         for setting in &case.settings {
-            if setting.way != Way::Intersect {
+            if !matches!(setting.way, Way::Intersect | Way::Select { .. }) {
                 continue;
             }
             let mut found = self.run(case, setting)?;
@@ -276,7 +301,11 @@ impl<'p> Program<'p> {
 
     fn run(&mut self, case: &Case, setting: &Setting) -> io::Result<Result<(), Wrong>> {
         let mut command = Command::new(&self.path);
-        command.arg("intersect").arg("-q");
+        let of_operation = match setting.way {
+            Way::Select { asked, label } => selecting(asked, label, numbers(case, setting).len()),
+            _ => vec!["intersect".to_owned()],
+        };
+        command.args(of_operation).arg("-q");
         command.args(names(case, setting, self.place)?);
         command.arg("--temp-dir").arg(self.place.temp());
         let output = command.args(arguments(case, setting, &[])).output()?;

@@ -3,10 +3,10 @@
 //! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
 //! met by a machine of 4 GiB. *Cost:* none.
 
-use outset::Strategy;
 use outset::filter::Kind;
+use outset::{Label, Strategy};
 
-use crate::case::{Case, HashChoice, Setting, Way};
+use crate::case::{Asked, Case, HashChoice, Setting, Way};
 use crate::choices::Choices;
 
 /// A mebibyte.
@@ -40,6 +40,9 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
+        Way::Select { .. } => {
+            strategy.filter(|&strategy| matches!(strategy, Strategy::Memory | Strategy::Partition))
+        }
         Way::Stored { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };
@@ -64,7 +67,8 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
 fn way(choices: &mut Choices, case: &Case) -> Way {
     let are_files = case.inputs.iter().all(|input| !input.is_fifo);
     let is_twice = case.again.is_some();
-    match choices.below(13) {
+    match choices.below(18) {
+        13..18 => selected(choices, case.inputs.len() as u64 + u64::from(is_twice)),
         10 if !is_twice => Way::Stored {
             kind: choices.pick(&[
                 Kind::Blocked,
@@ -83,6 +87,23 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
     }
 }
 
+/// Lines by the number of the inputs that have them, or of the first alone.
+fn selected(choices: &mut Choices, sides: u64) -> Way {
+    let sides = sides as u32;
+    let least = choices.between(1, u64::from(sides)) as u32;
+    let most = choices.between(u64::from(least), u64::from(sides)) as u32;
+    Way::Select {
+        asked: choices.pick(&[
+            Asked::Difference,
+            Asked::Between(1, sides),
+            Asked::Between(1, 1),
+            Asked::Between(least, sides),
+            Asked::Between(least, most),
+        ]),
+        label: choices.pick(&[Label::None, Label::None, Label::Sides, Label::SideCount]),
+    }
+}
+
 /// Many files take long to make: seldom.
 fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
     match choices.below(24) {
@@ -96,16 +117,21 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
     }
 }
 
+/// Whether the lines themselves are compared, so that their hashes may be as bad as can be.
+fn compares(way: Way) -> bool {
+    matches!(way, Way::Intersect | Way::Select { .. })
+}
+
 fn hash(choices: &mut Choices, case: &Case, way: Way) -> HashChoice {
     let fixed = HashChoice::Fixed(choices.any());
     let lines: usize = case.inputs.iter().map(|input| input.lines.len()).sum();
-    if lines >= FEWEST_FOR_PIECES && way == Way::Intersect && choices.one_in(3) {
+    if lines >= FEWEST_FOR_PIECES && compares(way) && choices.one_in(3) {
         return HashChoice::OneBucket(8);
     }
     match choices.below(12) {
         // A key that places all lines alike is no key that a file could have.
-        8 | 9 if way == Way::Intersect => HashChoice::OneBucket(choices.pick(&[1, 2, 8])),
-        10 if way == Way::Intersect && lines <= MOST_WITH_ONE_HASH => HashChoice::Constant,
+        8 | 9 if compares(way) => HashChoice::OneBucket(choices.pick(&[1, 2, 8])),
+        10 if compares(way) && lines <= MOST_WITH_ONE_HASH => HashChoice::Constant,
         11 => HashChoice::Random,
         _ => fixed,
     }

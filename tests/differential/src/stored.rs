@@ -11,7 +11,7 @@ use outset::hash::HashKey;
 use outset::stored::{
     BuildRequest, Change, FilterSize, KeyCount, Question, build, change, insert_new, query,
 };
-use outset::{Error, Options, Result, Sink, Source, Stats, intersect};
+use outset::{Error, LineFormat, Options, Result, Sink, Source, Stats, intersect};
 
 use crate::oracle;
 use crate::place::Place;
@@ -86,9 +86,9 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
     let (front, back) = lines.split_at(lines.len() / 2);
     let gone: BTreeSet<&[u8]> = front.iter().copied().collect();
     let stays = |line: &&&[u8]| kind != Kind::Fingerprint || !gone.contains(**line);
-    let terminator = options.format.terminator;
-    let removed = written(place, "front", front.iter(), terminator)?;
-    let others = written(place, "back", back.iter().filter(stays), terminator)?;
+    let format = options.format;
+    let removed = written(place, "front", front.iter(), format)?;
+    let others = written(place, "back", back.iter().filter(stays), format)?;
     let changed = change(
         &StoredFilter::open(&path)?,
         &[removed],
@@ -107,24 +107,28 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
         &mut absent,
         "memory",
     )?;
-    for line in oracle::split(&absent, terminator, false) {
+    for line in oracle::split(&absent, format.terminator, false) {
         sink.line(line).map_err(|error| unusable(&path, error))?;
     }
     Ok(())
 }
 
-/// A file of these lines.
+/// A file that has these lines in this format.
 fn written<'l>(
     place: &Place,
     name: &str,
     lines: impl Iterator<Item = &'l &'l [u8]>,
-    terminator: u8,
+    format: LineFormat,
 ) -> Result<Source> {
     let path = place.path(name);
     let mut content = Vec::new();
     for line in lines {
         content.extend_from_slice(line);
-        content.push(terminator);
+        if format.strip_cr {
+            // It is stripped from what is read; one that the line ends with must stay.
+            content.push(b'\r');
+        }
+        content.push(format.terminator);
     }
     let written = std::fs::write(&path, content);
     written.map_err(|error| unusable(&path, error))?;

@@ -1,4 +1,4 @@
-//! The page of `outset intersect`.
+//! The page of the commands that select lines.
 //!
 //! *Owns:* its document and its parts. *Invariants:* `stats` in the document is what `--stats`
 //! writes, `plan` what `outset plan --json` prints. *Cost:* that of the parts.
@@ -35,14 +35,9 @@ pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<Str
         (filter(&figures, stats))
     };
     let lines = grouped(stats.output.lines as f64);
-    let title = if stats.exact {
-        format!("{lines} common lines of {} inputs", stats.inputs.len())
-    } else {
-        format!(
-            "About {lines} common lines of {} inputs",
-            stats.inputs.len()
-        )
-    };
+    let about = if stats.exact { "" } else { "About " };
+    let noun = crate::cli::summary::noun(stats);
+    let title = format!("{about}{lines} {noun} of {} inputs", stats.inputs.len());
     Ok(frame(&title, &lead(stats), &sections, &figures))
 }
 

@@ -9,7 +9,7 @@
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::memory::buffer::PAGE;
-use crate::pass::join::Joiner;
+use crate::pass::join::joiner::{Joiner, Position, Work};
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
 use crate::spill::bucket::Bucket;
@@ -24,7 +24,7 @@ const LEAST_BLOCK: u64 = 16 << 10;
 
 /// How a bucket is to be split.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SplitPlan {
+pub(super) struct SplitPlan {
     /// The split level of the parts: above that of the bucket, below [`MAX_LEVELS`]. Each level uses other
     /// bits of the hash, so lines that met on one level part on the next.
     level: u32,
@@ -36,14 +36,10 @@ pub(crate) struct SplitPlan {
     bookkeeping_bytes: u64,
 }
 
-/// How to split the bucket whose build side, of `inputs` inputs, is `build`, of which the first
-/// `fitting` lines are in the joiner's set; `None` where no level would divide it.
-pub(crate) fn plan(
-    joiner: &Joiner<'_, '_>,
-    build: &Bucket,
-    inputs: usize,
-    fitting: u64,
-) -> Option<SplitPlan> {
+/// How to split the buckets of `work`, of whose building sides the lines before `end` are in the joiner's set;
+/// `None` where no level would divide them.
+pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> Option<SplitPlan> {
+    let (inputs, (fitting, lines)) = (work.buckets().len(), work.lines_before(end));
     // Not one line fits: smaller buckets would not help.
     if fitting == 0 {
         return None;
@@ -58,7 +54,7 @@ pub(crate) fn plan(
         .clamp(2, 1024);
     // Half as many again as would do if all parts were equal: they are not, and lines beyond those seen may
     // be longer.
-    let fan_out = (3 * build.lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
+    let fan_out = (3 * lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
     let blocks = u64::from(fan_out) + 2 + IN_FLIGHT;
     // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
@@ -83,7 +79,7 @@ pub(crate) fn plan(
             .max()
             .is_some_and(|&largest| largest * 10 <= hashes.len() * 9)
     };
-    let level = (build.address.level + 1..MAX_LEVELS).find(divides)?;
+    let level = (work.buckets()[0].address.level + 1..MAX_LEVELS).find(divides)?;
     Some(SplitPlan {
         level,
         fan_out,
@@ -95,7 +91,7 @@ pub(crate) fn plan(
 /// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
 /// its loader, writes blocks itself (`writers: 0`), and then joins part after part. The bucket of each input is
 /// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most.
-pub(crate) fn split(
+pub(super) fn split(
     joiner: &mut Joiner<'_, '_>,
     buckets: Vec<Bucket>,
     plan: SplitPlan,

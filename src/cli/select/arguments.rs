@@ -1,0 +1,251 @@
+//! The arguments of the commands that write selected lines: intersect, diff, union, symdiff.
+//!
+//! *Owns:* what each of them takes, and the translation to one [`Request`]. *Invariants:* an option that two of
+//! them have is one definition.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use outset::{Interrupt, Label, Options, Selection, Source};
+
+use crate::cli::arguments::{
+    ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
+};
+use crate::cli::options::TalkArguments;
+
+/// Write the lines that are in every FILE, or in a given number of them.
+///
+/// Each line is written once, in no particular order. A line is the bytes before a newline; a last
+/// line without a newline counts, and so does an empty line. A file given twice counts as one input,
+/// except with --at-least, --at-most, --exactly and --which.
+/// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
+/// copies the input to the temporary directory first.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct IntersectArguments {
+    #[command(flatten)]
+    pub(crate) set: SetArguments,
+
+    #[command(flatten)]
+    pub(crate) sides: SideArguments,
+
+    #[command(flatten)]
+    pub(crate) filters: StoredFilterArguments,
+
+    /// Two or more files (one is enough with --filter); `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Write the lines of the first FILE that no other FILE has.
+///
+/// Each line is written once, in no particular order. `outset diff A A` writes nothing. `-` is standard
+/// input, and a FILE may be a FIFO.
+#[derive(Debug, Args)]
+#[command(
+    visible_aliases = ["difference", "subtract", "except", "minus", "exclude"],
+    after_help = EXIT_STATUS
+)]
+pub(crate) struct DiffArguments {
+    #[command(flatten)]
+    set: SetArguments,
+
+    /// The file whose lines are wanted, and one or more files to exclude; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Write every distinct line of the FILEs once.
+///
+/// The lines come in no particular order. One FILE is enough: then its repeated lines are dropped. `-` is
+/// standard input, and a FILE may be a FIFO.
+#[derive(Debug, Args)]
+#[command(visible_aliases = ["dedup", "distinct", "uniq"], after_help = EXIT_STATUS)]
+pub(crate) struct UnionArguments {
+    #[command(flatten)]
+    set: SetArguments,
+
+    /// One or more files; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Write the lines that are in exactly one FILE.
+///
+/// Each line is written once, in no particular order. `outset symdiff A A` writes nothing. `-` is standard
+/// input, and a FILE may be a FIFO.
+#[derive(Debug, Args)]
+#[command(visible_alias = "xor", after_help = EXIT_STATUS)]
+pub(crate) struct SymdiffArguments {
+    #[command(flatten)]
+    set: SetArguments,
+
+    /// Two or more files; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// In how many files a line must be.
+#[derive(Debug, Args)]
+pub(crate) struct SideArguments {
+    /// Write the lines that are in K files or more [default: in all of them]
+    ///
+    /// A file that is given twice counts twice, here and with --at-most and --exactly.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    at_least: Option<u32>,
+
+    /// Write the lines that are in K files or fewer (and in --at-least files or more, if that is given)
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    at_most: Option<u32>,
+
+    /// Write the lines that are in exactly K files
+    #[arg(long, value_name = "K", conflicts_with_all = ["at_least", "at_most"], value_parser = clap::value_parser!(u32).range(1..))]
+    exactly: Option<u32>,
+}
+
+impl SideArguments {
+    /// The lines that are asked for: without an option, those of every file.
+    pub(crate) fn selection(&self) -> Selection {
+        match (self.exactly, self.at_least, self.at_most) {
+            (Some(sides), _, _) => Selection::exactly(sides),
+            (None, Some(least), Some(most)) => Selection::between(least, most),
+            (None, Some(least), None) => Selection::at_least(least),
+            (None, None, Some(most)) => Selection::at_most(most),
+            (None, None, None) => Selection::intersection(),
+        }
+    }
+}
+
+/// What all of the commands take.
+#[derive(Debug, Args)]
+pub(crate) struct SetArguments {
+    #[command(flatten)]
+    choice: ChoiceArguments,
+
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+
+    #[command(flatten)]
+    force: ForceArguments,
+
+    /// Write the result to FILE, complete or not at all
+    ///
+    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
+    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
+    /// one of the inputs. Default: standard output; `-` means the same.
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Print the number of lines of the result instead of the lines
+    #[arg(long)]
+    pub(super) count_only: bool,
+
+    /// Write before each line which files have it, and a tab: 101 means the first and the third
+    ///
+    /// For 16 files at most. A file that is given twice has two digits.
+    #[arg(long, conflicts_with = "count_only")]
+    which: bool,
+
+    /// Write before each line in how many files it is, and a tab
+    #[arg(long, conflicts_with_all = ["count_only", "which"])]
+    count_files: bool,
+
+    /// Write statistics of the run to FILE as JSON; `-` is standard error
+    #[arg(long, value_name = "FILE")]
+    pub(super) stats: Option<PathBuf>,
+
+    /// Write a report of the run to FILE, as an HTML page with charts
+    ///
+    /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
+    /// and the table behind each chart. It loads nothing from the network. It is written only if the
+    /// run succeeds.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) talk: TalkArguments,
+}
+
+impl SetArguments {
+    /// The options that these arguments ask for.
+    fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = self.run.options(self.output.as_deref(), interrupt);
+        self.force.add_to(self.choice.add_to(options))
+    }
+
+    /// Whether the statistics go to standard error.
+    pub(super) fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
+    }
+
+    fn label(&self) -> Label {
+        match (self.which, self.count_files) {
+            (true, _) => Label::Sides,
+            (_, true) => Label::SideCount,
+            _ => Label::None,
+        }
+    }
+}
+
+/// What one of the commands is to do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    /// Which lines are written, and what stands before them.
+    pub(crate) selection: Selection,
+    /// The inputs.
+    pub(crate) files: &'a [PathBuf],
+    pub(super) set: &'a SetArguments,
+    pub(super) filters: Option<&'a StoredFilterArguments>,
+}
+
+impl<'a> Request<'a> {
+    fn new(selection: Selection, files: &'a [PathBuf], set: &'a SetArguments) -> Self {
+        Self {
+            selection: selection.labelled(set.label()),
+            files,
+            set,
+            filters: None,
+        }
+    }
+
+    /// The options of the run.
+    pub(crate) fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = self.set.options(interrupt);
+        match self.filters {
+            Some(filters) => filters.add_to(options),
+            None => options,
+        }
+    }
+
+    /// The inputs as named.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        self.files.iter().map(Source::from).collect()
+    }
+}
+
+impl IntersectArguments {
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request {
+            filters: Some(&self.filters),
+            ..Request::new(self.sides.selection(), &self.files, &self.set)
+        }
+    }
+}
+
+impl DiffArguments {
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request::new(Selection::difference(), &self.files, &self.set)
+    }
+}
+
+impl UnionArguments {
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request::new(Selection::union(), &self.files, &self.set)
+    }
+}
+
+impl SymdiffArguments {
+    pub(crate) fn request(&self) -> Request<'_> {
+        Request::new(Selection::symmetric_difference(), &self.files, &self.set)
+    }
+}

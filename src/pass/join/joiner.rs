@@ -1,0 +1,337 @@
+//! One worker of the join: bucket after bucket.
+//!
+//! *Owns:* [`Joiner`], with the set and the reader of one worker. *Invariants:* it never takes more than its
+//! share of the memory; a line is written once, whether its bucket is joined whole, split, or in pieces.
+//!
+//! *Cost:* that of the pass, see [`join`](super).
+
+use crate::error::{Error, Result};
+use crate::memory::budget::MemoryBudget;
+use crate::output::{Collector, Outbox};
+use crate::pass::join::split;
+use crate::run::{Phase, Run};
+use crate::selection::{Rule, Sides, Turn};
+use crate::set::line_set::LineSet;
+use crate::spill::bucket::Bucket;
+use crate::spill::reader::BucketReader;
+use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::channel::Sender;
+use crate::sys::sync::thread::Scope;
+use crate::sys::sync::{Mutex, PoisonError};
+
+/// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
+/// workers share are the queue, the collector behind `out`, and the sweeper's channel.
+pub(super) struct Joiner<'a, 's> {
+    pub(super) run: &'a Run<'a>,
+    phase: &'a Phase<'a>,
+    /// Which input is which side, and what is selected.
+    sides: &'a Sides,
+    /// The worker's share. Set, reader and the parts of a split bucket take from it, and nothing else does.
+    pub(super) budget: MemoryBudget,
+    /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
+    /// its memory is kept.
+    pub(super) set: LineSet,
+    /// Reads one bucket at a time, with a loader thread that reads ahead.
+    pub(super) reader: BucketReader,
+    /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
+    out: Outbox<'a, 's>,
+    /// Where buckets go that are done with.
+    joined: Sender<Bucket>,
+}
+
+impl<'a, 's> Joiner<'a, 's> {
+    /// A worker with `share` bytes of memory, and a thread of `scope` that loads blocks for it.
+    pub(super) fn new<'scope, 'env>(
+        run: &'a Run<'a>,
+        phase: &'a Phase<'a>,
+        scope: &'scope Scope<'scope, 'env>,
+        (share, longest): (u64, u64),
+        sides: &'a Sides,
+        out: &'a Collector<'s>,
+        joined: Sender<Bucket>,
+    ) -> Result<Self>
+    where
+        'a: 'scope,
+    {
+        let budget = run.budget.split_off("join", share)?;
+        let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
+        let set = LineSet::new(&budget, run.hasher, sides.rule().marks())?;
+        Ok(Self {
+            run,
+            phase,
+            sides,
+            budget,
+            set,
+            reader,
+            out: Outbox::new(out),
+            joined,
+        })
+    }
+
+    /// Joins buckets from the queue until there are no more, and hands the last lines on.
+    ///
+    /// The queue is sorted once and taken from its end, so the largest buckets come first: the last ones that
+    /// are still in work when the queue is empty are small, and no worker waits long for another.
+    pub(super) fn join_all(
+        mut self,
+        queue: &Mutex<Vec<Vec<Bucket>>>,
+        found_work: &dyn Fn(),
+        failure: &FirstFailure,
+    ) -> Result<()> {
+        loop {
+            failure.check()?;
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match next {
+                Some(buckets) => {
+                    if buckets.iter().any(|bucket| bucket.lines > 0) {
+                        found_work();
+                    }
+                    self.join(buckets)?;
+                }
+                None => return self.out.flush(),
+            }
+        }
+    }
+
+    /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again
+    /// for each part, so it may be entered anew before it returns, at most once per split level.
+    ///
+    /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
+    /// 2. Build the set until the building sides end or the share is full.
+    /// 3. All of it fits: probe, and write. It does not: split the bucket, or join it in pieces.
+    /// 4. Send the buckets to the sweeper, which removes their files.
+    pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
+        fail_point!("join");
+        self.run.interrupt().check()?;
+        let work = Work::new(self.sides, &buckets);
+        if work.can_select(self.sides.rule()) {
+            let end = self.build(&work, Position::default())?;
+            if end == work.end() {
+                self.probe(&work, end)?;
+            } else if let Some(plan) = split::plan(self, &work, end) {
+                return split::split(self, buckets, plan);
+            } else {
+                self.join_in_pieces(&work, end)?;
+            }
+        }
+        for mut bucket in buckets {
+            self.phase.advance(bucket.record_bytes, bucket.lines);
+            // Their memory is needed for the next bucket.
+            bucket.held.clear();
+            // Without a sweeper the run has failed, and everything is removed at its end.
+            let _no_sweeper = self.joined.send(bucket);
+        }
+        Ok(())
+    }
+
+    /// Fills the set with the lines of the building sides from `start` on; returns where the first line stands
+    /// that found no room, or the end of the building sides.
+    ///
+    /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
+    /// the same line in every reading.
+    fn build(&mut self, work: &Work<'_>, start: Position) -> Result<Position> {
+        let (lines, bytes) = work.building_from(start);
+        self.set.reset(lines, bytes / lines.max(1))?;
+        let mut skipped = start.line;
+        for turn in start.turn..work.building {
+            let end = self.insert(work, turn, skipped)?;
+            if end < work.bucket(turn).lines {
+                return Ok(Position { turn, line: end });
+            }
+            skipped = 0;
+        }
+        Ok(work.end())
+    }
+
+    /// Inserts the lines of a turn from line number `start` on; returns the number of the first line that found
+    /// no room, or the number of lines.
+    fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64) -> Result<u64> {
+        let (set, side) = (&mut self.set, work.turns[turn].side);
+        let mut end = 0;
+        self.reader.read_while(work.bucket(turn), |batch| {
+            let lines = batch.lines.len();
+            let skipped = start.saturating_sub(end).min(lines as u64) as usize;
+            let done = set.insert_all(batch, skipped as u32..lines as u32, side)?;
+            end += (skipped + done) as u64;
+            Ok(skipped + done == lines)
+        })?;
+        Ok(end)
+    }
+
+    /// Reads what comes after `end`, where the set was full or complete, past the set, and writes the lines that
+    /// are selected: in an intersection when they get the last mark, else when all was read.
+    fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
+        let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
+        // Of the first turn, lines after `end` could only mark once more what is marked by it.
+        for turn in end.turn.max(1)..work.turns.len() {
+            let side = work.turns[turn].side;
+            self.reader.read(work.bucket(turn), |batch| {
+                let indexes = 0..batch.lines.len() as u32;
+                set.mark_all(batch, indexes, side, |line, mark| {
+                    if rule.last_mark() == Some(mark) {
+                        write(rule, line, mark, out)
+                    } else {
+                        Ok(())
+                    }
+                })
+            })?;
+        }
+        if rule.last_mark().is_some() {
+            return Ok(());
+        }
+        let mut selected = set.iter_marked().filter(|&(_, mark)| rule.selects(mark));
+        selected.try_for_each(|(line, mark)| write(rule, line, mark, out))
+    }
+
+    /// Works through a bucket that no split divides: piece after piece of the building sides. The first
+    /// piece is in the set already and ends before `end`.
+    ///
+    /// A bucket comes here when its lines have equal hashes, as somebody who knows the key can make them. The
+    /// time grows with the square of such a bucket; the memory does not.
+    ///
+    /// ```text
+    ///  building sides   |-- piece 1 --|-- piece 2 --|-- piece 3 --|
+    ///  in the set         piece 1       piece 2       piece 3        less what stands before it
+    ///  probed with        all behind    all behind    all behind
+    /// ```
+    fn join_in_pieces(&mut self, work: &Work<'_>, mut end: Position) -> Result<()> {
+        let mut start = Position::default();
+        loop {
+            if end == start {
+                return Err(self.no_room_for_one_line(work.bucket(end.turn)));
+            }
+            self.exclude_before(work, start)?;
+            self.probe(work, end)?;
+            if end == work.end() {
+                return Ok(());
+            }
+            start = end;
+            end = self.build(work, start)?;
+        }
+    }
+
+    /// Takes out of the set what a piece before `start` had: a line that comes in two pieces would be written
+    /// twice.
+    fn exclude_before(&mut self, work: &Work<'_>, start: Position) -> Result<()> {
+        let set = &mut self.set;
+        for turn in 0..=start.turn {
+            let mut left = if turn < start.turn {
+                work.bucket(turn).lines
+            } else {
+                start.line
+            };
+            if left == 0 {
+                continue;
+            }
+            self.reader.read_while(work.bucket(turn), |batch| {
+                let lines = left.min(batch.lines.len() as u64);
+                for (line, &hash) in batch.lines.iter().zip(batch.hashes).take(lines as usize) {
+                    set.exclude(hash, line);
+                }
+                left -= lines;
+                Ok(left > 0)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn no_room_for_one_line(&self, build: &Bucket) -> Error {
+        let longest = build.longest_line;
+        Error::Memory {
+            consumer: "the longest line of a bucket",
+            asked_bytes: longest,
+            used_bytes: 0,
+            limit_bytes: self.budget.limit_bytes(),
+            least_bytes: self.run.layout.base_bytes + 8 * longest,
+        }
+    }
+}
+
+/// Writes a selected line behind its label.
+pub(crate) fn write(rule: &Rule, line: &[u8], mark: u32, out: &mut Outbox<'_, '_>) -> Result<()> {
+    let (label, line) = rule.written(line, mark);
+    out.push_labelled(&label, line)
+}
+
+/// The buckets of one number, and the order in which they are worked on.
+pub(super) struct Work<'b> {
+    buckets: &'b [Bucket],
+    turns: Vec<Reading>,
+    /// How many turns, the first ones, put their lines into the set.
+    building: usize,
+}
+
+/// One reading of a bucket as one side.
+struct Reading {
+    bucket: usize,
+    /// What marks call the side.
+    side: u32,
+}
+
+/// A line of the building sides. The default is the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Position {
+    turn: usize,
+    /// The number of the line in the bucket of the turn.
+    line: u64,
+}
+
+impl<'b> Work<'b> {
+    fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
+        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
+        let rule = sides.rule();
+        let reading = |(turn, rank): (Turn, u32)| Reading {
+            bucket: turn.input,
+            side: rule.side(turn.number, rank),
+        };
+        Self {
+            buckets,
+            building: rule.building_sides().min(turns.len()),
+            turns: turns.into_iter().zip(1..).map(reading).collect(),
+        }
+    }
+
+    /// Whether enough sides have lines for any of these to be selected.
+    fn can_select(&self, rule: &Rule) -> bool {
+        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
+        let sides = (0..self.turns.len()).filter(has_lines).count();
+        sides >= rule.least() && (!rule.in_first() || has_lines(&0))
+    }
+
+    fn bucket(&self, turn: usize) -> &'b Bucket {
+        &self.buckets[self.turns[turn].bucket]
+    }
+
+    /// The end of the building sides.
+    fn end(&self) -> Position {
+        Position {
+            turn: self.building,
+            line: 0,
+        }
+    }
+
+    /// The lines of the building sides from `start` on, and their bytes.
+    fn building_from(&self, start: Position) -> (u64, u64) {
+        let turns = start.turn..self.building;
+        let (lines, bytes) = turns
+            .map(|turn| self.bucket(turn))
+            .fold((0, 0), |(lines, bytes), bucket| {
+                (lines + bucket.lines, bytes + bucket.record_bytes)
+            });
+        (lines - start.line.min(lines), bytes)
+    }
+
+    /// How many lines of the building sides stand before `end`, and how many there are.
+    pub(super) fn lines_before(&self, end: Position) -> (u64, u64) {
+        let lines = |turns: std::ops::Range<usize>| -> u64 {
+            turns.map(|turn| self.bucket(turn).lines).sum()
+        };
+        (lines(0..end.turn) + end.line, lines(0..self.building))
+    }
+
+    /// The buckets, one for each input.
+    pub(super) fn buckets(&self) -> &'b [Bucket] {
+        self.buckets
+    }
+}

@@ -1,0 +1,177 @@
+//! Which lines an operation writes, by the sides that have them.
+//!
+//! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
+//!
+//! *Invariants:* every operation is a value of one idea: the line must be in at least so many sides, in at
+//! most so many, and perhaps in the first. Nothing here knows how lines are stored.
+//!
+//! ```text
+//!                          at least   at most   in the first
+//! intersection             all        all       (yes)
+//! difference               1          1         yes
+//! union                    1          all       any
+//! symmetric difference     1          1         any
+//! in K sides or more       K          all       any
+//! ```
+//!
+//! *Cost:* a comparison or two for each distinct line.
+
+mod marks;
+mod rule;
+mod sides;
+
+use marks::LARGEST_MARK;
+pub(crate) use marks::{EXCLUDED, Marks};
+pub(crate) use rule::Rule;
+pub(crate) use sides::{Sides, Turn};
+
+/// Which distinct lines are written, by the number of sides that have them, and what stands before each.
+///
+/// A side is one input. A file that is given twice is two sides.
+///
+/// ```
+/// use outset::{Label, Selection};
+/// let in_two_or_more = Selection::at_least(2).labelled(Label::Sides);
+/// assert_ne!(in_two_or_more, Selection::intersection());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Selection {
+    /// The fewest sides that have the line; `None` means all sides.
+    pub(crate) least: Option<u32>,
+    /// The most sides that have the line; `None` means all sides.
+    pub(crate) most: Option<u32>,
+    /// Whether the first side must have the line.
+    pub(crate) in_first: bool,
+    /// What stands before each line.
+    pub(crate) label: Label,
+}
+
+/// What is written before each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Label {
+    /// Nothing.
+    #[default]
+    None,
+    /// A digit for each side, 1 if it has the line and 0 if not, and a tab: `101`. For 16 sides at most.
+    Sides,
+    /// The number of sides that have the line, and a tab.
+    SideCount,
+    /// The digits of [`Label::Sides`] in place of the line.
+    SidesOnly,
+}
+
+impl Selection {
+    /// The lines that every side has.
+    pub const fn intersection() -> Self {
+        Self {
+            least: None,
+            most: None,
+            in_first: false,
+            label: Label::None,
+        }
+    }
+
+    /// The lines of the first side that no other side has.
+    pub const fn difference() -> Self {
+        Self {
+            least: Some(1),
+            most: Some(1),
+            in_first: true,
+            label: Label::None,
+        }
+    }
+
+    /// The lines of all sides.
+    pub const fn union() -> Self {
+        Self::at_least(1)
+    }
+
+    /// The lines that exactly one side has.
+    pub const fn symmetric_difference() -> Self {
+        Self::exactly(1)
+    }
+
+    /// The lines that `sides` sides have, or more.
+    pub const fn at_least(sides: u32) -> Self {
+        Self {
+            least: Some(sides),
+            ..Self::intersection()
+        }
+    }
+
+    /// The lines that `sides` sides have, or fewer, but one at least.
+    pub const fn at_most(sides: u32) -> Self {
+        Self::between(1, sides)
+    }
+
+    /// The lines that exactly `sides` sides have.
+    pub const fn exactly(sides: u32) -> Self {
+        Self::between(sides, sides)
+    }
+
+    /// The lines that have at least `least` sides and at most `most`.
+    pub const fn between(least: u32, most: u32) -> Self {
+        Self {
+            most: Some(most),
+            ..Self::at_least(least)
+        }
+    }
+
+    /// The same lines, each with a label before it.
+    #[must_use]
+    pub const fn labelled(self, label: Label) -> Self {
+        Self { label, ..self }
+    }
+
+    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
+    /// sides is an `intersect`, too.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self {
+                label: Label::SidesOnly,
+                ..
+            } => "overlaps",
+            Self { in_first: true, .. } => "diff",
+            Self {
+                least: Some(1),
+                most: None,
+                ..
+            } => "union",
+            Self {
+                least: Some(1),
+                most: Some(1),
+                ..
+            } => "symdiff",
+            _ => "intersect",
+        }
+    }
+
+    /// Whether a line must be in every side, so that a filter of one side may drop lines of the others.
+    pub fn needs_all(&self, sides: usize) -> bool {
+        !self.in_first && self.least.is_none_or(|least| least as usize == sides)
+    }
+
+    /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
+    pub fn is_plain_intersection(&self, sides: usize) -> bool {
+        self.needs_all(sides) && self.label == Label::None
+    }
+
+    /// The fewest sides that a run needs: one for a union, two to compare anything.
+    pub fn least_sides(&self) -> usize {
+        match (self.least, self.most) {
+            (Some(1), None) => 1,
+            _ => 2,
+        }
+    }
+
+    /// How many of `sides` sides can be the first, in the order of the work, to bring a selected line. Their
+    /// lines must all be kept; the lines of the sides after them only matter if they are there already.
+    pub(crate) fn building_sides(&self, sides: usize) -> usize {
+        let least = self.least.map_or(sides, |least| least as usize);
+        if self.in_first {
+            1
+        } else {
+            (sides + 1).saturating_sub(least).max(1)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A selection for a known number of sides: what the passes go by.
+//!
+//! *Owns:* the checks of a selection, and the choice of the marks that answer it. *Invariants:* a rule that was
+//! made can be answered: its bounds lie within the sides, and its marks have room for them.
+
+use arrayvec::ArrayVec;
+
+use crate::error::{Error, Result};
+use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
+use crate::selection::{LARGEST_MARK, Label, Marks, Selection};
+
+/// The most sides whose combination is written before a line, or counted: 2^16 combinations.
+const MOST_LABELLED_SIDES: usize = 16;
+/// The most sides of any run.
+const MOST_SIDES: usize = 65_534;
+const _: () = assert!(MOST_SIDES <= LARGEST_MARK as usize);
+const _: () = assert!(MOST_LABELLED_SIDES <= MOST_BITS as usize);
+
+/// Which marks are selected, for a known number of sides.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule {
+    selection: Selection,
+    /// The number of sides.
+    sides: u32,
+    least: u32,
+    most: u32,
+    marks: Marks,
+}
+
+impl Rule {
+    /// The rule by which `selection` is answered for `sides` sides.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for bounds that no line can meet, and for more sides than marks can tell apart.
+    pub(crate) fn new(selection: Selection, sides: usize) -> Result<Self> {
+        let least = selection.least.unwrap_or(sides as u32);
+        let most = selection.most.unwrap_or(sides as u32);
+        if least == 0 || least > most || most as usize > sides {
+            let (least, most) = (selection.least, selection.most);
+            let bound = |name, bound: Option<u32>| bound.map(|bound| format!("{name} {bound}"));
+            let bounds = [bound("at least", least), bound("at most", most)];
+            let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+            return usage(
+                format!(
+                    "no line can be in {} of {sides} files",
+                    bounds.join(" and ")
+                ),
+                &format!("give numbers from 1 to {sides}"),
+            );
+        }
+        let tells_sides = matches!(selection.label, Label::Sides | Label::SidesOnly);
+        let marks = match selection {
+            _ if tells_sides => Marks::Bits,
+            // A bit for the first side, and one for all others.
+            _ if selection.in_first => Marks::Bits,
+            _ if selection.needs_all(sides) => Marks::Row,
+            _ => Marks::Count,
+        };
+        let (room, advice) = match marks {
+            _ if tells_sides => (MOST_LABELLED_SIDES, "combine them in groups"),
+            Marks::Count => (MOST_COUNTED_SIDES, "combine them in groups"),
+            _ => (MOST_SIDES, "combine them in groups"),
+        };
+        if sides > room {
+            return usage(
+                format!("inputs: {sides} given, and this operation takes at most {room}"),
+                advice,
+            );
+        }
+        Ok(Self {
+            selection,
+            sides: sides as u32,
+            least,
+            most,
+            marks,
+        })
+    }
+
+    /// The rule of an intersection of `sides` sides, at most [`MOST_SIDES`].
+    pub(crate) fn common(sides: usize) -> Self {
+        Self {
+            selection: Selection::intersection(),
+            sides: sides as u32,
+            least: sides as u32,
+            most: sides as u32,
+            marks: Marks::Row,
+        }
+    }
+
+    /// The code of the marks.
+    pub(crate) fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// The number of sides that a line must be in.
+    pub(crate) fn least(&self) -> usize {
+        self.least as usize
+    }
+
+    /// Whether the first side must have a line, so that it must be the first in the order of the work.
+    pub(crate) fn in_first(&self) -> bool {
+        self.selection.in_first
+    }
+
+    /// How many sides, in the order of the work, may bring a line that is new.
+    pub(crate) fn building_sides(&self) -> usize {
+        self.selection.building_sides(self.sides as usize)
+    }
+
+    /// What marks call a side that has this number (from 1) with the caller, and this rank (from 1) in the
+    /// order of the work.
+    pub(crate) fn side(&self, number: u32, rank: u32) -> u32 {
+        match self.marks {
+            Marks::Row | Marks::Count => rank,
+            // Without labels, only the first side is told from the others.
+            Marks::Bits if self.selection.in_first && self.selection.label == Label::None => {
+                number.min(2)
+            }
+            Marks::Bits => number,
+        }
+    }
+
+    /// The mark at which a line is known to be selected, so that it can be written at once: with the last side
+    /// that it must be in. `None` where that is only known when all sides were read.
+    pub(crate) fn last_mark(&self) -> Option<u32> {
+        (self.marks == Marks::Row && self.sides > 1).then_some(self.sides)
+    }
+
+    /// Whether a line that has `mark` when all sides were read is selected.
+    pub(crate) fn selects(&self, mark: u32) -> bool {
+        let sides = self.marks.sides(mark);
+        let is_in_first = !self.selection.in_first || mark & 1 == 1;
+        is_in_first && (self.least..=self.most).contains(&sides)
+    }
+
+    /// What is written of a line with this mark: its label, and the line.
+    pub(crate) fn written<'l>(&self, line: &'l [u8], mark: u32) -> (ArrayVec<u8, 24>, &'l [u8]) {
+        let mut label = ArrayVec::new();
+        match self.selection.label {
+            Label::None => return (label, line),
+            Label::SidesOnly | Label::Sides => {
+                let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
+                label.extend((0..self.sides).map(digit));
+            }
+            Label::SideCount => {
+                let mut digits: ArrayVec<u8, 16> = ArrayVec::new();
+                let mut rest = self.marks.sides(mark);
+                while rest > 0 {
+                    digits.push(b'0' + (rest % 10) as u8);
+                    rest /= 10;
+                }
+                label.extend(digits.into_iter().rev());
+            }
+        }
+        if self.selection.label == Label::SidesOnly {
+            return (label, &[]);
+        }
+        label.push(b'\t');
+        (label, line)
+    }
+}
+
+fn usage<T>(what: String, advice: &str) -> Result<T> {
+    Err(Error::Usage {
+        what,
+        advice: advice.into(),
+    })
+}
