@@ -369,7 +369,7 @@ impl Engine<'_> {
             };
             let probe = plan_of(&partition, self.options)?;
             let run = Run::new(self.options, probe.layout, self.hasher, self.space);
-            spool_first(&run, &mut inputs)?;
+            spool_pipes(&run, &mut inputs, 1)?;
             spool_phases = std::mem::take(&mut run.record().phases);
             job = try_set(self.survey(&inputs)?);
         }
@@ -413,11 +413,10 @@ impl Engine<'_> {
     /// # Errors
     /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
-        // The sieve reads its first input twice.
-        if plan.strategy() == Strategy::Sieve
-            && inputs.first().is_some_and(|first| !first.is_file())
-        {
-            spool_first(run, inputs)?;
+        // The sieve reads its first input twice; that of anything but an intersection reads all of them twice.
+        if plan.strategy() == Strategy::Sieve {
+            let twice = if plan.finds_common() { 1 } else { inputs.len() };
+            spool_pipes(run, inputs, twice)?;
         }
         // What all sides have is what all files have, however often one was given.
         let sides = if self.selection.is_plain_intersection(self.sides) {
@@ -517,10 +516,14 @@ impl Engine<'_> {
     }
 }
 
-/// Copies the first input to temporary space, if it is a pipe, and puts the copy in its place.
-fn spool_first(run: &Run<'_>, inputs: &mut Vec<Input>) -> Result<()> {
-    let first = spool(run, inputs.remove(0))?;
-    inputs.insert(0, first);
+/// Copies the pipes among the first `count` inputs to temporary space, and puts the copies in their places.
+fn spool_pipes(run: &Run<'_>, inputs: &mut Vec<Input>, count: usize) -> Result<()> {
+    for number in 0..count.min(inputs.len()) {
+        if !inputs[number].is_file() {
+            let copy = spool(run, inputs.remove(number))?;
+            inputs.insert(number, copy);
+        }
+    }
     Ok(())
 }
 

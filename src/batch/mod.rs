@@ -56,6 +56,17 @@ impl Batch<'_> {
     }
 }
 
+/// Of the indexes below `end`, those that are not among `indexes`, which ascend. `others` is overwritten.
+pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
+    others.clear();
+    let mut next = 0;
+    for &index in indexes {
+        others.extend(next..index);
+        next = index + 1;
+    }
+    others.extend(next..end as u32);
+}
+
 /// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
 /// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
 /// batch but the last is full.

@@ -15,7 +15,7 @@
 //! disk.
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen};
+use crate::batch::{BATCH, Batch, Screen, absent};
 use crate::error::Result;
 use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
@@ -69,6 +69,28 @@ pub(crate) fn filter(
     })?;
     drop(updater);
     Ok(filter)
+}
+
+/// Puts the lines of `input` into the filter of `seen`, and those that seem to be in it already into that of
+/// `again`. Of a line that occurs twice, in this input or in two that share these filters, one occurrence at least
+/// is in `again`: a region of `seen` is asked and changed under one lock.
+///
+/// # Errors
+/// The first failure of reading.
+pub(crate) fn filter_again<'f>(
+    run: &Run<'_>,
+    input: &Input,
+    seen: &Updater<'f>,
+    again: &Updater<'f>,
+) -> Result<()> {
+    let phase = run.input_phase("filter", input);
+    scan(run, &phase, input, || AgainWorker {
+        seen,
+        again,
+        new: Vec::with_capacity(BATCH),
+        old: Vec::with_capacity(BATCH),
+        scatter: Scatter::default(),
+    })
 }
 
 /// The filter that could be built of all lines of `store`, in all the memory that the pool, the
@@ -140,6 +162,29 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
     drop(updater);
     failure.into_result()?;
     Ok(filter)
+}
+
+/// What a worker of [`filter_again`] has for itself.
+struct AgainWorker<'a, 'f> {
+    /// Shared by all workers.
+    seen: &'a Updater<'f>,
+    /// Shared by all workers.
+    again: &'a Updater<'f>,
+    /// Indexes of the lines of a batch that were certainly not seen before.
+    new: Vec<u32>,
+    /// Indexes of all others.
+    old: Vec<u32>,
+    scatter: Scatter,
+}
+
+impl Worker for AgainWorker<'_, '_> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        self.seen
+            .insert_new(batch, &mut self.scatter, &mut self.new)?;
+        absent(&self.new, batch.lines.len(), &mut self.old);
+        let old = self.old.iter().copied();
+        self.again.insert_at(batch, old, &mut self.scatter)
+    }
 }
 
 /// What a worker of [`filter`] has for itself.

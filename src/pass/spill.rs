@@ -29,14 +29,17 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen};
+use crate::batch::{BATCH, Batch, Screen, absent};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
+use crate::output::{Collector, Outbox};
+use crate::pass::join::write;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
+use crate::selection::Rule;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
@@ -51,8 +54,38 @@ pub(crate) struct Spilled {
     pub(crate) passed: u64,
 }
 
-/// Spills the lines of `input` that `screen` lets through (all without it), inserting them into
-/// `feed` on the way. All inputs of a run go to as many buckets by the same hash, so that bucket `b` of
+/// Which lines of an input are spilled, and what else is done with them. The default spills them all.
+#[derive(Default)]
+pub(crate) struct Screening<'a, 's> {
+    /// Decides which lines are spilled; without one all are.
+    pub(crate) screen: Option<&'a dyn Screen>,
+    /// A filter that gets the lines that are spilled.
+    pub(crate) feed: Option<&'a mut Filter>,
+    /// Where the lines go that the screen refuses; `None` drops them.
+    pub(crate) refused: Option<Refused<'a, 's>>,
+}
+
+impl<'a> Screening<'a, '_> {
+    /// Spills what `screen` lets through and drops the others.
+    pub(crate) fn by(screen: Option<&'a dyn Screen>) -> Self {
+        Self {
+            screen,
+            ..Self::default()
+        }
+    }
+}
+
+/// How refused lines are written: as lines of one input alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Refused<'a, 's> {
+    pub(crate) rule: &'a Rule,
+    /// The mark of a line of this input that no other input has.
+    pub(crate) mark: u32,
+    pub(crate) out: &'a Collector<'s>,
+}
+
+/// Spills the lines of `input` that the screen lets through, and does with the others as `screening` says. All
+/// inputs of a run go to as many buckets by the same hash, so that bucket `b` of
 /// one holds what bucket `b` of another can have in common with it.
 ///
 /// # Errors
@@ -62,9 +95,13 @@ pub(crate) fn spill(
     run: &Run<'_>,
     pool: &BlockPool,
     input: &Input,
-    screen: Option<&dyn Screen>,
-    feed: Option<&mut Filter>,
+    screening: Screening<'_, '_>,
 ) -> Result<Spilled> {
+    let Screening {
+        screen,
+        feed,
+        refused,
+    } = screening;
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
     let updater = feed.map(Filter::updater);
@@ -82,6 +119,8 @@ pub(crate) fn spill(
             screen,
             feed: updater.as_ref(),
             passing: Vec::with_capacity(BATCH),
+            refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
+            refused_indexes: Vec::new(),
             recent: RecentLines::new(),
             to_feed: Scatter::default(),
             counts: &counts,
@@ -131,11 +170,15 @@ impl Counts {
 }
 
 /// What a worker of [`spill`] has for itself, in the order in which a batch goes through it.
-struct SpillWorker<'a, 'f> {
+struct SpillWorker<'a, 'f, 's> {
     /// Decides which lines go on; without one all do.
     screen: Option<&'a dyn Screen>,
     /// Indexes of the lines of the batch that go on.
     passing: Vec<u32>,
+    /// How the others are written, and this worker's part of them.
+    refused: Option<(Refused<'a, 's>, Outbox<'a, 's>)>,
+    /// Indexes of the others.
+    refused_indexes: Vec<u32>,
     /// Lines that this worker spilled a moment ago.
     recent: RecentLines,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
@@ -146,9 +189,15 @@ struct SpillWorker<'a, 'f> {
     counts: &'a Counts,
 }
 
-impl Worker for SpillWorker<'_, '_> {
+impl Worker for SpillWorker<'_, '_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(self.screen, &mut self.passing)?;
+        if let Some((refused, out)) = &mut self.refused {
+            absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
+            for &index in &self.refused_indexes {
+                write(refused.rule, batch.lines[index as usize], refused.mark, out)?;
+            }
+        }
         let passed = self.passing.len();
         self.counts
             .passed
@@ -167,6 +216,10 @@ impl Worker for SpillWorker<'_, '_> {
             updater.insert_at(batch, self.passing.iter().copied(), &mut self.to_feed)?;
         }
         self.to_buckets.append(batch, self.passing.iter().copied())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.refused.as_mut().map_or(Ok(()), |(_, out)| out.flush())
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) struct Design {
 
 impl Design {
     /// A design without a bitmap and without anything to join.
-    fn new(costs: Costs, second_filter: Option<FilterPlan>, layout: Layout) -> Self {
+    pub(super) fn new(costs: Costs, second_filter: Option<FilterPlan>, layout: Layout) -> Self {
         Self {
             costs,
             second_filter,
@@ -113,7 +113,7 @@ impl Design {
     }
 
     /// The same design, whose join goes through `bytes` bytes.
-    fn joining(mut self, bytes: u64) -> Self {
+    pub(super) fn joining(mut self, bytes: u64) -> Self {
         self.survivors.joined = bytes;
         self
     }
@@ -456,7 +456,7 @@ fn bloom_cap(job: &Job, chain: usize) -> f64 {
 /// Gives the memory that the filters do not use to the blocks, so that more of them stay in memory. `filters`
 /// is the size of the filters in bytes. Blocks get no more than half of the memory, and leave the join some
 /// slack and room for the longest line.
-fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
+pub(super) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
     if job.always_spill {
         return;
     }
@@ -471,7 +471,7 @@ fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
 
 /// How many of `bytes` go to disk: none if the blocks beyond the open one of each bucket hold them all; else
 /// all, which is an upper bound.
-fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
+pub(super) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
     let open = u64::from(buckets) * layout.block_bytes;
     let held = if job.always_spill {
         0
@@ -482,7 +482,7 @@ fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
 }
 
 /// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
-fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
+pub(super) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
 }
 

@@ -36,6 +36,7 @@ mod design;
 mod filters;
 mod job;
 pub(crate) mod layout;
+pub(crate) mod lone;
 mod phases;
 mod request;
 pub(crate) mod revision;
@@ -110,6 +111,11 @@ impl Plan {
     /// The chosen strategy.
     pub fn strategy(&self) -> Strategy {
         self.costs.strategy
+    }
+
+    /// Whether the lines are wanted that every input has, and nothing but these.
+    pub(crate) fn finds_common(&self) -> bool {
+        self.job.finds_common()
     }
 
     /// The memory limit of the process, in bytes.
@@ -200,7 +206,8 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
 /// The design of one strategy, or why it does not fit the limit.
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
-        Strategy::Sieve | Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
+        Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
+        Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),
         Strategy::Sieve => sieve(job),
@@ -303,11 +310,11 @@ fn chosen(job: &Job) -> Result<Plan> {
 /// What a reason for a usage error begins with: the option.
 const OF_STRATEGY: &str = "strategy: ";
 
-/// The refusal of a strategy that drops what one input lacks.
+/// The refusal of a strategy whose filter drops what one input lacks, or adds what it has by mistake.
 fn only_common(strategy: Strategy) -> Error {
     Error::Usage {
         what: format!("{OF_STRATEGY}{strategy} only finds lines that every file has"),
-        advice: "choose memory or partition, or leave the choice to auto".into(),
+        advice: "choose an exact strategy, or leave the choice to auto".into(),
     }
 }
 

@@ -41,6 +41,11 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
             sieved(*first, others)
         }
         (Strategy::Memory, all) => memory(all, job.building_inputs()),
+        (Strategy::Sieve, all) if !job.finds_common() => {
+            let filters = all.iter().map(|&bytes| phase("filter", bytes));
+            let spills = all.iter().map(|&bytes| phase("spill", bytes));
+            filters.chain(spills).chain([join]).collect()
+        }
         (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
         // Each input but the last goes into a filter. A stored filter is one more, which needs no phase: it
         // is asked where else the filter of the first input is.

@@ -56,6 +56,16 @@ impl Sides {
         &self.turns
     }
 
+    /// The mark of a line that occurs in this input and nowhere else.
+    pub(crate) fn lone_mark(&self, input: usize) -> u32 {
+        let ranked = self.turns.iter().zip(1..);
+        let own = ranked.filter(|(turn, _)| turn.input == input);
+        own.fold(0, |mark, (turn, rank)| {
+            let side = self.rule.side(turn.number, rank);
+            self.rule.marks().next(mark, side).unwrap_or(mark)
+        })
+    }
+
     /// The turns in the order that suits inputs of these sizes: the smallest first, unless the first side
     /// counts by itself.
     pub(crate) fn turns_by_size(&self, size: impl Fn(usize) -> u64) -> Vec<Turn> {

@@ -27,7 +27,7 @@ use crate::output::Collector;
 use crate::pass::filter::filter;
 use crate::pass::join::join;
 use crate::pass::look::look;
-use crate::pass::spill::spill;
+use crate::pass::spill::{Screening, spill};
 use crate::plan::Plan;
 use crate::run::Run;
 use crate::selection::Sides;
@@ -80,7 +80,7 @@ pub(crate) fn bloom(
         run.set_layout(layout)?;
     }
     let pool = run.block_pool();
-    let survivors = spill(run, &pool, last, Some(&*screen), None)?;
+    let survivors = spill(run, &pool, last, Screening::by(Some(&*screen)))?;
     // The join divides all memory that is free: filter and free blocks go first. Held blocks stay.
     drop((screen, pool));
     stats.expected_false_lines =

@@ -5,6 +5,7 @@
 //! | [`memory`] | join of inputs that never leave memory |
 //! | [`partition`] | spill each input, join |
 //! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
+//! | [`lone`] | `sieve` of anything but an intersection: filter all, noting what comes again; spill that, write the rest; join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //!
 //! All of it runs on the thread that called the engine. Each pass starts its threads and waits for them, so
@@ -16,13 +17,14 @@
 //! *Invariants:*
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
-//! - `sieve`, `bloom` and the filters of `memory` only find what every input has.
+//! - `sieve` itself, `bloom` and the filters of `memory` only find what every input has.
 //! - Each line of the result reaches the collector once.
 //!
 //! *Cost:* the table in the crate page.
 
 mod addresses;
 mod bloom;
+mod lone;
 mod memory;
 mod partition;
 mod sieve;
@@ -66,8 +68,9 @@ pub(crate) fn execute(
     match plan.strategy() {
         Strategy::Memory => memory::memory(run, plan, inputs, filters, sides, out),
         Strategy::Partition => partition::partition(run, plan.second_filter, inputs, sides, out),
-        // Both only find what every input has, and a plan has them for nothing else.
-        Strategy::Sieve => sieve::sieve(run, plan, inputs, filters, out),
+        Strategy::Sieve if plan.finds_common() => sieve::sieve(run, plan, inputs, filters, out),
+        Strategy::Sieve => lone::lone(run, plan, inputs, sides, out),
+        // It only finds what every input has, and a plan has it for nothing else.
         Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, out),
     }
 }

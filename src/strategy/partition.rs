@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::output::Collector;
 use crate::pass::filter::empty;
 use crate::pass::join::join;
-use crate::pass::spill::spill;
+use crate::pass::spill::{Screening, spill};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::selection::Sides;
@@ -44,12 +44,16 @@ pub(crate) fn partition(
     let mut stores = Vec::with_capacity(inputs.len());
     let mut inputs = inputs.iter();
     if let Some(first) = inputs.next() {
-        stores.push(spill(run, &pool, first, None, fed.as_mut())?.buckets);
+        let feeding = Screening {
+            feed: fed.as_mut(),
+            ..Screening::default()
+        };
+        stores.push(spill(run, &pool, first, feeding)?.buckets);
     }
     // Complete now, so it may be asked: the first input was read to its end.
     let screen = fed.as_ref().and_then(if_useful);
     for input in inputs {
-        stores.push(spill(run, &pool, input, screen, None)?.buckets);
+        stores.push(spill(run, &pool, input, Screening::by(screen))?.buckets);
     }
     // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
     drop((fed, pool));

@@ -36,7 +36,7 @@ use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::look::look;
-use crate::pass::spill::{Spilled, spill};
+use crate::pass::spill::{Screening, Spilled, spill};
 use crate::plan::revision::{Look, Revision};
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
@@ -114,7 +114,11 @@ fn survivors(
         // filter has room for both.
         let mut fed = filter_to_feed(run, second_filter)?;
         let useful = screen.as_ref().and_then(if_useful);
-        let survivors = spill(run, &pool, input, useful, fed.as_mut())?;
+        let screening = Screening {
+            feed: fed.as_mut(),
+            ..Screening::by(useful)
+        };
+        let survivors = spill(run, &pool, input, screening)?;
         // A filter that was not asked has refused nothing.
         let fpr = match &screen {
             Some(filter) if useful.is_some() => filter.occupancy_sampled().fpr,
@@ -129,7 +133,7 @@ fn survivors(
         stores.push(survivors.buckets);
     }
     let useful = screen.as_ref().and_then(if_useful);
-    stores.push(spill(run, &pool, first, useful, None)?.buckets);
+    stores.push(spill(run, &pool, first, Screening::by(useful))?.buckets);
     Ok(stores)
 }
 

@@ -14,7 +14,7 @@ use crate::input::Input;
 use crate::options::Options;
 use crate::output::{Collector, Sink};
 use crate::pass::join::join;
-use crate::pass::spill::spill;
+use crate::pass::spill::{Screening, spill};
 use crate::plan::Layout;
 use crate::run::Run;
 use crate::selection::{Rule, Selection, Sides};
@@ -82,7 +82,7 @@ impl Place {
         let pool = run.block_pool();
         let stores = inputs
             .iter()
-            .map(|input| Ok(spill(&run, &pool, input, None, None)?.buckets))
+            .map(|input| Ok(spill(&run, &pool, input, Screening::default())?.buckets))
             .collect::<Result<Vec<_>>>()?;
         drop(pool);
         let rule = Rule::new(selection, inputs.len())?;

@@ -40,9 +40,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
-        Way::Select { .. } => {
-            strategy.filter(|&strategy| matches!(strategy, Strategy::Memory | Strategy::Partition))
-        }
+        Way::Select { .. } => strategy.filter(|&strategy| strategy != Strategy::Bloom),
         Way::Stored { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };

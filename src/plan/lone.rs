@@ -1,0 +1,133 @@
+//! The sieve of everything but intersections: lines that occur once leave at once, the others are spilled.
+//!
+//! *Owns:* the design of that sieve, and its second plan. *Invariants:* as those of `design`.
+//!
+//! A line that occurs once in all inputs together is in exactly one side, so nothing needs to be compared to know
+//! whether it is selected. The first filter sees every line; a line that seems to have been there before goes into
+//! the second filter. In the second reading, a line that the second filter refuses occurs once for certain.
+//!
+//! ```text
+//!  pass                 memory
+//!  filter all inputs    scan │ first filter: all lines       │ second filter: lines that come again
+//!  spill all inputs     scan │ blocks                        │ second filter
+//!  join                 sets and held blocks
+//! ```
+//!
+//! *Formulas*, as shares of all lines, with c the share of lines that come again, f1 and f2 the rates of the
+//! filters: the second filter gets c + f1 / 3, and c + f1 / 3 + f2 are spilled. A third of f1, because a line is
+//! asked for when it is inserted: the first lines find an empty filter, and only the last ones the full rate.
+//! Bytes moved are 2 T + 2 (c + f1 / 3 + f2) T for inputs of T bytes.
+
+use crate::error::Error;
+use crate::plan::design::{
+    Design, give_rest_to_pool, partition_layout, spilled_bytes, used_at_most,
+};
+use crate::plan::filters::SURVIVOR_SLACK;
+use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::plan::{Costs, FilterPlan, OF_STRATEGY, Plan, SIEVE_BITS_PER_KEY, Strategy};
+
+/// The part of the memory beside reading that the second filter may have. Blocks need the rest.
+const SECOND_SHARE: u64 = 4;
+/// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
+const MEAN_RATE: f64 = 1.0 / 3.0;
+
+/// `sieve` of anything but an intersection.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
+/// can only be read once, unless the caller asked for `sieve`.
+pub(super) fn lone(job: &Job) -> Result<Design, Error> {
+    let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
+    if has_pipe && job.strategy != Some(Strategy::Sieve) {
+        return Err(Error::Usage {
+            what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
+            advice: "choose partition, or leave the choice to auto".into(),
+        });
+    }
+    let (sizes, all) = (Sizes::of(job), all(job));
+    let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+    let room = Layout::for_scan(job).rest_bytes();
+    let most_second = room / SECOND_SHARE;
+    let guess = FilterPlan::new(all.lines, room - most_second, cap);
+    let again = sizes.common_share + guess.predicted_fpr * MEAN_RATE;
+    let keys = all.part((again * SURVIVOR_SLACK).min(1.0)).lines + 1024;
+    let second = FilterPlan::new(keys, most_second, cap);
+    let survivors = all.part((again + second.predicted_fpr).min(1.0));
+    let layout = layout_for(
+        job,
+        Layout::for_scan(job),
+        &sizes,
+        survivors,
+        second.bits / 8,
+    )?;
+    let room = layout.usable_bytes - layout.scan_bytes();
+    let first = FilterPlan::new(all.lines, room.saturating_sub(second.bits / 8), cap);
+
+    let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
+    let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
+    let costs = Costs {
+        strategy: Strategy::Sieve,
+        exact: true,
+        buckets: layout.buckets,
+        passes: 2,
+        bytes_read: sizes.total.saturating_mul(2).saturating_add(spilled),
+        bytes_written: spilled,
+        temp_peak_bytes: spilled,
+        memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
+        filter: Some(first),
+        expected_false_lines: 0.0,
+        expected_precision: None,
+    };
+    Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))
+}
+
+/// All inputs together.
+fn all(job: &Job) -> Extent {
+    let sizes = sizes_in_order(job).into_iter();
+    sizes.fold(Extent::default(), Extent::and)
+}
+
+/// The layout for spilling and joining lines that are `survivors` at most, beside a second filter of
+/// `filter_bytes`.
+fn layout_for(
+    job: &Job,
+    layout: Layout,
+    sizes: &Sizes,
+    survivors: Extent,
+    filter_bytes: u64,
+) -> Result<Layout, Error> {
+    let build = survivors;
+    let mut layout = partition_layout(job, layout, &Sizes { build, ..*sizes })?;
+    give_rest_to_pool(&mut layout, filter_bytes, job);
+    Ok(layout)
+}
+
+/// What is known when the second filter is complete.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Again {
+    /// Lines of all inputs.
+    pub(crate) lines: u64,
+    /// Lines that went into the second filter, and how many of them are different.
+    pub(crate) keys: u64,
+    /// About how many different lines these are.
+    pub(crate) distinct: f64,
+    /// The rate of the second filter, 0..1.
+    pub(crate) fpr: f64,
+    /// Its size.
+    pub(crate) filter_bytes: u64,
+}
+
+impl Plan {
+    /// How a sieve of lone lines goes on when the second filter is complete: with buckets for the different lines
+    /// that are about to be spilled. `None` keeps the first layout.
+    pub(crate) fn revised_lone(&self, again: Again) -> Option<Layout> {
+        let lone = (again.lines as f64 - again.keys as f64 - again.distinct).max(0.0);
+        let different = again.distinct + lone * again.fpr;
+        let share = (different / again.lines.max(1) as f64).min(1.0);
+        let survivors = all(&self.job).part(share);
+        let layout = self.layout.without_buckets();
+        let sizes = Sizes::of(&self.job);
+        layout_for(&self.job, layout, &sizes, survivors, again.filter_bytes).ok()
+    }
+}
