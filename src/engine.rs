@@ -34,6 +34,7 @@
 //!
 //! *Cost:* that of looking at the inputs (`survey`).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -369,7 +370,7 @@ impl Engine<'_> {
             };
             let probe = plan_of(&partition, self.options)?;
             let run = Run::new(self.options, probe.layout, self.hasher, self.space);
-            spool_pipes(&run, &mut inputs, 1)?;
+            spool_pipes(&run, &mut inputs, 0..1)?;
             spool_phases = std::mem::take(&mut run.record().phases);
             job = try_set(self.survey(&inputs)?);
         }
@@ -413,9 +414,16 @@ impl Engine<'_> {
     /// # Errors
     /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
-        // The sieve reads its first input twice; that of anything but an intersection reads all of them twice.
+        // The sieve reads its first input twice; that of anything but an intersection reads all of them twice, or
+        // all but the first where repeats are kept.
         if plan.strategy() == Strategy::Sieve {
-            let twice = if plan.finds_common() { 1 } else { inputs.len() };
+            let twice = if plan.finds_common() {
+                0..1
+            } else if self.selection.repeats {
+                1..inputs.len()
+            } else {
+                0..inputs.len()
+            };
             spool_pipes(run, inputs, twice)?;
         }
         // What all sides have is what all files have, however often one was given.
@@ -516,9 +524,9 @@ impl Engine<'_> {
     }
 }
 
-/// Copies the pipes among the first `count` inputs to temporary space, and puts the copies in their places.
-fn spool_pipes(run: &Run<'_>, inputs: &mut Vec<Input>, count: usize) -> Result<()> {
-    for number in 0..count.min(inputs.len()) {
+/// Copies the pipes among the inputs of these numbers to temporary space, and puts the copies in their places.
+fn spool_pipes(run: &Run<'_>, inputs: &mut Vec<Input>, numbers: Range<usize>) -> Result<()> {
+    for number in numbers {
         if !inputs[number].is_file() {
             let copy = spool(run, inputs.remove(number))?;
             inputs.insert(number, copy);

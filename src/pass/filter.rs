@@ -58,17 +58,33 @@ pub(crate) fn filter(
     screen: Option<&dyn Screen>,
     shape: &FilterPlan,
 ) -> Result<Filter> {
-    let phase = run.input_phase("filter", input);
     let mut filter = empty(run, shape)?;
+    insert_passing(run, input, screen, &mut filter)?;
+    Ok(filter)
+}
+
+/// Puts all lines of `input` into a filter, which may have lines of other inputs already.
+///
+/// # Errors
+/// The first failure of reading.
+pub(crate) fn insert(run: &Run<'_>, input: &Input, filter: &mut Filter) -> Result<()> {
+    insert_passing(run, input, None, filter)
+}
+
+fn insert_passing(
+    run: &Run<'_>,
+    input: &Input,
+    screen: Option<&dyn Screen>,
+    filter: &mut Filter,
+) -> Result<()> {
+    let phase = run.input_phase("filter", input);
     let updater = filter.updater();
     scan(run, &phase, input, || FilterWorker {
         screen,
         updater: &updater,
         passing: Vec::with_capacity(BATCH),
         scatter: Scatter::default(),
-    })?;
-    drop(updater);
-    Ok(filter)
+    })
 }
 
 /// Puts the lines of `input` into the filter of `seen`, and those that seem to be in it already into that of

@@ -61,6 +61,8 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) screen: Option<&'a dyn Screen>,
     /// A filter that gets the lines that are spilled.
     pub(crate) feed: Option<&'a mut Filter>,
+    /// Whether a line must be in its bucket as often as the input has it.
+    pub(crate) keeps_repeats: bool,
     /// Where the lines go that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
 }
@@ -100,6 +102,7 @@ pub(crate) fn spill(
     let Screening {
         screen,
         feed,
+        keeps_repeats,
         refused,
     } = screening;
     let phase = run.input_phase("spill", input);
@@ -121,7 +124,7 @@ pub(crate) fn spill(
             passing: Vec::with_capacity(BATCH),
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
             refused_indexes: Vec::new(),
-            recent: RecentLines::new(),
+            recent: (!keeps_repeats).then(RecentLines::new),
             to_feed: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
@@ -179,8 +182,8 @@ struct SpillWorker<'a, 'f, 's> {
     refused: Option<(Refused<'a, 's>, Outbox<'a, 's>)>,
     /// Indexes of the others.
     refused_indexes: Vec<u32>,
-    /// Lines that this worker spilled a moment ago.
-    recent: RecentLines,
+    /// Lines that this worker spilled a moment ago, unless repeats are kept.
+    recent: Option<RecentLines>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
     to_feed: Scatter,
@@ -202,12 +205,12 @@ impl Worker for SpillWorker<'_, '_, '_> {
         self.counts
             .passed
             .fetch_add(passed as u64, Ordering::Relaxed);
-        self.passing.retain(|&index| {
-            let index = index as usize;
-            !self
-                .recent
-                .is_repeat(batch.hashes[index], batch.lines[index])
-        });
+        if let Some(recent) = &mut self.recent {
+            self.passing.retain(|&index| {
+                let index = index as usize;
+                !recent.is_repeat(batch.hashes[index], batch.lines[index])
+            });
+        }
         let repeats = passed - self.passing.len();
         self.counts
             .repeats

@@ -120,7 +120,7 @@ impl Design {
 
     /// The plan that this design of `job` is, with the reasons against the others.
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
-        let Extent { bytes, lines } = Sizes::of(job).build;
+        let Extent { bytes, lines } = Sizes::of(job).of_set;
         Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
@@ -151,6 +151,7 @@ pub(super) fn resident_set_bytes(extent: Extent) -> u64 {
 /// What the set of a strategy is made of, as a sentence's beginning.
 pub(crate) fn build_side(job: &Job) -> &'static str {
     match job.building_inputs() {
+        _ if job.selection.repeats => "the inputs behind the first do",
         1 if job.selection.in_first => "the first input does",
         1 => "the smallest input does",
         _ => "the lines of all inputs do",
@@ -166,7 +167,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let set_bytes = resident_set_bytes(sizes.build);
+    let set_bytes = resident_set_bytes(sizes.of_set);
     let beside_set = layout.base_bytes + layout.scan_bytes();
     // From three inputs on, the bitmap of what is common so far and that of the next input are both in
     // memory.

@@ -162,6 +162,7 @@ mod tests {
         };
         let sizes = Sizes {
             build: side,
+            of_set: side,
             total: 2 * side.bytes,
             last: side,
             further_inputs: 1,

@@ -115,6 +115,17 @@ impl Job {
         sides.min(self.inputs.len())
     }
 
+    /// Where repeats of the first input are kept: how many of the others, in working order, tell which of its
+    /// lines may be selected. All others of a difference, one of an intersection.
+    pub(super) fn telling_inputs(&self) -> usize {
+        let others = self.inputs.len().saturating_sub(1);
+        if self.selection.in_first {
+            others
+        } else {
+            others.min(1)
+        }
+    }
+
     /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by
     /// what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
@@ -135,7 +146,8 @@ impl Job {
 pub(super) fn order(job: &Job) -> Vec<usize> {
     let inputs = &job.inputs;
     let mut order: Vec<usize> = (0..inputs.len()).collect();
-    let is_later = |index: usize| job.selection.in_first && index > 0;
+    let has_first = job.selection.in_first || job.selection.repeats;
+    let is_later = |index: usize| has_first && index > 0;
     order.sort_by_key(|&index| (is_later(index), inputs[index].bytes.unwrap_or(u64::MAX)));
     order
 }
@@ -207,6 +219,9 @@ pub(super) struct Sizes {
     /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
     /// may bring a new line of anything else.
     pub(super) build: Extent,
+    /// What the set of `memory` has: the build side, or where repeats are kept, the inputs that are held against
+    /// the first.
+    pub(super) of_set: Extent,
     /// Bytes of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
     /// The input that is worked on last: the largest, or one of unknown size.
@@ -221,11 +236,20 @@ impl Sizes {
     /// Takes the sizes of `job` in working order.
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
-        Self {
-            build: sizes
+        let sum = |sizes: &[Extent]| {
+            sizes
                 .iter()
-                .take(job.building_inputs())
-                .fold(Extent::default(), |sum, &size| sum.and(size)),
+                .fold(Extent::default(), |sum, &size| sum.and(size))
+        };
+        let build = sum(&sizes[..job.building_inputs()]);
+        let of_set = if job.selection.repeats {
+            sum(sizes.get(1..=job.telling_inputs()).unwrap_or_default())
+        } else {
+            build
+        };
+        Self {
+            build,
+            of_set,
             total: sizes
                 .iter()
                 .fold(0, |sum: u64, size| sum.saturating_add(size.bytes))

@@ -38,6 +38,7 @@ mod job;
 pub(crate) mod layout;
 pub(crate) mod lone;
 mod phases;
+mod repeats;
 mod request;
 pub(crate) mod revision;
 mod strategy;
@@ -116,6 +117,11 @@ impl Plan {
     /// Whether the lines are wanted that every input has, and nothing but these.
     pub(crate) fn finds_common(&self) -> bool {
         self.job.finds_common()
+    }
+
+    /// How many of the inputs behind the first go into the filter of a sieve that keeps repeats.
+    pub(crate) fn filtered_inputs(&self) -> usize {
+        self.job.telling_inputs()
     }
 
     /// The memory limit of the process, in bytes.
@@ -207,6 +213,7 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     match strategy {
         Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
+        Strategy::Sieve if job.selection.repeats => repeats::repeats(job),
         Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),

@@ -40,7 +40,18 @@ pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<Plan
         (Strategy::Memory, [first, others @ ..]) if costs.filter.is_some() => {
             sieved(*first, others)
         }
+        (Strategy::Memory, [first, others @ ..]) if job.selection.repeats => {
+            let mut phases = memory(others, job.telling_inputs());
+            phases.push(phase("probe", *first));
+            phases
+        }
         (Strategy::Memory, all) => memory(all, job.building_inputs()),
+        (Strategy::Sieve, [_, others @ ..]) if job.selection.repeats => {
+            let filtered = others.iter().take(job.telling_inputs());
+            let filters = filtered.map(|&bytes| phase("filter", bytes));
+            let spills = inputs.iter().map(|&bytes| phase("spill", bytes));
+            filters.chain(spills).chain([join]).collect()
+        }
         (Strategy::Sieve, all) if !job.finds_common() => {
             let filters = all.iter().map(|&bytes| phase("filter", bytes));
             let spills = all.iter().map(|&bytes| phase("spill", bytes));

@@ -42,6 +42,8 @@ pub struct Selection {
     pub(crate) most: Option<u32>,
     /// Whether the first side must have the line.
     pub(crate) in_first: bool,
+    /// Whether each line is written as often as the first side has it, instead of once.
+    pub(crate) repeats: bool,
     /// What stands before each line.
     pub(crate) label: Label,
 }
@@ -67,6 +69,7 @@ impl Selection {
             least: None,
             most: None,
             in_first: false,
+            repeats: false,
             label: Label::None,
         }
     }
@@ -77,7 +80,7 @@ impl Selection {
             least: Some(1),
             most: Some(1),
             in_first: true,
-            label: Label::None,
+            ..Self::intersection()
         }
     }
 
@@ -123,6 +126,15 @@ impl Selection {
         Self { label, ..self }
     }
 
+    /// The same lines, each as often as the first side has it. For the intersection and the difference.
+    #[must_use]
+    pub const fn with_repeats(self) -> Self {
+        Self {
+            repeats: true,
+            ..self
+        }
+    }
+
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
     /// sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
@@ -153,7 +165,7 @@ impl Selection {
 
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        self.needs_all(sides) && self.label == Label::None
+        self.needs_all(sides) && self.label == Label::None && !self.repeats
     }
 
     /// The fewest sides that a run needs: one for a union, two to compare anything.

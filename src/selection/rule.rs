@@ -48,6 +48,12 @@ impl Rule {
                 &format!("give numbers from 1 to {sides}"),
             );
         }
+        if selection.repeats && !selection.in_first && !selection.needs_all(sides) {
+            return usage(
+                "repeats: only an intersection or a difference can keep them".into(),
+                "leave out --repeats",
+            );
+        }
         let tells_sides = matches!(selection.label, Label::Sides | Label::SidesOnly);
         let marks = match selection {
             _ if tells_sides => Marks::Bits,
@@ -102,6 +108,11 @@ impl Rule {
         self.selection.in_first
     }
 
+    /// Whether each selected line is written as often as the first side has it.
+    pub(crate) fn repeats(&self) -> bool {
+        self.selection.repeats
+    }
+
     /// How many sides, in the order of the work, may bring a line that is new.
     pub(crate) fn building_sides(&self) -> usize {
         self.selection.building_sides(self.sides as usize)
@@ -123,7 +134,8 @@ impl Rule {
     /// The mark at which a line is known to be selected, so that it can be written at once: with the last side
     /// that it must be in. `None` where that is only known when all sides were read.
     pub(crate) fn last_mark(&self) -> Option<u32> {
-        (self.marks == Marks::Row && self.sides > 1).then_some(self.sides)
+        let is_known = self.marks == Marks::Row && self.sides > 1 && !self.selection.repeats;
+        is_known.then_some(self.sides)
     }
 
     /// Whether a line that has `mark` when all sides were read is selected.
@@ -131,6 +143,13 @@ impl Rule {
         let sides = self.marks.sides(mark);
         let is_in_first = !self.selection.in_first || mark & 1 == 1;
         is_in_first && (self.least..=self.most).contains(&sides)
+    }
+
+    /// The mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too; `rank` is
+    /// the rank of that side.
+    pub(crate) fn with_first(&self, mark: u32, rank: u32) -> u32 {
+        let side = self.side(1, rank);
+        self.marks.next(mark, side).unwrap_or(mark)
     }
 
     /// What is written of a line with this mark: its label, and the line.

@@ -121,6 +121,29 @@ impl ShardedSet {
         Ok(())
     }
 
+    /// Hands `each` the lines of a batch at `indexes`, in any order, with their marks; 0 for a line that is not in
+    /// the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and must not
+    /// use this set.
+    ///
+    /// # Errors
+    /// What `each` reports.
+    pub(crate) fn look_up(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+        mut each: impl FnMut(&[u8], u32) -> Result<()>,
+    ) -> Result<()> {
+        self.group(batch, indexes, scatter);
+        for (shard, group) in scatter.groups() {
+            let set = self.shards[shard as usize]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            set.look_up_all(batch, group.iter().copied(), &mut each)?;
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with every line and its mark, shard by shard, until it fails. A shard stays locked while it
     /// is visited.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {

@@ -41,7 +41,7 @@ use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
-use crate::selection::{Rule, Sides};
+use crate::selection::{Rule, Sides, Turn};
 use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
 use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
@@ -102,12 +102,16 @@ fn plainly(
 ) -> Result<()> {
     let rule = sides.rule();
     let set = ResidentSet::new(run, rule, plan.build_lines, plan.build_line_bytes)?;
+    if rule.repeats() {
+        return set.answer(run, inputs, sides, out);
+    }
     let turns = sides.turns().iter().zip(1..);
     let mut turns = turns.map(|(turn, rank)| (&inputs[turn.input], rule.side(turn.number, rank)));
     for (input, side) in turns.by_ref().take(rule.building_sides()) {
         set.insert(run, input, side, None)?;
     }
-    set.mark(run, turns, None, out)
+    set.mark(run, turns, None, out)?;
+    set.write(out)
 }
 
 /// Whether what of `second` passes `screen` by mistake is little beside the set of `first`, for which the
@@ -218,7 +222,7 @@ impl ResidentSet {
     }
 
     /// Streams inputs, each with its side and in their order, past the set. Looks up only the lines that
-    /// `screen` lets through; all lines of the set must pass it. Passes the selected lines to `out`.
+    /// `screen` lets through; all lines of the set must pass it. Passes lines that get their last mark to `out`.
     ///
     /// Each input is scanned to its end before the next begins, because a line gets its marks in order.
     ///
@@ -243,6 +247,54 @@ impl ResidentSet {
                 out: Outbox::new(out),
             })?;
         }
+        Ok(())
+    }
+
+    /// The strategy where repeats are kept: the set is of the sides behind the first, and the lines of the first
+    /// side are looked up and written as they come. The set of an intersection is of one of the others.
+    ///
+    /// # Errors
+    /// As [`memory`].
+    fn answer(
+        &self,
+        run: &Run<'_>,
+        inputs: &[Input],
+        sides: &Sides,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let rule = &self.rule;
+        let (first, others): (Vec<&Turn>, Vec<&Turn>) =
+            sides.turns().iter().partition(|turn| turn.number == 1);
+        let building = if rule.in_first() { others.len() } else { 1 };
+        for (rank, turn) in (1..).zip(&others) {
+            let (input, side) = (&inputs[turn.input], rule.side(turn.number, rank));
+            if (rank as usize) <= building {
+                self.insert(run, input, side, None)?;
+            } else {
+                self.mark(run, [(input, side)].into_iter(), None, out)?;
+            }
+        }
+        let rank = others.len() as u32 + 1;
+        for turn in first {
+            let input = &inputs[turn.input];
+            let phase = run.input_phase("probe", input);
+            scan_with_room(run, &phase, input, &self.budget, || Answer {
+                set: &self.set,
+                rule,
+                rank,
+                to_shards: Scatter::default(),
+                out: Outbox::new(out),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Passes the selected lines to `out`, on the calling thread, unless they were passed when they got their last
+    /// mark.
+    ///
+    /// # Errors
+    /// The first failure of the sink.
+    fn write(&self, out: &Collector<'_>) -> Result<()> {
         if self.rule.last_mark().is_some() {
             return Ok(());
         }
@@ -284,6 +336,36 @@ impl Worker for Build<'_, '_> {
         }
         self.set
             .insert(batch, passing, &mut self.to_shards, self.side)
+    }
+}
+
+/// One worker that writes the lines of the first side, as often as they come.
+struct Answer<'a, 's> {
+    set: &'a ShardedSet,
+    rule: &'a Rule,
+    /// The rank of the first side: behind all others.
+    rank: u32,
+    to_shards: Scatter,
+    out: Outbox<'a, 's>,
+}
+
+impl Worker for Answer<'_, '_> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        let (rule, rank, out) = (self.rule, self.rank, &mut self.out);
+        let all = 0..batch.lines.len() as u32;
+        self.set
+            .look_up(batch, all, &mut self.to_shards, |line, mark| {
+                let mark = rule.with_first(mark, rank);
+                if rule.selects(mark) {
+                    write(rule, line, mark, out)
+                } else {
+                    Ok(())
+                }
+            })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.out.flush()
     }
 }
 

@@ -6,6 +6,7 @@
 //! | [`partition`] | spill each input, join |
 //! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
 //! | [`lone`] | `sieve` of anything but an intersection: filter all, noting what comes again; spill that, write the rest; join |
+//! | [`repeats`] | `sieve` that keeps the repeats of the first: filter the others, spill the first through it, and the others through a filter of that; write what a difference has for certain; join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //!
 //! All of it runs on the thread that called the engine. Each pass starts its threads and waits for them, so
@@ -27,6 +28,7 @@ mod bloom;
 mod lone;
 mod memory;
 mod partition;
+mod repeats;
 mod sieve;
 
 use crate::batch::Screen;
@@ -69,10 +71,19 @@ pub(crate) fn execute(
         Strategy::Memory => memory::memory(run, plan, inputs, filters, sides, out),
         Strategy::Partition => partition::partition(run, plan.second_filter, inputs, sides, out),
         Strategy::Sieve if plan.finds_common() => sieve::sieve(run, plan, inputs, filters, out),
+        Strategy::Sieve if sides.rule().repeats() => {
+            repeats::repeats(run, plan, inputs, sides, out)
+        }
         Strategy::Sieve => lone::lone(run, plan, inputs, sides, out),
         // It only finds what every input has, and a plan has it for nothing else.
         Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, out),
     }
+}
+
+/// Whether the lines of `input` must be spilled as often as they come: those of the first side, where repeats are
+/// kept.
+fn keeps_repeats(sides: &Sides, input: &Input) -> bool {
+    sides.rule().repeats() && input.sides().contains(&1)
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking: it would drop

@@ -21,7 +21,7 @@ use crate::pass::spill::{Screening, spill};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::selection::Sides;
-use crate::strategy::if_useful;
+use crate::strategy::{if_useful, keeps_repeats};
 
 /// Runs the strategy. `filter` is the shape of the filter of the first input, if one is to be fed. Without
 /// one it is also what other strategies fall back on, and what finds the lines of the first input alone.
@@ -46,6 +46,7 @@ pub(crate) fn partition(
     if let Some(first) = inputs.next() {
         let feeding = Screening {
             feed: fed.as_mut(),
+            keeps_repeats: keeps_repeats(sides, first),
             ..Screening::default()
         };
         stores.push(spill(run, &pool, first, feeding)?.buckets);
@@ -53,7 +54,11 @@ pub(crate) fn partition(
     // Complete now, so it may be asked: the first input was read to its end.
     let screen = fed.as_ref().and_then(if_useful);
     for input in inputs {
-        stores.push(spill(run, &pool, input, Screening::by(screen))?.buckets);
+        let screening = Screening {
+            keeps_repeats: keeps_repeats(sides, input),
+            ..Screening::by(screen)
+        };
+        stores.push(spill(run, &pool, input, screening)?.buckets);
     }
     // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
     drop((fed, pool));

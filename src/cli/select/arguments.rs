@@ -32,6 +32,9 @@ pub(crate) struct IntersectArguments {
     #[command(flatten)]
     pub(crate) filters: StoredFilterArguments,
 
+    #[command(flatten)]
+    repeats: RepeatArguments,
+
     /// Two or more files (one is enough with --filter); `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -49,6 +52,9 @@ pub(crate) struct IntersectArguments {
 pub(crate) struct DiffArguments {
     #[command(flatten)]
     set: SetArguments,
+
+    #[command(flatten)]
+    repeats: RepeatArguments,
 
     /// The file whose lines are wanted, and one or more files to exclude; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -83,6 +89,28 @@ pub(crate) struct SymdiffArguments {
     /// Two or more files; `-` is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+}
+
+/// How often a line is written.
+#[derive(Debug, Args)]
+pub(crate) struct RepeatArguments {
+    /// Write each line as often as the first FILE has it, instead of once
+    ///
+    /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` does, and
+    /// `intersect --repeats` what it does without -v. Takes less work than writing each line once: no set of the
+    /// first FILE is needed.
+    #[arg(long)]
+    repeats: bool,
+}
+
+impl RepeatArguments {
+    fn add_to(&self, selection: Selection) -> Selection {
+        if self.repeats {
+            selection.with_repeats()
+        } else {
+            selection
+        }
+    }
 }
 
 /// In how many files a line must be.
@@ -227,14 +255,19 @@ impl IntersectArguments {
     pub(crate) fn request(&self) -> Request<'_> {
         Request {
             filters: Some(&self.filters),
-            ..Request::new(self.sides.selection(), &self.files, &self.set)
+            ..Request::new(
+                self.repeats.add_to(self.sides.selection()),
+                &self.files,
+                &self.set,
+            )
         }
     }
 }
 
 impl DiffArguments {
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::new(Selection::difference(), &self.files, &self.set)
+        let selection = self.repeats.add_to(Selection::difference());
+        Request::new(selection, &self.files, &self.set)
     }
 }
 

@@ -180,6 +180,19 @@ impl<'a, 's> Joiner<'a, 's> {
         if rule.last_mark().is_some() {
             return Ok(());
         }
+        if let Some(first) = work.first_side().filter(|_| rule.repeats()) {
+            // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
+            return self.reader.read(first, |batch| {
+                let indexes = 0..batch.lines.len() as u32;
+                set.look_up_all(batch, indexes, |line, mark| {
+                    if rule.selects(mark) {
+                        write(rule, line, mark, out)
+                    } else {
+                        Ok(())
+                    }
+                })
+            });
+        }
         let mut selected = set.iter_marked().filter(|&(_, mark)| rule.selects(mark));
         selected.try_for_each(|(line, mark)| write(rule, line, mark, out))
     }
@@ -267,6 +280,8 @@ struct Reading {
     bucket: usize,
     /// What marks call the side.
     side: u32,
+    /// Whether it is the first side of the caller.
+    is_first: bool,
 }
 
 /// A line of the building sides. The default is the first one.
@@ -284,6 +299,7 @@ impl<'b> Work<'b> {
         let reading = |(turn, rank): (Turn, u32)| Reading {
             bucket: turn.input,
             side: rule.side(turn.number, rank),
+            is_first: turn.number == 1,
         };
         Self {
             buckets,
@@ -301,6 +317,13 @@ impl<'b> Work<'b> {
 
     fn bucket(&self, turn: usize) -> &'b Bucket {
         &self.buckets[self.turns[turn].bucket]
+    }
+
+    /// The bucket of the caller's first side.
+    fn first_side(&self) -> Option<&'b Bucket> {
+        let mut turns = self.turns.iter();
+        let first = turns.find(|turn| turn.is_first)?;
+        Some(&self.buckets[first.bucket])
     }
 
     /// The end of the building sides.

@@ -236,6 +236,33 @@ impl LineSet {
         Ok(())
     }
 
+    /// Hands `each` the lines of `batch` at `indexes` with their marks; 0 for a line that is not in the set.
+    ///
+    /// # Errors
+    /// What `each` reports.
+    pub(crate) fn look_up_all(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32>,
+        mut each: impl FnMut(&[u8], u32) -> Result<()>,
+    ) -> Result<()> {
+        for group in groups(indexes) {
+            let candidates = self.fetch_candidates(batch, &group);
+            for (&index, candidate) in group.iter().zip(candidates) {
+                let line = batch.lines[index as usize];
+                let found = match candidate {
+                    Some(record) if self.record(record) != line => {
+                        self.find(batch.hashes[index as usize], line)
+                    }
+                    candidate => candidate,
+                };
+                let header = found.map_or(0, |record| self.arena.words()[record]);
+                each(line, (header >> LENGTH_BITS) as u32)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
     /// with its tag. If there is none, the line is not in the set.
     ///

@@ -106,12 +106,17 @@ pub enum Asked {
 
 impl Asked {
     /// As the engine is asked.
-    pub fn selection(self, label: Label) -> Selection {
+    pub fn selection(self, label: Label, repeats: bool) -> Selection {
         let selection = match self {
             Self::Difference => Selection::difference(),
             Self::Between(least, most) => Selection::between(least, most),
         };
-        selection.labelled(label)
+        let selection = selection.labelled(label);
+        if repeats {
+            selection.with_repeats()
+        } else {
+            selection
+        }
     }
 }
 
@@ -126,6 +131,8 @@ pub enum Way {
         asked: Asked,
         /// What stands before each.
         label: Label,
+        /// Whether each is wanted as often as the first input has it.
+        repeats: bool,
     },
     /// The first input into a filter that is kept in a file, the others held against that.
     Stored {

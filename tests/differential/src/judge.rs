@@ -4,6 +4,7 @@
 //! that what is there comes from an input, and that the false lines are about as many as it says. *Invariants:* a verdict
 //! depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs, and the answer sorted.
 
+use std::cmp::Ordering;
 use std::io;
 
 use outset::Label;
@@ -148,6 +149,7 @@ pub fn judge(case: &Case, setting: &Setting, answer: &Answer) -> Result<(), Wron
 
 /// What the oracle knows of a case.
 struct Truth<'a> {
+    contents: &'a Contents,
     inputs: Vec<Lines<'a>>,
     common: Lines<'a>,
 }
@@ -157,7 +159,11 @@ impl<'a> Truth<'a> {
         let distinct = |bytes: &'a Vec<u8>| oracle::distinct(bytes, case.terminator, case.strip_cr);
         let inputs: Vec<Lines> = contents.iter().map(distinct).collect();
         let common = oracle::common(&inputs);
-        Self { inputs, common }
+        Self {
+            contents,
+            inputs,
+            common,
+        }
     }
 
     fn judge(
@@ -181,6 +187,15 @@ impl<'a> Truth<'a> {
                 Wrong::err(WrongKind::Missing, what)
             });
         }
+        if let Way::Select {
+            asked,
+            label,
+            repeats,
+        } = setting.way
+        {
+            let named = numbers(case, setting);
+            return self.judge_selected((asked, label, repeats), &named, case, answer);
+        }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
             let counts = (compared.exact, compared.missing, compared.approximate);
@@ -202,9 +217,6 @@ impl<'a> Truth<'a> {
             }
             return self.must_be_from_one_input(&found, 0..case.inputs.len());
         }
-        if let Way::Select { asked, label } = setting.way {
-            self.judge_selected(asked, label, &numbers(case, setting), &found)?;
-        }
         let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
         if answer.claimed != (found.len() as u64, bytes as u64) {
             let claimed = answer.claimed;
@@ -216,19 +228,16 @@ impl<'a> Truth<'a> {
                 ),
             );
         }
-        if matches!(setting.way, Way::Select { .. }) {
-            return Ok(());
-        }
         self.judge_lines(case, setting, answer, &found, tally)
     }
 
     /// The answer must be what the oracle selects, of inputs that are named by these numbers.
     fn judge_selected(
         &self,
-        asked: Asked,
-        label: Label,
+        (asked, label, repeats): (Asked, Label, bool),
         named: &[usize],
-        found: &Lines,
+        case: &Case,
+        answer: &Answer,
     ) -> Result<(), Wrong> {
         let sides: Vec<&Lines> = named.iter().map(|&number| &self.inputs[number]).collect();
         let count = |which: &[bool]| which.iter().filter(|&&has| has).count();
@@ -237,29 +246,44 @@ impl<'a> Truth<'a> {
             Asked::Between(least, most) => (least as usize..=most as usize).contains(&count(which)),
         };
         let digits = |which: &[bool]| -> String {
-            which
-                .iter()
-                .map(|&has| if has { '1' } else { '0' })
-                .collect()
+            let digit = |&has: &bool| if has { '1' } else { '0' };
+            which.iter().map(digit).collect()
         };
         let written = |which: &[bool]| match label {
             Label::None => String::new(),
             Label::SideCount => format!("{}\t", count(which)),
             _ => format!("{}\t", digits(which)),
         };
-        let expected = oracle::selected(&sides, is_asked, written);
-        if let Some(line) = expected
-            .iter()
-            .find(|line| !found.contains(line.as_slice()))
-        {
-            let what = format!("{asked:?} {label:?}: {}", shown(line));
-            return Wrong::err(WrongKind::Missing, what);
+        let first = oracle::split(&self.contents[named[0]], case.terminator, case.strip_cr);
+        let first = repeats.then_some(&first[..]);
+        let expected = oracle::selected(&sides, first, is_asked, written);
+        let mut found: Vec<&[u8]> = answer.lines.iter().collect();
+        found.sort_unstable();
+        let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
+        if answer.claimed != (found.len() as u64, bytes as u64) {
+            let what = format!("{:?} claimed, {} came", answer.claimed, found.len());
+            return Wrong::err(WrongKind::Counts, what);
         }
-        if let Some(line) = found.iter().find(|line| !expected.contains(**line)) {
-            let what = format!("{asked:?} {label:?}: {}", shown(line));
-            return Wrong::err(WrongKind::Extra, what);
+        if expected.iter().map(Vec::as_slice).eq(found.iter().copied()) {
+            return Ok(());
         }
-        Ok(())
+        let pairs = expected.iter().zip(&found);
+        let agreed = pairs.take_while(|(right, found)| right == *found).count();
+        let at = |lines: Option<&[u8]>| lines.map_or("nothing".into(), shown);
+        let (right, wrong) = (expected.get(agreed), found.get(agreed).copied());
+        let kind = match found.len().cmp(&expected.len()) {
+            Ordering::Less => WrongKind::Missing,
+            Ordering::Equal => WrongKind::Counts,
+            Ordering::Greater => WrongKind::Extra,
+        };
+        let what = format!(
+            "{asked:?} {label:?}: {} lines instead of {}: {} instead of {}",
+            found.len(),
+            expected.len(),
+            at(wrong),
+            at(right.map(Vec::as_slice)),
+        );
+        Wrong::err(kind, what)
     }
 
     fn judge_lines(

@@ -2,7 +2,7 @@
 //!
 //! *Invariants:* no code of the engine. *Cost:* sorted sets of all lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct lines in byte order, within the bytes of their input.
 pub type Lines<'a> = BTreeSet<&'a [u8]>;
@@ -37,19 +37,35 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
 }
 
 /// What is written of the lines of which `is_asked` is true, given which of the inputs have them: `written` says
-/// what stands before a line.
+/// what stands before a line. Each comes once, or where the lines of the first input are given with their repeats,
+/// as often as they are among these. In byte order.
 pub fn selected(
     inputs: &[&Lines<'_>],
+    first: Option<&[&[u8]]>,
     is_asked: impl Fn(&[bool]) -> bool,
     written: impl Fn(&[bool]) -> String,
-) -> BTreeSet<Vec<u8>> {
-    let mut answer = BTreeSet::new();
-    for line in inputs.iter().flat_map(|input| input.iter()) {
+) -> Vec<Vec<u8>> {
+    let all: Lines<'_> = inputs
+        .iter()
+        .flat_map(|input| input.iter().copied())
+        .collect();
+    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for line in first.unwrap_or_default() {
+        *counts.entry(line).or_default() += 1;
+    }
+    let mut answer = Vec::new();
+    for line in all {
         let which: Vec<bool> = inputs.iter().map(|input| input.contains(line)).collect();
+        let times = match first {
+            Some(_) => counts.get(line).copied().unwrap_or(0),
+            None => 1,
+        };
         if is_asked(&which) {
-            answer.insert([written(&which).as_bytes(), line].concat());
+            let line = [written(&which).as_bytes(), line].concat();
+            answer.extend(std::iter::repeat_n(line, times));
         }
     }
+    answer.sort_unstable();
     answer
 }
 
@@ -87,6 +103,10 @@ mod tests {
         let first = |which: &[bool]| format!("{} ", which[0]);
         let sides = [&inputs[0], &inputs[1], &inputs[1]];
         let expected = [b"false c".to_vec()];
-        assert_eq!(selected(&sides, in_two, first), BTreeSet::from(expected));
+        assert_eq!(selected(&sides, None, in_two, first), expected);
+        let lines = split(b"a\nb\na\n", b'\n', false);
+        let alone = |which: &[bool]| which == [true, false, false];
+        let found = selected(&sides, Some(&lines), alone, |_| String::new());
+        assert_eq!(found, [b"a", b"a"]);
     }
 }

@@ -290,9 +290,11 @@ fn answer(
     let mut compared = None;
     let stats = match setting.way {
         Way::Intersect => intersect(sources, options, &mut sink)?,
-        Way::Select { asked, label } => {
-            select(sources, asked.selection(label), options, &mut sink)?
-        }
+        Way::Select {
+            asked,
+            label,
+            repeats,
+        } => select(sources, asked.selection(label, repeats), options, &mut sink)?,
         Way::Stored { kind, fpr } => {
             stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }

@@ -77,8 +77,12 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
     }
     let (first, files) = match setting.way {
         Way::Intersect => ("outset intersect".to_owned(), &names[..]),
-        Way::Select { asked, label } => {
-            let command = selecting(asked, label, names.len()).join(" ");
+        Way::Select {
+            asked,
+            label,
+            repeats,
+        } => {
+            let command = selecting((asked, label, repeats), names.len()).join(" ");
             (format!("outset {command}"), &names[..])
         }
         Way::Compare => ("outset compare".to_owned(), &names[..]),
@@ -105,11 +109,14 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
 }
 
 /// The command that selects lines, and its options for that.
-fn selecting(asked: Asked, label: Label, sides: usize) -> Vec<String> {
+fn selecting((asked, label, repeats): (Asked, Label, bool), sides: usize) -> Vec<String> {
     let mut command = match asked {
         Asked::Difference => vec!["diff".to_owned()],
         Asked::Between(1, most) if most as usize == sides => vec!["union".to_owned()],
         Asked::Between(1, 1) => vec!["symdiff".to_owned()],
+        Asked::Between(least, most) if (least, most) == (sides as u32, sides as u32) => {
+            vec!["intersect".to_owned()]
+        }
         Asked::Between(least, most) => {
             let bounds = [format!("--at-least={least}"), format!("--at-most={most}")];
             ["intersect".to_owned()].into_iter().chain(bounds).collect()
@@ -119,6 +126,9 @@ fn selecting(asked: Asked, label: Label, sides: usize) -> Vec<String> {
         Label::Sides => command.push("--which".to_owned()),
         Label::SideCount => command.push("--count-files".to_owned()),
         _ => {}
+    }
+    if repeats {
+        command.push("--repeats".to_owned());
     }
     command
 }
@@ -302,7 +312,11 @@ impl<'p> Program<'p> {
     fn run(&mut self, case: &Case, setting: &Setting) -> io::Result<Result<(), Wrong>> {
         let mut command = Command::new(&self.path);
         let of_operation = match setting.way {
-            Way::Select { asked, label } => selecting(asked, label, numbers(case, setting).len()),
+            Way::Select {
+                asked,
+                label,
+                repeats,
+            } => selecting((asked, label, repeats), numbers(case, setting).len()),
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");

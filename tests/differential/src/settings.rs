@@ -90,15 +90,19 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
     let sides = sides as u32;
     let least = choices.between(1, u64::from(sides)) as u32;
     let most = choices.between(u64::from(least), u64::from(sides)) as u32;
+    let asked = choices.pick(&[
+        Asked::Difference,
+        Asked::Between(1, sides),
+        Asked::Between(1, 1),
+        Asked::Between(sides, sides),
+        Asked::Between(least, sides),
+        Asked::Between(least, most),
+    ]);
+    let may_repeat = [Asked::Difference, Asked::Between(sides, sides)].contains(&asked);
     Way::Select {
-        asked: choices.pick(&[
-            Asked::Difference,
-            Asked::Between(1, sides),
-            Asked::Between(1, 1),
-            Asked::Between(least, sides),
-            Asked::Between(least, most),
-        ]),
+        asked,
         label: choices.pick(&[Label::None, Label::None, Label::Sides, Label::SideCount]),
+        repeats: may_repeat && choices.one_in(2),
     }
 }
 

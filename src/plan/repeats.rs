@@ -1,0 +1,87 @@
+//! The sieve that keeps the repeats of the first input.
+//!
+//! *Owns:* the design of that sieve. *Invariants:* as those of `design`.
+//!
+//! *Formulas,* with A the first input, F the inputs whose filter is built, B all others; c the share of A that is
+//! in the others, f1 and f2 the rates of the filters: of A survive (c + f1) A, of B survive c A + f2 B. The inputs
+//! are read once, and F twice.
+
+use crate::error::Error;
+use crate::plan::design::{
+    Design, give_rest_to_pool, partition_layout, spilled_bytes, used_at_most,
+};
+use crate::plan::filters::SURVIVOR_SLACK;
+use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::plan::{Costs, FilterPlan, OF_STRATEGY, SIEVE_BITS_PER_KEY, Strategy};
+
+/// The part of the memory beside reading that the filter of the first input's survivors may have.
+const SECOND_SHARE: u64 = 8;
+/// The part that the filter of the others may have: blocks need the rest.
+const FIRST_SHARE: u64 = 2;
+
+/// `sieve` where repeats are kept.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
+/// would be of a pipe, unless the caller asked for `sieve`.
+pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
+    let has_pipe = job.inputs.iter().skip(1).any(|shape| shape.bytes.is_none());
+    if has_pipe && job.strategy != Some(Strategy::Sieve) {
+        return Err(Error::Usage {
+            what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
+            advice: "choose partition, or leave the choice to auto".into(),
+        });
+    }
+    let (sizes, in_order) = (Sizes::of(job), sizes_in_order(job));
+    let first = in_order.first().copied().unwrap_or_default();
+    let sum = |inputs: &[Extent]| {
+        inputs
+            .iter()
+            .fold(Extent::default(), |sum, &size| sum.and(size))
+    };
+    let others = sum(in_order.get(1..).unwrap_or_default());
+    let filtered = sum(in_order.get(1..=job.telling_inputs()).unwrap_or_default());
+    let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+    let scan = Layout::for_scan(job);
+    let filter = FilterPlan::new(filtered.lines, scan.rest_bytes() / FIRST_SHARE, cap);
+    let passing = (sizes.common_share + filter.predicted_fpr).min(1.0);
+    let of_first = first.part(passing);
+    let keys = (of_first.lines as f64 * SURVIVOR_SLACK) as u64 + 1024;
+    let second = FilterPlan::new(keys, scan.rest_bytes() / SECOND_SHARE, cap);
+    let of_others = others.part((sizes.common_share + second.predicted_fpr).min(1.0));
+    let survivors = of_first.and(of_others);
+
+    let filters = (filter.bits + second.bits) / 8;
+    // Blocks have what both filters leave, at most as much as `partition` gives them.
+    let build = of_first;
+    let mut layout = partition_layout(job, scan, &Sizes { build, ..sizes })?;
+    let room = layout
+        .usable_bytes
+        .saturating_sub(layout.scan_bytes() + filters);
+    if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, 4096) {
+        return Err(crate::plan::design::too_little(
+            "there is no room for blocks",
+            job,
+        ));
+    }
+    give_rest_to_pool(&mut layout, filters, job);
+    let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
+    let costs = Costs {
+        strategy: Strategy::Sieve,
+        exact: true,
+        buckets: layout.buckets,
+        passes: 2,
+        bytes_read: sizes
+            .total
+            .saturating_add(filtered.bytes)
+            .saturating_add(spilled),
+        bytes_written: spilled,
+        temp_peak_bytes: spilled,
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        filter: Some(filter),
+        expected_false_lines: 0.0,
+        expected_precision: None,
+    };
+    Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))
+}
