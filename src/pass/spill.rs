@@ -81,8 +81,10 @@ impl<'a> Screening<'a, '_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
-    /// The mark of a line of this input that no other input has.
-    pub(crate) mark: u32,
+    /// The mark of a line that occurs once in this input and nowhere else, and what is counted of it.
+    pub(crate) lone: (u32, u64),
+    /// How often it is written for each time that it comes.
+    pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
 }
 
@@ -198,7 +200,8 @@ impl Worker for SpillWorker<'_, '_, '_> {
         if let Some((refused, out)) = &mut self.refused {
             absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
             for &index in &self.refused_indexes {
-                write(refused.rule, batch.lines[index as usize], refused.mark, out)?;
+                let line = batch.lines[index as usize];
+                write(refused.rule, line, refused.lone, refused.times, out)?;
             }
         }
         let passed = self.passing.len();

@@ -154,6 +154,7 @@ pub(crate) fn build_side(job: &Job) -> &'static str {
         _ if job.selection.repeats => "the inputs behind the first do",
         1 if job.selection.in_first => "the first input does",
         1 => "the smallest input does",
+        building if building < job.inputs.len() => "the smaller inputs do",
         _ => "the lines of all inputs do",
     }
 }

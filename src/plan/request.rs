@@ -104,6 +104,12 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "leave out --filter and --save-filter",
         );
     }
+    if job.max_fpr.is_some_and(|rate| rate > 0.0) && !job.finds_common() {
+        return usage(
+            "max-fpr: only lines that every file has can be found approximately",
+            "leave out --max-fpr",
+        );
+    }
     // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
     // was given.
     if job.inputs.is_empty() {

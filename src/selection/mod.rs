@@ -19,11 +19,13 @@
 mod marks;
 mod rule;
 mod sides;
+mod tally;
 
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, Marks};
 pub(crate) use rule::Rule;
 pub(crate) use sides::{Sides, Turn};
+pub(crate) use tally::Tally;
 
 /// Which distinct lines are written, by the number of sides that have them, and what stands before each.
 ///
@@ -44,6 +46,8 @@ pub struct Selection {
     pub(crate) in_first: bool,
     /// Whether each line is written as often as the first side has it, instead of once.
     pub(crate) repeats: bool,
+    /// Whether repeats are counted, and each line is written as often as a multiset has it.
+    pub(crate) all: bool,
     /// What stands before each line.
     pub(crate) label: Label,
 }
@@ -58,6 +62,8 @@ pub enum Label {
     Sides,
     /// The number of sides that have the line, and a tab.
     SideCount,
+    /// The number of occurrences in all sides together, and a tab.
+    Count,
     /// The digits of [`Label::Sides`] in place of the line.
     SidesOnly,
 }
@@ -70,6 +76,7 @@ impl Selection {
             most: None,
             in_first: false,
             repeats: false,
+            all: false,
             label: Label::None,
         }
     }
@@ -135,6 +142,14 @@ impl Selection {
         }
     }
 
+    /// The same of multisets, as INTERSECT ALL, EXCEPT ALL and UNION ALL in SQL: a line comes as often as the side
+    /// has it that has it least; as often as the first side has it more than all others together; as often as all
+    /// have it together. A symmetric difference must be of two sides: as often as one has it more than the other.
+    #[must_use]
+    pub const fn with_all(self) -> Self {
+        Self { all: true, ..self }
+    }
+
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
     /// sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
@@ -158,14 +173,21 @@ impl Selection {
         }
     }
 
-    /// Whether a line must be in every side, so that a filter of one side may drop lines of the others.
+    /// Whether a line must be in every side, so that a filter of one side may drop lines of the others. The union of
+    /// one side is not of that kind.
     pub fn needs_all(&self, sides: usize) -> bool {
-        !self.in_first && self.least.is_none_or(|least| least as usize == sides)
+        let is_all = |least: u32| sides > 1 && least as usize == sides;
+        !self.in_first && self.least.is_none_or(is_all)
     }
 
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        self.needs_all(sides) && self.label == Label::None && !self.repeats
+        self.needs_all(sides) && self.label == Label::None && !self.repeats && !self.all
+    }
+
+    /// Whether the label says which sides have the line.
+    pub(crate) fn tells_sides(&self) -> bool {
+        matches!(self.label, Label::Sides | Label::SidesOnly)
     }
 
     /// The fewest sides that a run needs: one for a union, two to compare anything.

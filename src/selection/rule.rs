@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
-use crate::selection::{LARGEST_MARK, Label, Marks, Selection};
+use crate::selection::{EXCLUDED, LARGEST_MARK, Label, Marks, Selection, Tally};
 
 /// The most sides whose combination is written before a line, or counted: 2^16 combinations.
 const MOST_LABELLED_SIDES: usize = 16;
@@ -25,6 +25,7 @@ pub(crate) struct Rule {
     least: u32,
     most: u32,
     marks: Marks,
+    tally: Tally,
 }
 
 impl Rule {
@@ -54,7 +55,8 @@ impl Rule {
                 "leave out --repeats",
             );
         }
-        let tells_sides = matches!(selection.label, Label::Sides | Label::SidesOnly);
+        let tally = tally(selection, sides)?;
+        let tells_sides = selection.tells_sides();
         let marks = match selection {
             _ if tells_sides => Marks::Bits,
             // A bit for the first side, and one for all others.
@@ -79,6 +81,7 @@ impl Rule {
             least,
             most,
             marks,
+            tally,
         })
     }
 
@@ -90,12 +93,28 @@ impl Rule {
             least: sides as u32,
             most: sides as u32,
             marks: Marks::Row,
+            tally: Tally::None,
         }
     }
 
     /// The code of the marks.
     pub(crate) fn marks(&self) -> Marks {
         self.marks
+    }
+
+    /// What a set keeps of each line: its mark and its tally.
+    pub(crate) fn counted(&self) -> (Marks, Tally) {
+        (self.marks, self.tally)
+    }
+
+    /// What is counted of each line.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Whether the lines of the side with this number (from 1) must be seen as often as they come.
+    pub(crate) fn needs_repeats(&self, number: u32) -> bool {
+        self.tally != Tally::None || (self.selection.repeats && number == 1)
     }
 
     /// The number of sides that a line must be in.
@@ -124,7 +143,7 @@ impl Rule {
         match self.marks {
             Marks::Row | Marks::Count => rank,
             // Without labels, only the first side is told from the others.
-            Marks::Bits if self.selection.in_first && self.selection.label == Label::None => {
+            Marks::Bits if self.selection.in_first && !self.selection.tells_sides() => {
                 number.min(2)
             }
             Marks::Bits => number,
@@ -134,8 +153,21 @@ impl Rule {
     /// The mark at which a line is known to be selected, so that it can be written at once: with the last side
     /// that it must be in. `None` where that is only known when all sides were read.
     pub(crate) fn last_mark(&self) -> Option<u32> {
-        let is_known = self.marks == Marks::Row && self.sides > 1 && !self.selection.repeats;
+        let is_known = self.marks == Marks::Row && self.sides > 1;
+        let is_known = is_known && self.tally == Tally::None && !self.selection.repeats;
         is_known.then_some(self.sides)
+    }
+
+    /// How often a line is written that has `mark` and of which `tally` was counted when all sides were read.
+    pub(crate) fn times(&self, mark: u32, tally: u64) -> u64 {
+        let selection = self.selection;
+        match selection.name() {
+            // The tally alone tells: a line that other sides have, too, may be left.
+            "diff" | "symdiff" if selection.all && mark != EXCLUDED => tally,
+            _ if !self.selects(mark) => 0,
+            _ if selection.all => tally,
+            _ => 1,
+        }
     }
 
     /// Whether a line that has `mark` when all sides were read is selected.
@@ -153,7 +185,12 @@ impl Rule {
     }
 
     /// What is written of a line with this mark: its label, and the line.
-    pub(crate) fn written<'l>(&self, line: &'l [u8], mark: u32) -> (ArrayVec<u8, 24>, &'l [u8]) {
+    pub(crate) fn written<'l>(
+        &self,
+        line: &'l [u8],
+        mark: u32,
+        tally: u64,
+    ) -> (ArrayVec<u8, 24>, &'l [u8]) {
         let mut label = ArrayVec::new();
         match self.selection.label {
             Label::None => return (label, line),
@@ -161,15 +198,8 @@ impl Rule {
                 let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
                 label.extend((0..self.sides).map(digit));
             }
-            Label::SideCount => {
-                let mut digits: ArrayVec<u8, 16> = ArrayVec::new();
-                let mut rest = self.marks.sides(mark);
-                while rest > 0 {
-                    digits.push(b'0' + (rest % 10) as u8);
-                    rest /= 10;
-                }
-                label.extend(digits.into_iter().rev());
-            }
+            Label::SideCount => push_number(&mut label, self.marks.sides(mark).into()),
+            Label::Count => push_number(&mut label, tally),
         }
         if self.selection.label == Label::SidesOnly {
             return (label, &[]);
@@ -177,6 +207,58 @@ impl Rule {
         label.push(b'\t');
         (label, line)
     }
+}
+
+/// What must be counted for a selection.
+///
+/// # Errors
+/// [`Error::Usage`] where a multiset makes no sense of it.
+fn tally(selection: Selection, sides: usize) -> Result<Tally> {
+    if selection.repeats && (selection.all || selection.label == Label::Count) {
+        return usage(
+            "repeats: cannot be combined with all or count".into(),
+            "choose one of them",
+        );
+    }
+    if !selection.all {
+        return Ok(match selection.label {
+            Label::Count => Tally::Sum,
+            _ => Tally::None,
+        });
+    }
+    if selection.label != Label::None {
+        return usage(
+            "all: cannot be combined with a label before each line".into(),
+            "leave out --all, or --which, --count and --count-files",
+        );
+    }
+    match selection.name() {
+        _ if selection.needs_all(sides) => Ok(Tally::Least),
+        "diff" => Ok(Tally::Left),
+        "union" => Ok(Tally::Sum),
+        "symdiff" if sides == 2 => Ok(Tally::Signed),
+        "symdiff" => usage(
+            format!("all: the symmetric difference of {sides} multisets is not defined"),
+            "give two files, or leave out --all",
+        ),
+        _ => usage(
+            "all: cannot be combined with a number of files".into(),
+            "leave out --all, or the number of files",
+        ),
+    }
+}
+
+/// Appends a number in decimal.
+fn push_number(label: &mut ArrayVec<u8, 24>, mut number: u64) {
+    let mut digits: ArrayVec<u8, 20> = ArrayVec::new();
+    loop {
+        digits.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    label.extend(digits.into_iter().rev());
 }
 
 fn usage<T>(what: String, advice: &str) -> Result<T> {

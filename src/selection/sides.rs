@@ -56,14 +56,26 @@ impl Sides {
         &self.turns
     }
 
-    /// The mark of a line that occurs in this input and nowhere else.
-    pub(crate) fn lone_mark(&self, input: usize) -> u32 {
-        let ranked = self.turns.iter().zip(1..);
-        let own = ranked.filter(|(turn, _)| turn.input == input);
-        own.fold(0, |mark, (turn, rank)| {
+    /// The mark of a line that occurs once in this input and nowhere else, and what is counted of it.
+    pub(crate) fn lone(&self, input: usize) -> (u32, u64) {
+        let (marks, tally) = (self.rule.marks(), self.rule.tally());
+        let (mut mark, mut words) = (0, [0; 2]);
+        let mut is_first = true;
+        for (turn, rank) in self.turns.iter().zip(1..) {
+            if turn.input != input {
+                continue;
+            }
             let side = self.rule.side(turn.number, rank);
-            self.rule.marks().next(mark, side).unwrap_or(mark)
-        })
+            let new = marks.next(mark, side);
+            mark = new.unwrap_or(mark);
+            if is_first {
+                tally.start(&mut words[..tally.words()], side);
+            } else {
+                tally.add(&mut words[..tally.words()], side, new.is_some(), mark);
+            }
+            is_first = false;
+        }
+        (mark, tally.result(&words[..tally.words()]))
     }
 
     /// The turns in the order that suits inputs of these sizes: the smallest first, unless the first side

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
-use crate::selection::Marks;
+use crate::selection::{Marks, Tally};
 use crate::set::line_set::{LineSet, estimate_set_bytes};
 use crate::sys::sync::{Mutex, PoisonError};
 
@@ -45,7 +45,7 @@ impl ShardedSet {
         hasher: LineHasher,
         lines: u64,
         line_bytes: u64,
-        marks: Marks,
+        counted: (Marks, Tally),
     ) -> Result<Self> {
         // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
         // shard has to grow its table.
@@ -55,7 +55,7 @@ impl ShardedSet {
         let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
         let expected = if fits { expected } else { 0 };
         let shard = || {
-            let mut set = LineSet::new(budget, hasher, marks)?;
+            let mut set = LineSet::new(budget, hasher, counted)?;
             set.reset(expected, line_bytes)?;
             Ok(Mutex::new(set))
         };
@@ -144,13 +144,16 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Calls `visit` with every line and its mark, shard by shard, until it fails. A shard stays locked while it
-    /// is visited.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], u32) -> Result<()>) -> Result<()> {
+    /// Calls `visit` with every line, its mark and what was counted of it, shard by shard, until it fails. A shard
+    /// stays locked while it is visited.
+    pub(crate) fn for_each(
+        &self,
+        mut visit: impl FnMut(&[u8], u32, u64) -> Result<()>,
+    ) -> Result<()> {
         for shard in &self.shards {
             let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
             set.iter_marked()
-                .try_for_each(|(line, mark)| visit(line, mark))?;
+                .try_for_each(|(line, mark, counted)| visit(line, mark, counted))?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ use crate::plan::Plan;
 use crate::plan::lone::Again;
 use crate::run::Run;
 use crate::selection::Sides;
-use crate::strategy::{describe, if_useful, partition::partition};
+use crate::strategy::{describe, if_useful, keeps_repeats, partition::partition};
 
 /// Runs the strategy. All inputs must be files: they are read twice. `run` gets the layout of the second plan.
 ///
@@ -64,10 +64,17 @@ pub(crate) fn lone(
     let (screen, rule) = (if_useful(&again), sides.rule());
     let mut stores = Vec::with_capacity(inputs.len());
     for (number, input) in inputs.iter().enumerate() {
-        let mark = sides.lone_mark(number);
-        let refused = rule.selects(mark).then_some(Refused { rule, mark, out });
+        let lone = sides.lone(number);
+        let times = rule.times(lone.0, lone.1);
+        let refused = Refused {
+            rule,
+            lone,
+            times,
+            out,
+        };
         let screening = Screening {
-            refused,
+            refused: (times > 0).then_some(refused),
+            keeps_repeats: keeps_repeats(sides, input),
             ..Screening::by(screen)
         };
         stores.push(spill(run, &pool, input, screening)?.buckets);

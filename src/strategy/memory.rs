@@ -152,7 +152,7 @@ impl ResidentSet {
         let budget = run
             .budget
             .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
-        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.marks())?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.counted())?;
         Ok(Self {
             set,
             rule: *rule,
@@ -299,12 +299,9 @@ impl ResidentSet {
             return Ok(());
         }
         let mut outbox = Outbox::new(out);
-        self.set.for_each(|line, mark| {
-            if self.rule.selects(mark) {
-                write(&self.rule, line, mark, &mut outbox)
-            } else {
-                Ok(())
-            }
+        self.set.for_each(|line, mark, tally| {
+            let times = self.rule.times(mark, tally);
+            write(&self.rule, line, (mark, tally), times, &mut outbox)
         })?;
         outbox.flush()
     }
@@ -356,11 +353,8 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |line, mark| {
                 let mark = rule.with_first(mark, rank);
-                if rule.selects(mark) {
-                    write(rule, line, mark, out)
-                } else {
-                    Ok(())
-                }
+                let times = u64::from(rule.selects(mark));
+                write(rule, line, (mark, 1), times, out)
             })
     }
 
@@ -392,11 +386,8 @@ impl Worker for Probe<'_, '_> {
         // Called with the shard locked. `push` copies the line and seldom takes the collector's lock.
         self.set
             .mark(batch, passing, shards, self.side, |line, mark| {
-                if rule.last_mark() == Some(mark) {
-                    write(rule, line, mark, out)
-                } else {
-                    Ok(())
-                }
+                let times = u64::from(rule.last_mark() == Some(mark));
+                write(rule, line, (mark, 1), times, out)
             })
     }
 

@@ -80,10 +80,10 @@ pub(crate) fn execute(
     }
 }
 
-/// Whether the lines of `input` must be spilled as often as they come: those of the first side, where repeats are
-/// kept.
+/// Whether the lines of `input` must be spilled as often as they come.
 fn keeps_repeats(sides: &Sides, input: &Input) -> bool {
-    sides.rule().repeats() && input.sides().contains(&1)
+    let mut numbers = input.sides().iter();
+    numbers.any(|&number| sides.rule().needs_repeats(number))
 }
 
 /// A filter that lets more than this share of what it does not have pass is not worth asking: it would drop

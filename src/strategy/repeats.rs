@@ -57,11 +57,17 @@ pub(crate) fn repeats(
     run.record().filter = Some(describe(&filter));
     let mut fed = empty(run, &second_shape)?;
     let pool = run.block_pool();
-    let mark = sides.lone_mark(0);
+    let lone = sides.lone(0);
+    let refused = Refused {
+        rule,
+        lone,
+        times: 1,
+        out,
+    };
     let screening = Screening {
         feed: Some(&mut fed),
         keeps_repeats: true,
-        refused: rule.selects(mark).then_some(Refused { rule, mark, out }),
+        refused: rule.selects(lone.0).then_some(refused),
         ..Screening::by(if_useful(&filter))
     };
     let mut stores = vec![spill(run, &pool, first, screening)?.buckets];

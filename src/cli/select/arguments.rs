@@ -99,7 +99,7 @@ pub(crate) struct RepeatArguments {
     /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` does, and
     /// `intersect --repeats` what it does without -v. Takes less work than writing each line once: no set of the
     /// first FILE is needed.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["all", "count"])]
     repeats: bool,
 }
 
@@ -178,6 +178,17 @@ pub(crate) struct SetArguments {
     #[arg(long, conflicts_with_all = ["count_only", "which"])]
     count_files: bool,
 
+    /// Write before each line how often it occurs in all files together, and a tab
+    #[arg(short, long, conflicts_with_all = ["count_only", "which", "count_files"])]
+    count: bool,
+
+    /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
+    ///
+    /// A line that A has three times and B once: intersect writes it once, diff twice, union four times,
+    /// symdiff (of two files) twice.
+    #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
+    all: bool,
+
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     pub(super) stats: Option<PathBuf>,
@@ -207,10 +218,21 @@ impl SetArguments {
     }
 
     fn label(&self) -> Label {
-        match (self.which, self.count_files) {
-            (true, _) => Label::Sides,
-            (_, true) => Label::SideCount,
+        match (self.which, self.count_files, self.count) {
+            (true, _, _) => Label::Sides,
+            (_, true, _) => Label::SideCount,
+            (_, _, true) => Label::Count,
             _ => Label::None,
+        }
+    }
+
+    /// The selection with the label and the repeats that these arguments ask for.
+    fn add_to(&self, selection: Selection) -> Selection {
+        let selection = selection.labelled(self.label());
+        if self.all {
+            selection.with_all()
+        } else {
+            selection
         }
     }
 }
@@ -229,7 +251,7 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     fn new(selection: Selection, files: &'a [PathBuf], set: &'a SetArguments) -> Self {
         Self {
-            selection: selection.labelled(set.label()),
+            selection: set.add_to(selection),
             files,
             set,
             filters: None,

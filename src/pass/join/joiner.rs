@@ -56,7 +56,7 @@ impl<'a, 's> Joiner<'a, 's> {
     {
         let budget = run.budget.split_off("join", share)?;
         let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
-        let set = LineSet::new(&budget, run.hasher, sides.rule().marks())?;
+        let set = LineSet::new(&budget, run.hasher, sides.rule().counted())?;
         Ok(Self {
             run,
             phase,
@@ -163,14 +163,18 @@ impl<'a, 's> Joiner<'a, 's> {
     /// are selected: in an intersection when they get the last mark, else when all was read.
     fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
         let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
-        // Of the first turn, lines after `end` could only mark once more what is marked by it.
-        for turn in end.turn.max(1)..work.turns.len() {
+        for turn in end.turn..work.turns.len() {
             let side = work.turns[turn].side;
+            // What is before `end` was inserted or excluded.
+            let mut before = if turn == end.turn { end.line } else { 0 };
             self.reader.read(work.bucket(turn), |batch| {
-                let indexes = 0..batch.lines.len() as u32;
+                let lines = batch.lines.len() as u64;
+                let skipped = before.min(lines);
+                before -= skipped;
+                let indexes = skipped as u32..lines as u32;
                 set.mark_all(batch, indexes, side, |line, mark| {
                     if rule.last_mark() == Some(mark) {
-                        write(rule, line, mark, out)
+                        write(rule, line, (mark, 1), 1, out)
                     } else {
                         Ok(())
                     }
@@ -185,16 +189,15 @@ impl<'a, 's> Joiner<'a, 's> {
             return self.reader.read(first, |batch| {
                 let indexes = 0..batch.lines.len() as u32;
                 set.look_up_all(batch, indexes, |line, mark| {
-                    if rule.selects(mark) {
-                        write(rule, line, mark, out)
-                    } else {
-                        Ok(())
-                    }
+                    let times = u64::from(rule.selects(mark));
+                    write(rule, line, (mark, 1), times, out)
                 })
             });
         }
-        let mut selected = set.iter_marked().filter(|&(_, mark)| rule.selects(mark));
-        selected.try_for_each(|(line, mark)| write(rule, line, mark, out))
+        set.iter_marked().try_for_each(|(line, mark, tally)| {
+            let times = rule.times(mark, tally);
+            write(rule, line, (mark, tally), times, out)
+        })
     }
 
     /// Works through a bucket that no split divides: piece after piece of the building sides. The first
@@ -261,10 +264,19 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 }
 
-/// Writes a selected line behind its label.
-pub(crate) fn write(rule: &Rule, line: &[u8], mark: u32, out: &mut Outbox<'_, '_>) -> Result<()> {
-    let (label, line) = rule.written(line, mark);
-    out.push_labelled(&label, line)
+/// Writes a line behind its label, as often as `times` says. Beside the line: its mark, and what was counted of it.
+pub(crate) fn write(
+    rule: &Rule,
+    line: &[u8],
+    (mark, tally): (u32, u64),
+    times: u64,
+    out: &mut Outbox<'_, '_>,
+) -> Result<()> {
+    if times == 0 {
+        return Ok(());
+    }
+    let (label, line) = rule.written(line, mark, tally);
+    (0..times).try_for_each(|_| out.push_labelled(&label, line))
 }
 
 /// The buckets of one number, and the order in which they are worked on.

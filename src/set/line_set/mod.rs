@@ -15,7 +15,8 @@
 //!  index      0                          3                 5                 used_words
 //! ```
 //!
-//! A record is its header, the bytes of the line, and padding to whole words. Records are appended and
+//! A record is its header, the words of a tally if occurrences are counted, the bytes of the line, and padding to
+//! whole words. Records are appended and
 //! never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
 //! has any size, not only powers of two.
 //!
@@ -36,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Marks};
+use crate::selection::{EXCLUDED, Marks, Tally};
 use crate::sys::cpu;
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
@@ -72,6 +73,8 @@ pub(crate) struct LineSet {
     budget: MemoryBudget,
     /// How the marks of lines tell which sides have them.
     marks: Marks,
+    /// What is counted of each line, in words behind its header.
+    tally: Tally,
     /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
     /// The records, one behind the other from word 0.
@@ -103,10 +106,15 @@ impl LineSet {
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even these.
-    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher, marks: Marks) -> Result<Self> {
+    pub(crate) fn new(
+        budget: &MemoryBudget,
+        hasher: LineHasher,
+        (marks, tally): (Marks, Tally),
+    ) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
             marks,
+            tally,
             hasher,
             arena: Buffer::new(budget, "set", PAGE)?,
             used_words: 0,
@@ -130,8 +138,9 @@ impl LineSet {
         self.lines = 0;
         self.used_words = 0;
         let held = self.held_bytes();
-        // A line takes its bytes, 8 of header and 4 of padding, and its share of the slots. Four pages stay
-        // free for rounding.
+        // A line takes its bytes, 8 of header and 4 of padding, its tally, and its share of the slots. Four pages
+        // stay free for rounding.
+        let line_bytes = line_bytes + 8 * self.tally.words() as u64;
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
         let slots = table_slots(lines.min(room)).max(PAGE / 8);
@@ -306,7 +315,7 @@ impl LineSet {
             Err(slot) => slot,
         };
         let mark = self.marks.next(0, side).unwrap_or_default();
-        let Some(record) = self.store(line, mark)? else {
+        let Some(record) = self.store(line, mark, side)? else {
             return Ok(Insert::Full);
         };
         self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
@@ -328,10 +337,18 @@ impl LineSet {
 
     /// As [`LineSet::mark`], for a record.
     fn mark_record(&mut self, record: usize, side: u32) -> Option<u32> {
-        let header = &mut self.arena.words_mut()[record];
-        let mark = self.marks.next((*header >> LENGTH_BITS) as u32, side)?;
-        *header = (*header & LENGTH_MASK) | u64::from(mark) << LENGTH_BITS;
-        Some(mark)
+        let words = &mut self.arena.words_mut()[record..];
+        let old = (words[0] >> LENGTH_BITS) as u32;
+        let new = self.marks.next(old, side);
+        if let Some(mark) = new {
+            words[0] = (words[0] & LENGTH_MASK) | u64::from(mark) << LENGTH_BITS;
+        }
+        if self.tally != Tally::None {
+            let counted = &mut words[1..=self.tally.words()];
+            let mark = new.unwrap_or(old);
+            self.tally.add(counted, side, new.is_some(), mark);
+        }
+        new
     }
 
     /// Excludes a line from all further marking and from [`LineSet::iter_marked`], if it is in the set. It
@@ -347,11 +364,14 @@ impl LineSet {
         self.records().map(|record| self.record(record))
     }
 
-    /// The lines held that are not excluded, with their marks, in the order in which they were inserted.
-    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], u32)> {
+    /// The lines held that are not excluded, with their marks and what was counted of them, in the order in which
+    /// they were inserted.
+    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], u32, u64)> {
         let marked = |record| {
-            let mark = (self.arena.words()[record] >> LENGTH_BITS) as u32;
-            (mark != EXCLUDED).then(|| (self.record(record), mark))
+            let words = &self.arena.words()[record..];
+            let mark = (words[0] >> LENGTH_BITS) as u32;
+            let counted = self.tally.result(&words[1..=self.tally.words()]);
+            (mark != EXCLUDED).then(|| (self.record(record), mark, counted))
         };
         self.records().filter_map(marked)
     }
@@ -362,7 +382,7 @@ impl LineSet {
         std::iter::from_fn(move || {
             (at < self.used_words).then(|| {
                 let record = at;
-                at += record_words(self.record(record).len());
+                at += self.record_words(self.record(record).len());
                 record
             })
         })
@@ -399,10 +419,10 @@ impl LineSet {
         }
     }
 
-    /// Appends a record to the arena, with this mark, and returns it; `None` when there is no room, or the arena
-    /// would be longer than a slot can point to. The table does not know the record yet.
-    fn store(&mut self, line: &[u8], mark: u32) -> Result<Option<usize>> {
-        let words = record_words(line.len());
+    /// Appends a record of a line of `side` to the arena, with this mark, and returns it; `None` when there is no
+    /// room, or the arena would be longer than a slot can point to. The table does not know the record yet.
+    fn store(&mut self, line: &[u8], mark: u32, side: u32) -> Result<Option<usize>> {
+        let words = self.record_words(line.len());
         let end = self.used_words + words;
         if end as u64 > OFFSET_MASK || !self.make_room(end)? {
             return Ok(None);
@@ -410,8 +430,11 @@ impl LineSet {
         let record = self.used_words;
         let arena = self.arena.words_mut();
         arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
+        let counted = self.tally.words();
+        self.tally
+            .start(&mut arena[record + 1..=record + counted], side);
         // The padding keeps what was there: nothing reads it.
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1..end]);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + counted..end]);
         bytes[..line.len()].copy_from_slice(line);
         self.used_words = end;
         Ok(Some(record))
@@ -449,7 +472,7 @@ impl LineSet {
         let mut record = 0;
         while record < self.used_words {
             let line = self.record(record);
-            let (hash, words) = (self.hasher.hash(line), record_words(line.len()));
+            let (hash, words) = (self.hasher.hash(line), self.record_words(line.len()));
             // All lines are different: the first empty slot will do, and no line is compared.
             let mut slot = self.home(hash);
             while self.table.words()[slot] != 0 {
@@ -482,8 +505,14 @@ impl LineSet {
     fn record(&self, record: usize) -> &[u8] {
         let words = self.arena.words();
         let length = (words[record] & LENGTH_MASK) as usize;
-        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1..]);
+        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1 + self.tally.words()..]);
         &bytes[..length]
+    }
+
+    /// Words of a record: its header and its tally, and the bytes of the line rounded up.
+    #[inline]
+    fn record_words(&self, line_bytes: usize) -> usize {
+        1 + self.tally.words() + line_bytes.div_ceil(8)
     }
 }
 
@@ -503,12 +532,6 @@ fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
 #[inline]
 fn tag(hash: u64) -> u64 {
     derive(hash, Purpose::Tag) & !OFFSET_MASK
-}
-
-/// Words of a record: its header, and the bytes of the line rounded up.
-#[inline]
-fn record_words(line_bytes: usize) -> usize {
-    1 + line_bytes.div_ceil(8)
 }
 
 #[cfg(test)]

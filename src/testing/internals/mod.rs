@@ -18,7 +18,7 @@ use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
-use crate::selection::Marks;
+use crate::selection::{Marks, Tally};
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -95,7 +95,7 @@ pub struct BenchSet {
 impl BenchSet {
     /// An empty set within `budget`.
     pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
-        let set = LineSet::new(budget, hasher, Marks::Row)?;
+        let set = LineSet::new(budget, hasher, (Marks::Row, Tally::None))?;
         Ok(Self { set })
     }
 

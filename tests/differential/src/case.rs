@@ -95,6 +95,17 @@ pub enum HashChoice {
     Constant,
 }
 
+/// How often a line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Often {
+    /// Once.
+    Once,
+    /// As often as the first input has it.
+    Repeats,
+    /// As often as a multiset has it.
+    All,
+}
+
 /// Lines by the inputs that have them; an input that is named twice counts twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
@@ -106,16 +117,20 @@ pub enum Asked {
 
 impl Asked {
     /// As the engine is asked.
-    pub fn selection(self, label: Label, repeats: bool) -> Selection {
+    pub fn selection(self, label: Label, often: Often) -> Selection {
         let selection = match self {
             Self::Difference => Selection::difference(),
+            // A multiset is one of the four operations, by its own name.
+            Self::Between(1, most) if often == Often::All && most > 1 => Selection::union(),
+            Self::Between(1, 1) => Selection::symmetric_difference(),
+            Self::Between(least, most) if least == most => Selection::exactly(least),
             Self::Between(least, most) => Selection::between(least, most),
         };
         let selection = selection.labelled(label);
-        if repeats {
-            selection.with_repeats()
-        } else {
-            selection
+        match often {
+            Often::Once => selection,
+            Often::Repeats => selection.with_repeats(),
+            Often::All => selection.with_all(),
         }
     }
 }
@@ -131,8 +146,8 @@ pub enum Way {
         asked: Asked,
         /// What stands before each.
         label: Label,
-        /// Whether each is wanted as often as the first input has it.
-        repeats: bool,
+        /// How often each is wanted.
+        often: Often,
     },
     /// The first input into a filter that is kept in a file, the others held against that.
     Stored {

@@ -9,7 +9,7 @@ use std::io;
 
 use outset::Label;
 
-use crate::case::{Asked, Case, Setting, Way};
+use crate::case::{Asked, Case, Often, Setting, Way};
 use crate::oracle::{self, Lines};
 use crate::place::Contents;
 use crate::run::{Answer, Collected, Outcome, Runner, contents, numbers};
@@ -190,11 +190,11 @@ impl<'a> Truth<'a> {
         if let Way::Select {
             asked,
             label,
-            repeats,
+            often,
         } = setting.way
         {
             let named = numbers(case, setting);
-            return self.judge_selected((asked, label, repeats), &named, case, answer);
+            return self.judge_selected((asked, label, often), &named, case, answer);
         }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
@@ -234,29 +234,37 @@ impl<'a> Truth<'a> {
     /// The answer must be what the oracle selects, of inputs that are named by these numbers.
     fn judge_selected(
         &self,
-        (asked, label, repeats): (Asked, Label, bool),
+        (asked, label, often): (Asked, Label, Often),
         named: &[usize],
         case: &Case,
         answer: &Answer,
     ) -> Result<(), Wrong> {
-        let sides: Vec<&Lines> = named.iter().map(|&number| &self.inputs[number]).collect();
-        let count = |which: &[bool]| which.iter().filter(|&&has| has).count();
-        let is_asked = |which: &[bool]| match asked {
-            Asked::Difference => which[0] && count(which) == 1,
-            Asked::Between(least, most) => (least as usize..=most as usize).contains(&count(which)),
+        let lines =
+            |&number: &usize| oracle::split(&self.contents[number], case.terminator, case.strip_cr);
+        let sides: Vec<Vec<&[u8]>> = named.iter().map(lines).collect();
+        let is_asked = |counts: &[usize]| match asked {
+            Asked::Difference => counts[0] > 0 && having(counts) == 1,
+            Asked::Between(least, most) => {
+                (least as usize..=most as usize).contains(&having(counts))
+            }
         };
-        let digits = |which: &[bool]| -> String {
-            let digit = |&has: &bool| if has { '1' } else { '0' };
-            which.iter().map(digit).collect()
+        let times = |counts: &[usize]| match often {
+            Often::Once => usize::from(is_asked(counts)),
+            Often::Repeats if is_asked(counts) => counts[0],
+            Often::Repeats => 0,
+            Often::All => in_multisets(asked, counts),
         };
-        let written = |which: &[bool]| match label {
+        let written = |counts: &[usize]| match label {
             Label::None => String::new(),
-            Label::SideCount => format!("{}\t", count(which)),
-            _ => format!("{}\t", digits(which)),
+            Label::SideCount => format!("{}\t", having(counts)),
+            Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
+            _ => {
+                let digit = |&count: &usize| if count > 0 { '1' } else { '0' };
+                let digits: String = counts.iter().map(digit).collect();
+                format!("{digits}\t")
+            }
         };
-        let first = oracle::split(&self.contents[named[0]], case.terminator, case.strip_cr);
-        let first = repeats.then_some(&first[..]);
-        let expected = oracle::selected(&sides, first, is_asked, written);
+        let expected = oracle::selected(&sides, times, written);
         let mut found: Vec<&[u8]> = answer.lines.iter().collect();
         found.sort_unstable();
         let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
@@ -367,6 +375,24 @@ impl<'a> Truth<'a> {
         let could_pass: Vec<usize> = could_pass.collect();
         let what = format!("{false_lines} false lines of {could_pass:?}, at a rate of {rate}");
         Wrong::err(WrongKind::Rate, what)
+    }
+}
+
+/// How many inputs have a line that they have so often.
+fn having(counts: &[usize]) -> usize {
+    counts.iter().filter(|&&count| count > 0).count()
+}
+
+/// How often a line comes in the result of multisets that have it so often.
+fn in_multisets(asked: Asked, counts: &[usize]) -> usize {
+    let sum: usize = counts.iter().sum();
+    match asked {
+        Asked::Difference => counts[0].saturating_sub(sum - counts[0]),
+        Asked::Between(least, _) if least as usize == counts.len() => {
+            counts.iter().copied().min().unwrap_or(0)
+        }
+        Asked::Between(1, 1) => counts[0].abs_diff(sum - counts[0]),
+        Asked::Between(..) => sum,
     }
 }
 

@@ -36,34 +36,23 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
     split(bytes, terminator, strip_cr).into_iter().collect()
 }
 
-/// What is written of the lines of which `is_asked` is true, given which of the inputs have them: `written` says
-/// what stands before a line. Each comes once, or where the lines of the first input are given with their repeats,
-/// as often as they are among these. In byte order.
+/// The lines of all inputs, each as often as `times` says and behind what `written` says, given how often each input
+/// has it. In byte order.
 pub fn selected(
-    inputs: &[&Lines<'_>],
-    first: Option<&[&[u8]]>,
-    is_asked: impl Fn(&[bool]) -> bool,
-    written: impl Fn(&[bool]) -> String,
+    inputs: &[Vec<&[u8]>],
+    times: impl Fn(&[usize]) -> usize,
+    written: impl Fn(&[usize]) -> String,
 ) -> Vec<Vec<u8>> {
-    let all: Lines<'_> = inputs
-        .iter()
-        .flat_map(|input| input.iter().copied())
-        .collect();
-    let mut counts: BTreeMap<&[u8], usize> = BTreeMap::new();
-    for line in first.unwrap_or_default() {
-        *counts.entry(line).or_default() += 1;
+    let mut counts: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    for (number, input) in inputs.iter().enumerate() {
+        for line in input {
+            counts.entry(line).or_insert_with(|| vec![0; inputs.len()])[number] += 1;
+        }
     }
     let mut answer = Vec::new();
-    for line in all {
-        let which: Vec<bool> = inputs.iter().map(|input| input.contains(line)).collect();
-        let times = match first {
-            Some(_) => counts.get(line).copied().unwrap_or(0),
-            None => 1,
-        };
-        if is_asked(&which) {
-            let line = [written(&which).as_bytes(), line].concat();
-            answer.extend(std::iter::repeat_n(line, times));
-        }
+    for (line, counts) in &counts {
+        let line = [written(counts).as_bytes(), line].concat();
+        answer.extend(std::iter::repeat_n(line, times(counts)));
     }
     answer.sort_unstable();
     answer
@@ -99,14 +88,9 @@ mod tests {
         assert_eq!(split(b"a\r\0b\r\r\0\r", 0, true), stripped);
         let inputs = [&b"a\nb\n"[..], b"b\nc", b"\nb"].map(|bytes| distinct(bytes, b'\n', false));
         assert_eq!(common(&inputs), Lines::from([&b"b"[..]]));
-        let in_two = |which: &[bool]| which.iter().filter(|&&has| has).count() == 2;
-        let first = |which: &[bool]| format!("{} ", which[0]);
-        let sides = [&inputs[0], &inputs[1], &inputs[1]];
-        let expected = [b"false c".to_vec()];
-        assert_eq!(selected(&sides, None, in_two, first), expected);
-        let lines = split(b"a\nb\na\n", b'\n', false);
-        let alone = |which: &[bool]| which == [true, false, false];
-        let found = selected(&sides, Some(&lines), alone, |_| String::new());
-        assert_eq!(found, [b"a", b"a"]);
+        let sides = [&b"a\nb\na\n"[..], b"b\nc\n"].map(|bytes| split(bytes, b'\n', false));
+        let of_first = |counts: &[usize]| counts[0];
+        let found = selected(&sides, of_first, |counts| format!("{}", counts[1]));
+        assert_eq!(found, [b"0a", b"0a", b"1b"]);
     }
 }

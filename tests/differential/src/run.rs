@@ -293,8 +293,8 @@ fn answer(
         Way::Select {
             asked,
             label,
-            repeats,
-        } => select(sources, asked.selection(label, repeats), options, &mut sink)?,
+            often,
+        } => select(sources, asked.selection(label, often), options, &mut sink)?,
         Way::Stored { kind, fpr } => {
             stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }

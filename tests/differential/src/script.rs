@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use outset::Label;
 
-use crate::case::{Alias, Asked, Case, HashChoice, Setting, Way};
+use crate::case::{Alias, Asked, Case, HashChoice, Often, Setting, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
 use crate::place::{Place, input_name};
@@ -80,9 +80,9 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
         Way::Select {
             asked,
             label,
-            repeats,
+            often,
         } => {
-            let command = selecting((asked, label, repeats), names.len()).join(" ");
+            let command = selecting((asked, label, often), names.len()).join(" ");
             (format!("outset {command}"), &names[..])
         }
         Way::Compare => ("outset compare".to_owned(), &names[..]),
@@ -109,7 +109,7 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
 }
 
 /// The command that selects lines, and its options for that.
-fn selecting((asked, label, repeats): (Asked, Label, bool), sides: usize) -> Vec<String> {
+fn selecting((asked, label, often): (Asked, Label, Often), sides: usize) -> Vec<String> {
     let mut command = match asked {
         Asked::Difference => vec!["diff".to_owned()],
         Asked::Between(1, most) if most as usize == sides => vec!["union".to_owned()],
@@ -125,10 +125,13 @@ fn selecting((asked, label, repeats): (Asked, Label, bool), sides: usize) -> Vec
     match label {
         Label::Sides => command.push("--which".to_owned()),
         Label::SideCount => command.push("--count-files".to_owned()),
+        Label::Count => command.push("--count".to_owned()),
         _ => {}
     }
-    if repeats {
-        command.push("--repeats".to_owned());
+    match often {
+        Often::Once => {}
+        Often::Repeats => command.push("--repeats".to_owned()),
+        Often::All => command.push("--all".to_owned()),
     }
     command
 }
@@ -315,8 +318,8 @@ impl<'p> Program<'p> {
             Way::Select {
                 asked,
                 label,
-                repeats,
-            } => selecting((asked, label, repeats), numbers(case, setting).len()),
+                often,
+            } => selecting((asked, label, often), numbers(case, setting).len()),
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");

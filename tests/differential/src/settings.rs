@@ -6,7 +6,7 @@
 use outset::filter::Kind;
 use outset::{Label, Strategy};
 
-use crate::case::{Asked, Case, HashChoice, Setting, Way};
+use crate::case::{Asked, Case, HashChoice, Often, Setting, Way};
 use crate::choices::Choices;
 
 /// A mebibyte.
@@ -98,11 +98,29 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
         Asked::Between(least, sides),
         Asked::Between(least, most),
     ]);
-    let may_repeat = [Asked::Difference, Asked::Between(sides, sides)].contains(&asked);
+    let is_first = asked == Asked::Difference;
+    let is_all = asked == Asked::Between(sides, sides);
+    let is_union = asked == Asked::Between(1, sides);
+    let is_symmetric = asked == Asked::Between(1, 1) && sides == 2;
+    let mut often = vec![Often::Once, Often::Once];
+    if is_first || is_all {
+        often.push(Often::Repeats);
+    }
+    if is_first || is_all || is_union || is_symmetric {
+        often.push(Often::All);
+    }
+    let often = choices.pick(&often);
+    let labels = [Label::Sides, Label::SideCount, Label::None, Label::Count];
+    let label = match often {
+        Often::Once => choices.pick(&labels),
+        // The number of occurrences is not counted where the lines come as often.
+        Often::Repeats => choices.pick(&labels[..3]),
+        Often::All => Label::None,
+    };
     Way::Select {
         asked,
-        label: choices.pick(&[Label::None, Label::None, Label::Sides, Label::SideCount]),
-        repeats: may_repeat && choices.one_in(2),
+        label,
+        often,
     }
 }
 
