@@ -109,7 +109,7 @@ impl Selection {
         Self::between(sides, sides)
     }
 
-    /// The lines that have at least `least` sides and at most `most`.
+    /// The lines that `least` to `most` sides have.
     pub const fn between(least: u32, most: u32) -> Self {
         Self {
             most: Some(most),
@@ -123,8 +123,8 @@ impl Selection {
         Self { label, ..self }
     }
 
-    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
-    /// sides is an `intersect`, too.
+    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
+    /// number of sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
         match self {
             Self {
