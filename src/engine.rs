@@ -67,8 +67,8 @@ const CHECK_BYTES: u64 = 4 << 20;
 
 /// Finds the lines of `inputs` that `selection` asks for, and hands each to `sink` once.
 ///
-/// Each input is one side. A file that is given twice is two sides, and is read once. The order of the lines
-/// is unspecified. The crate page has an example.
+/// Each input is one side. A file that is given twice is two sides. The order of the lines is unspecified. The
+/// crate page has an example.
 ///
 /// Threads of the run call `sink`, one at a time; all of them have ended when this returns.
 ///

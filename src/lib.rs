@@ -1,4 +1,5 @@
-//! Finds the lines that two or more huge files have in common, under a hard memory limit.
+//! Set operations on huge files of lines, under a hard memory limit: what they have in common, what only one of
+//! them has, or what any of them has.
 //!
 //! The name stands for *out-of-core sets*: the library is designed for two files of 5 billion URLs, 320 GB each,
 //! on a server with 4 GB of memory to spare.
@@ -22,6 +23,42 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Operations
+//!
+//! Every operation writes the distinct lines that a certain number of inputs have, each once. [`select`] takes any
+//! [`Selection`]; the others are [`select`] with one of these:
+//!
+//! | function | lines of | [`Selection`] | command |
+//! |---|---|---|---|
+//! | [`intersect`] | all inputs | [`intersection`](Selection::intersection) | `intersect` |
+//! | [`difference`] | the first input alone | [`difference`](Selection::difference) | `diff` |
+//! | [`union`](union()) | any input | [`union`](Selection::union) | `union` |
+//! | [`symmetric_difference`] | exactly one input | [`symmetric_difference`](Selection::symmetric_difference) | `symdiff` |
+//! | [`select`] | so many inputs | [`at_least`](Selection::at_least), [`at_most`](Selection::at_most), [`exactly`](Selection::exactly), [`between`](Selection::between) | `intersect --at-least K` |
+//! | [`overlaps`](overlaps()) | each combination of inputs, counted | | `overlaps` |
+//!
+//! A [`Label`] before each line says which inputs have it, or how many:
+//!
+//! ```
+//! use outset::{Label, Options, Selection, Source, select};
+//! # let place = tempfile::tempdir()?;
+//! # let [a, b, c] = ["a", "b", "c"].map(|name| place.path().join(name));
+//! std::fs::write(&a, "apple\nbanana\n")?;
+//! std::fs::write(&b, "banana\ncherry\n")?;
+//! std::fs::write(&c, "cherry\nbanana\n")?;
+//!
+//! let inputs = [&a, &b, &c].map(Source::from);
+//! let in_two_or_more = Selection::at_least(2).labelled(Label::Sides);
+//! let mut found = Vec::new();
+//! select(&inputs, in_two_or_more, &Options::default(), &mut |line: &[u8]| {
+//!     found.push(line.to_vec());
+//!     Ok(())
+//! })?;
+//! found.sort();
+//! assert_eq!(found, [b"011\tcherry".to_vec(), b"111\tbanana".to_vec()]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Four strategies, three passes
 //!
 //! Every strategy is a short sequence of three passes over lines, under one memory budget:
@@ -30,8 +67,8 @@
 //! filter(input)          read lines, hash each, set bits                      -> filter
 //! spill(input, screen)   read lines, hash each, drop what the screen refuses,
 //!                        append the rest to buckets                           -> buckets
-//! join(buckets)          per bucket: put the distinct lines of one input into a set, let every
-//!                        other input mark the lines it has, write lines that have all marks
+//! join(buckets)          per bucket: put the distinct lines of one or more inputs into a set, let every
+//!                        other input mark the lines it has, write the lines whose marks are selected
 //!                                                                             -> lines
 //! ```
 //!
@@ -40,17 +77,23 @@
 //! | `memory` | join in memory; if A is cached, through filters first | yes | A + B, or 2A + B | nothing |
 //! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
 //! | `sieve` | filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join | yes | 2A + B + spill | survivors |
+//! | `sieve`, not an intersection | filter(A, B), noting what comes again · spill(A, B, screened by a filter of that; the rest is written or dropped) · join | yes | 2A + 2B + spill | what comes again |
 //! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
 //!
-//! A is the input with the fewest bytes, B' the part of B that survives A's filter. Further inputs extend the
-//! chain: each is screened by the filter of the survivors before it, and the join demands a mark from every
-//! input. Blocks of buckets stay in memory while there is room, so survivors that fit never touch the disk. The
-//! filter of B' is filled while B is spilled if memory has room for two filters; otherwise it is built from the
-//! buckets, and only if it saves more than reading them costs.
+//! A is the input with the fewest bytes (of a difference, the first), B' the part of B that survives A's filter. In
+//! an intersection, further inputs extend the chain: each is screened by the filter of the survivors before it, and
+//! the join demands a mark from every input. `bloom` only finds intersections. Blocks of buckets stay in memory
+//! while there is room, so survivors that fit never touch the disk. The filter of B' is filled while B is spilled
+//! if memory has room for two filters; otherwise it is built from the buckets, and only if it saves more than
+//! reading them costs.
 //!
-//! `sieve` and `bloom` plan their buckets a second time when the first filter is complete, from a sample of the
-//! next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`; if the lines
-//! repeat so often that the different ones fit in memory, it goes on as `memory`.
+//! The sieve of other operations looks for lines that occur only once in all inputs together. Each of them is in
+//! one input alone, so it needs no join.
+//!
+//! `sieve` of an intersection and `bloom` plan their buckets a second time when the first filter is complete, from
+//! a sample of the next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`; if
+//! the lines repeat so often that the different ones fit in memory, it goes on as `memory`. The other sieve plans
+//! its buckets a second time from its second filter.
 //!
 //! # How a line travels
 //!
@@ -78,7 +121,7 @@
 //! | room | owns |
 //! |---|---|
 //! | `cli` (of the program, not of the library) | arguments, messages, progress, outputs, the report page |
-//! | [`compare`](mod@compare) | the exact and the approximate way over the same inputs |
+//! | [`compare`](mod@compare), `overlaps` | the exact and the approximate way over the same inputs; lines of each combination of inputs, counted |
 //! | `engine` | a run from its inputs to its statistics: plan, attempt, second plan |
 //! | [`estimate`](mod@estimate), [`stored`], `strategy` | sketches of inputs; filters in files; the four strategies |
 //! | `pass` | the three passes and what they share: scanning, reading ahead, splitting |
@@ -88,7 +131,7 @@
 //! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
 //! | `input`, `output`, `batch`, `sketch`, `temp` | reading lines; writing results; hashed lines in groups; counting distinct lines; temporary files |
 //! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
-//! | `sys` | the operating system and the processor: files, threads, channels, direct I/O |
+//! | `selection`, `sys` | which lines are written, by their sides; the operating system and the processor: files, threads, channels, direct I/O |
 //! | [`size`], [`stats`], `notice`, `error` | texts for sizes; statistics; notices; errors |
 //!
 //! # Decisions and their price
@@ -110,13 +153,14 @@
 //! - **Spill and result bypass the page cache**, in large pieces and on threads of their own. That took a quarter of
 //!   the time where it was measured, and a container's limit stays free of cache. Price: a result that is read
 //!   next comes from the disk.
-//! - **The result has no order.** Lines come out as their buckets are joined.
+//! - **The result has no order.** Lines come out as their buckets are joined, or as they are read.
 //!
 //! # Guarantees
 //!
-//! Each common line is reported once. Bytes are compared as they are: no locale, no Unicode, no trimming. A last
+//! Each line of the result is reported once. Bytes are compared as they are: no locale, no Unicode, no trimming. A last
 //! line without a terminator counts, and an empty line is a line. The result of an exact strategy does not depend
-//! on the memory limit, the number of buckets or threads, or the order of the inputs. A run fails if an input
+//! on the memory limit, or the number of buckets or threads. It depends on the order of the inputs only in a difference,
+//! where the first input counts, and in labels. A run fails if an input
 //! changes meanwhile, or if a spilled block does not come back as it was written. A run leaves nothing in temporary
 //! space.
 

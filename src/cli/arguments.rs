@@ -122,11 +122,11 @@ pub(crate) struct PlanArguments {
 pub(crate) struct ChoiceArguments {
     /// Strategy; auto chooses one to fit the memory limit
     ///
-    /// memory: keep a set in memory (of the smallest input, where lines are wanted that all have).
-    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: pass each input
-    /// through a filter of the previous one, and put only the survivors into buckets. bloom: use one
-    /// filter and check nothing further (approximate: may add lines, never misses one). sieve and bloom
-    /// only find lines that every file has.
+    /// memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all).
+    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to
+    /// find lines that need not be compared, and put only the others into buckets. bloom: use one filter
+    /// and check nothing further (approximate: may add lines, never misses one). bloom only finds lines
+    /// that every file has.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 

@@ -21,9 +21,10 @@ use super::warn;
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: the combination (101 means in the first and the third
-/// FILE, and in no other), the number of lines, and the names of these files. These are the numbers of a Venn
-/// diagram or an `UpSet` plot, from one run. For 16 FILEs at most.
+/// Prints a row for each combination that has lines: which FILEs have them, the number of lines, and the
+/// names of these FILEs. 101 means that the first and the third FILE have the lines, and no other. The
+/// numbers can be drawn as a Venn diagram or an `UpSet` plot. Takes at most 16 FILEs; one given twice counts
+/// as two.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct OverlapsArguments {

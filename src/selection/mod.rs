@@ -119,7 +119,7 @@ impl Selection {
         Self::between(sides, sides)
     }
 
-    /// The lines that have at least `least` sides and at most `most`.
+    /// The lines that `least` to `most` sides have.
     pub const fn between(least: u32, most: u32) -> Self {
         Self {
             most: Some(most),
@@ -150,8 +150,8 @@ impl Selection {
         Self { all: true, ..self }
     }
 
-    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the number of
-    /// sides is an `intersect`, too.
+    /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
+    /// number of sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
         match self {
             Self {

@@ -57,7 +57,7 @@ impl Tally {
             (Self::Left, [left, ..]) if side == 1 => *left += 1,
             (Self::Left, [left, ..]) => *left = left.saturating_sub(1),
             (Self::Signed, [difference, ..]) if side == 1 => {
-                *difference = difference.wrapping_add(1)
+                *difference = difference.wrapping_add(1);
             }
             (Self::Signed, [difference, ..]) => *difference = difference.wrapping_sub(1),
             (Self::Least, [least, own, ..]) if is_new => {

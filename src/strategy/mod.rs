@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`memory`] | join of inputs that never leave memory |
 //! | [`partition`] | spill each input, join |
-//! | [`sieve`] | filter the first, spill each further one through the filter before it, spill the first through the last, join |
-//! | [`lone`] | `sieve` of anything but an intersection: filter all, noting what comes again; spill that, write the rest; join |
+//! | [`sieve`] | `sieve` of an intersection: filter the first, spill each further one through the filter before it, spill the first through the last, join |
+//! | [`lone`] | `sieve` of anything but an intersection: filter all, and what comes again into a second filter; spill all through that, write or drop what it refuses; join |
 //! | [`repeats`] | `sieve` that keeps the repeats of the first: filter the others, spill the first through it, and the others through a filter of that; write what a difference has for certain; join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //!
@@ -18,7 +18,7 @@
 //! *Invariants:*
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
-//! - `sieve` itself, `bloom` and the filters of `memory` only find what every input has.
+//! - [`sieve`], [`bloom`] and the filters of [`memory`] only find what every input has.
 //! - Each line of the result reaches the collector once.
 //!
 //! *Cost:* the table in the crate page.

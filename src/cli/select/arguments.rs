@@ -16,8 +16,8 @@ use crate::cli::options::TalkArguments;
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
 /// Each line is written once, in no particular order. A line is the bytes before a newline; a last
-/// line without a newline counts, and so does an empty line. A file given twice counts as one input,
-/// except with --at-least, --at-most, --exactly and --which.
+/// line without a newline counts, and so does an empty line. A file given twice counts as two files,
+/// which matters only with --at-least, --at-most, --exactly, --which and --count-files.
 /// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
 /// copies the input to the temporary directory first.
 #[derive(Debug, Args)]
@@ -56,15 +56,16 @@ pub(crate) struct DiffArguments {
     #[command(flatten)]
     repeats: RepeatArguments,
 
-    /// The file whose lines are wanted, and one or more files to exclude; `-` is standard input
+    /// The file whose lines are wanted, then one or more files whose lines are left out; `-` is standard
+    /// input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
 /// Write every distinct line of the FILEs once.
 ///
-/// The lines come in no particular order. One FILE is enough: then its repeated lines are dropped. `-` is
-/// standard input, and a FILE may be a FIFO.
+/// The lines come in no particular order. With one FILE, outset drops its repeated lines. `-` is standard
+/// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(visible_aliases = ["dedup", "distinct", "uniq"], after_help = EXIT_STATUS)]
 pub(crate) struct UnionArguments {
@@ -78,8 +79,9 @@ pub(crate) struct UnionArguments {
 
 /// Write the lines that are in exactly one FILE.
 ///
-/// Each line is written once, in no particular order. `outset symdiff A A` writes nothing. `-` is standard
-/// input, and a FILE may be a FIFO.
+/// Each line is written once, in no particular order. A line that two or more FILEs have is not written,
+/// however many FILEs there are: `outset symdiff A A` writes nothing. `-` is standard input, and a FILE may
+/// be a FIFO.
 #[derive(Debug, Args)]
 #[command(visible_alias = "xor", after_help = EXIT_STATUS)]
 pub(crate) struct SymdiffArguments {
@@ -118,11 +120,13 @@ impl RepeatArguments {
 pub(crate) struct SideArguments {
     /// Write the lines that are in K files or more [default: in all of them]
     ///
-    /// A file that is given twice counts twice, here and with --at-most and --exactly.
+    /// A file given twice counts as two files, here and with --at-most and --exactly.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     at_least: Option<u32>,
 
-    /// Write the lines that are in K files or fewer (and in --at-least files or more, if that is given)
+    /// Write the lines that are in K files or fewer
+    ///
+    /// With --at-least J, write the lines that are in J to K files.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     at_most: Option<u32>,
 
@@ -168,13 +172,13 @@ pub(crate) struct SetArguments {
     #[arg(long)]
     pub(super) count_only: bool,
 
-    /// Write before each line which files have it, and a tab: 101 means the first and the third
+    /// Write a digit for each file and a tab before each line: 101 means the first and the third file
     ///
-    /// For 16 files at most. A file that is given twice has two digits.
+    /// Takes at most 16 files. A file given twice has two digits.
     #[arg(long, conflicts_with = "count_only")]
     which: bool,
 
-    /// Write before each line in how many files it is, and a tab
+    /// Write the number of files that have the line, and a tab, before each line
     #[arg(long, conflicts_with_all = ["count_only", "which"])]
     count_files: bool,
 
