@@ -700,3 +700,51 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
     }
     assert!(!sandbox.output("g").exists());
 }
+
+#[test]
+fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
+    let texts = three();
+    let sandbox = with_three(&texts);
+    for (options, parts) in [
+        (
+            "--at-least 4",
+            &["at least 4", "3 files", "from 1 to 3"][..],
+        ),
+        ("--at-most 4", &["at most 4", "3 files"]),
+        ("--exactly 4", &["4", "3 files"]),
+        ("--at-least 3 --at-most 2", &["at least 3", "at most 2"]),
+    ] {
+        for command in ["intersect", "plan"] {
+            sandbox
+                .run(&format!("{command} a b c {options}"))
+                .fails(2, parts);
+        }
+    }
+}
+
+#[test]
+fn l7_the_union_of_one_file_is_no_intersection() {
+    // What a Bloom filter lets through is labelled approximate, and a line of a union is there or not.
+    let sandbox = Sandbox::with(&megabytes(14, 0), b"");
+    sandbox
+        .run("union a --strategy bloom --memory 16M --count-only")
+        .fails(2, &["bloom", "exact strategy"]);
+    let outcome = sandbox.run("union a --max-fpr 5% --memory 16M --stats -");
+    let stats = parse(outcome.succeeds().stderr.as_bytes());
+    assert_eq!(stats["exact"], true);
+}
+
+#[test]
+fn l1_a_sieve_of_one_file_spills_only_what_comes_again() {
+    let text = [megabytes(14, 0), lines(0..10_000)].concat();
+    let sandbox = Sandbox::with(&text, b"");
+    let written = ["partition", "sieve"].map(|strategy| {
+        sandbox
+            .run(&format!(
+                "union a --strategy {strategy} --memory 16M --stats ../out/s --count-only"
+            ))
+            .succeeds_silently();
+        written_bytes(&sandbox)
+    });
+    assert!(written[1] < written[0] / 2.0, "{written:?}");
+}
