@@ -88,3 +88,50 @@ impl Sides {
         turns
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::selection::{Label, Selection};
+
+    /// Three sides: the first input is the first and the third, the second input is the second.
+    fn sides(selection: Selection) -> Sides {
+        let rule = Rule::new(selection, 3).unwrap();
+        Sides::new(rule, [&[1, 3][..], &[2]].into_iter())
+    }
+
+    #[test]
+    fn l3_a_line_of_an_input_that_is_two_sides_is_in_both() {
+        for (selection, is_asked) in [
+            (Selection::union(), [true, true]),
+            (Selection::symmetric_difference(), [false, true]),
+            (Selection::exactly(2), [true, false]),
+            (Selection::at_least(2), [true, false]),
+            (Selection::at_most(2), [true, true]),
+            (Selection::intersection(), [false, false]),
+            // The third side has every line of the first.
+            (Selection::difference(), [false, false]),
+        ] {
+            for label in [Label::None, Label::SideCount] {
+                let sides = sides(selection.labelled(label));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.lone_mark(input)));
+                assert_eq!(found, is_asked, "{selection:?} with {label:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn l3_a_line_of_an_input_that_is_two_sides_is_labelled_with_both() {
+        for (label, expected) in [
+            (Label::Sides, ["101\t", "010\t"]),
+            (Label::SideCount, ["2\t", "1\t"]),
+        ] {
+            let sides = sides(Selection::union().labelled(label));
+            for (input, expected) in expected.into_iter().enumerate() {
+                let (before, _) = sides.rule().written(b"", sides.lone_mark(input));
+                assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
+            }
+        }
+    }
+}

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use outset::{ErrorKind, LineFormat, Options, Strategy};
+use outset::{ErrorKind, Options, Selection, Strategy};
 
-use crate::faults::{Moment, run_with_fault, spill_files};
-use crate::oracle::common;
+use crate::faults::{Moment, select_with_fault, spill_files};
+use crate::oracle::{Lines, selected};
 use crate::util::{Place, alone, assert_same, numbered};
 
 const PAGE: usize = 4096;
@@ -91,13 +91,40 @@ fn alter(files: &[PathBuf], dice: &mut Dice) -> (String, bool) {
     (format!("{}: {how}", file.display()), matters)
 }
 
+/// A way to run: the lines that are asked for, the strategy, and the number of buckets.
+type Way = (Selection, Strategy, u32);
+
+const COMMON: [Way; 4] = [
+    (Selection::intersection(), Strategy::Sieve, 3),
+    (Selection::intersection(), Strategy::Partition, 1),
+    (Selection::intersection(), Strategy::Partition, 5),
+    (Selection::intersection(), Strategy::Bloom, 3),
+];
+const OTHERS: [Way; 4] = [
+    (Selection::difference(), Strategy::Partition, 5),
+    (Selection::union(), Strategy::Partition, 3),
+    (Selection::union(), Strategy::Sieve, 3),
+    (Selection::symmetric_difference(), Strategy::Sieve, 3),
+];
+
+/// The lines that one of these selections asks for.
+fn answer(selection: Selection, contents: &[Vec<u8>]) -> Lines {
+    let count = |which: &[bool]| which.iter().filter(|&&has| has).count();
+    let all = contents.len();
+    selected(contents, |which| match selection.name() {
+        "intersect" => count(which) == all,
+        "diff" => which[0] && count(which) == 1,
+        "symdiff" => count(which) == 1,
+        _ => true,
+    })
+}
+
 /// Alters the spill of `count` runs, each in one way.
-fn alterations(count: usize) {
+fn alterations(count: usize, ways: &[Way]) {
     let _alone = alone();
     let place = Place::new();
     let contents = [numbered(0..5000, 60), numbered(2500..8000, 60)];
     let files = place.files(&contents);
-    let expected = common(&contents, LineFormat::default());
     let given = std::env::var("OUTSET_TEST_SEED").ok();
     let seed = given.and_then(|text| text.parse().ok()).unwrap_or(1);
     println!("OUTSET_TEST_SEED={seed}");
@@ -106,12 +133,7 @@ fn alterations(count: usize) {
     while detected < count {
         trials += 1;
         assert!(trials < 3 * count, "most alterations were harmless");
-        let (strategy, buckets) = [
-            (Strategy::Partition, 1),
-            (Strategy::Partition, 5),
-            (Strategy::Sieve, 3),
-            (Strategy::Bloom, 3),
-        ][trials % 4];
+        let (selection, strategy, buckets) = ways[trials % ways.len()];
         let options = Options {
             strategy: Some(strategy),
             buckets: Some(buckets),
@@ -120,10 +142,11 @@ fn alterations(count: usize) {
         };
         let done = Arc::new(Mutex::new((String::new(), false)));
         let (temp, into, dice) = (place.temp(), done.clone(), dice.clone());
-        let result = run_with_fault(&files, &options, "join", Moment::Start, move || {
+        let act = move || {
             let spilled = spill_files(&temp);
             *into.lock().unwrap() = alter(&spilled, &mut dice.lock().unwrap());
-        });
+        };
+        let result = select_with_fault(selection, &files, &options, "join", Moment::Start, act);
         let (how, matters) = done.lock().unwrap().clone();
         match result {
             Err(error) => {
@@ -132,9 +155,12 @@ fn alterations(count: usize) {
                 detected += 1;
             }
             Ok(lines) => {
-                assert!(!matters, "not noticed, seed {seed}, {strategy}: {how}");
+                assert!(
+                    !matters,
+                    "not noticed, seed {seed}, {selection:?} by {strategy}: {how}"
+                );
                 if strategy != Strategy::Bloom {
-                    assert_same(&lines, &expected, &how);
+                    assert_same(&lines, &answer(selection, &contents), &how);
                 }
                 harmless += 1;
             }
@@ -145,11 +171,16 @@ fn alterations(count: usize) {
 
 #[test]
 fn e8_spill_that_comes_back_altered_is_noticed() {
-    alterations(60);
+    alterations(60, &COMMON);
+}
+
+#[test]
+fn e8_spill_of_any_operation_that_comes_back_altered_is_noticed() {
+    alterations(40, &OTHERS);
 }
 
 #[test]
 #[ignore = "slow: more than a thousand runs"]
 fn e8_a_thousand_alterations_of_spill_are_noticed() {
-    alterations(1000);
+    alterations(1000, &[COMMON, OTHERS].concat());
 }

@@ -12,10 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use outset::stats::PhaseStats;
-use outset::{Error, ErrorKind, Observer, Options, Strategy};
+use outset::{Error, ErrorKind, Observer, Options, Selection, Strategy};
 
 use crate::oracle::Lines;
-use crate::util::{EXACT, MIB, Place, alone, entries, numbered, run, run_into};
+use crate::util::{
+    EXACT, MIB, Place, alone, entries, numbered, run, run_into, run_to_select, select_into,
+};
 
 /// When a fault happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +91,25 @@ pub(crate) fn run_with_fault(
     moment: Moment,
     act: impl Fn() + Send + Sync + 'static,
 ) -> Result<Lines, Error> {
+    let selection = Selection::intersection();
+    select_with_fault(selection, paths, options, phase, moment, act)
+}
+
+/// As [`run_with_fault`], for the lines that `selection` asks for.
+pub(crate) fn select_with_fault(
+    selection: Selection,
+    paths: &[PathBuf],
+    options: &Options,
+    phase: &str,
+    moment: Moment,
+    act: impl Fn() + Send + Sync + 'static,
+) -> Result<Lines, Error> {
     let fault = Fault::at(phase, moment, act);
     let options = Options {
         observer: Some(fault.clone()),
         ..options.clone()
     };
-    let result = run(paths, &options);
+    let result = run_to_select(selection, paths, &options);
     assert!(
         fault.happened(),
         "{:?} has no {moment:?} of {phase}",
@@ -269,6 +284,43 @@ fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
                     fs::remove_file(&path).unwrap();
                 },
             );
+        }
+    }
+}
+
+#[test]
+fn b7_an_input_that_changes_between_the_readings_of_a_sieve_of_lone_lines_fails_the_run() {
+    let _alone = alone();
+    for selection in [Selection::difference(), Selection::union()] {
+        for number in [0, 1] {
+            for (change, act) in CHANGES {
+                for moment in [Moment::Start, Moment::Middle] {
+                    let place = Place::new();
+                    let files = two_files(&place);
+                    let_time_pass();
+                    let options = Options {
+                        strategy: Some(Strategy::Sieve),
+                        ..place.options()
+                    };
+                    let victim = files[number].clone();
+                    let path = victim.clone();
+                    let phase = format!("spill {}", victim.display());
+                    let fault = Fault::at(phase, moment, move || act(&path));
+                    let options = Options {
+                        observer: Some(fault.clone()),
+                        ..options
+                    };
+                    // Lines that came only with the change may come more than once before it is noticed.
+                    let result = select_into(selection, &files, &options, &mut |_: &[u8]| Ok(()));
+                    assert!(fault.happened(), "{selection:?}: no {moment:?}");
+                    let Err(error) = result else {
+                        panic!("{selection:?}: {change}, and the run succeeded");
+                    };
+                    assert_eq!(error.kind(), ErrorKind::Input, "{change}: {error}");
+                    let said = error.to_string();
+                    assert!(said.starts_with(&victim.display().to_string()), "{said}");
+                }
+            }
         }
     }
 }

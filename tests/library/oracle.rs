@@ -20,6 +20,15 @@ pub(crate) fn common(inputs: &[Vec<u8>], format: LineFormat) -> Lines {
     owned(&oracle::common(&sets))
 }
 
+/// The lines of which `is_asked` is true, given which of the inputs have them.
+pub(crate) fn selected(inputs: &[Vec<u8>], is_asked: impl Fn(&[bool]) -> bool) -> Lines {
+    let distinct = |bytes| oracle::distinct(bytes, b'\n', false);
+    let sets: Vec<oracle::Lines<'_>> = inputs.iter().map(|bytes| distinct(bytes)).collect();
+    oracle::selected(&sets.iter().collect::<Vec<_>>(), is_asked, |_| {
+        String::new()
+    })
+}
+
 fn owned(lines: &oracle::Lines<'_>) -> Lines {
     lines.iter().map(|line| line.to_vec()).collect()
 }

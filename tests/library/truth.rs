@@ -10,11 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use outset::{ErrorKind, KeyType, LineFormat, Options, Strategy};
+use outset::{ErrorKind, KeyType, LineFormat, Options, Selection, Strategy};
 use sha2::{Digest, Sha256};
 
-use crate::oracle::{Lines, distinct};
-use crate::util::{EXACT, MIB, Place, alone, peak_of, run, run_into};
+use crate::oracle::{Lines, distinct, selected};
+use crate::util::{EXACT, MIB, Place, alone, assert_same, peak_of, run, run_into, run_to_select};
 
 /// The SHA-256 of P14's answer when one CR is stripped from each line, and its lines: from the data's description.
 const WITHOUT_CR: (u64, &str) = (
@@ -198,6 +198,66 @@ fn recorded_answers<const N: usize>(
                     row.group
                 );
             }
+        }
+    }
+}
+
+/// A selection by its name, and whether it asks for a line that these of the files have.
+type Kind = (&'static str, Selection, fn(&[bool]) -> bool);
+
+fn count(which: &[bool]) -> usize {
+    which.iter().filter(|&&has| has).count()
+}
+
+const KINDS: [Kind; 3] = [
+    ("diff", Selection::difference(), |which| {
+        which[0] && count(which) == 1
+    }),
+    ("union", Selection::union(), |which| count(which) >= 1),
+    ("symdiff", Selection::symmetric_difference(), |which| {
+        count(which) == 1
+    }),
+];
+
+#[test]
+fn l1_other_operations_on_small_files_give_what_sorting_gives() {
+    let _alone = alone();
+    let place = Place::new();
+    let rows = rows().unwrap_or_default();
+    let wanted = ["P01-", "P08-", "P14-", "P17-"];
+    let is_wanted = |row: &&Row| wanted.iter().any(|group| row.group.starts_with(group));
+    for row in rows.iter().filter(is_wanted) {
+        let texts: Vec<Vec<u8>> = row
+            .files
+            .iter()
+            .map(|file| fs::read(file).unwrap())
+            .collect();
+        for (name, selection, is_asked) in KINDS {
+            let expected = selected(&texts, is_asked);
+            for strategy in [Strategy::Partition, Strategy::Sieve] {
+                // Of small files, some would be held in memory.
+                let options = Options {
+                    strategy: Some(strategy),
+                    always_spill: true,
+                    ..place.options()
+                };
+                let (lines, stats) = run_to_select(selection, &row.files, &options).unwrap();
+                let context = format!("{name} of {} by {strategy}", row.group);
+                assert_same(&lines, &expected, &context);
+                let written = stats.temp.written_bytes;
+                // In a sieve nothing spills of files in which no line occurs twice.
+                assert!(
+                    written > 0 || strategy == Strategy::Sieve,
+                    "{context} spilled nothing"
+                );
+                assert!(stats.exact, "{context}");
+            }
+            let options = Options {
+                strategy: None,
+                ..place.options()
+            };
+            let (lines, _) = run_to_select(selection, &row.files, &options).unwrap();
+            assert_same(&lines, &expected, &format!("{name} of {}", row.group));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use outset::{Options, Result, Source, Stats, Strategy, intersect};
+use outset::{Options, Result, Selection, Source, Stats, Strategy, select};
 use tempfile::TempDir;
 
 use crate::oracle::Lines;
@@ -114,8 +114,17 @@ pub(crate) fn from_here(options: &Options) -> Options {
 /// what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is one line,
 /// temporary directories are empty afterwards.
 pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<(Lines, Stats)> {
+    run_to_select(Selection::intersection(), paths, options)
+}
+
+/// As [`run`], for the lines that `selection` asks for.
+pub(crate) fn run_to_select(
+    selection: Selection,
+    paths: &[PathBuf],
+    options: &Options,
+) -> Result<(Lines, Stats)> {
     let mut lines = BTreeSet::new();
-    let result = run_into(paths, options, &mut |line: &[u8]| {
+    let result = select_into(selection, paths, options, &mut |line: &[u8]| {
         assert!(
             lines.insert(line.to_vec()),
             "a line came twice: {}",
@@ -138,9 +147,19 @@ pub(crate) fn run_into(
     options: &Options,
     sink: &mut dyn outset::Sink,
 ) -> Result<Stats> {
+    select_into(Selection::intersection(), paths, options, sink)
+}
+
+/// As [`run_to_select`], into a sink of the caller's.
+pub(crate) fn select_into(
+    selection: Selection,
+    paths: &[PathBuf],
+    options: &Options,
+    sink: &mut dyn outset::Sink,
+) -> Result<Stats> {
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
     let watched = Watchdog::new(format!("{paths:?} with {options:?}"));
-    let result = intersect(&sources, &from_here(options), sink);
+    let result = select(&sources, selection, &from_here(options), sink);
     drop(watched);
     for directory in &options.temp_dirs {
         let left = entries(directory);

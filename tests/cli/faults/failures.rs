@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::data::{common, lines, megabytes};
-use crate::sandbox::{Feed, OUTSET, Outcome, Running, Sandbox, can_mount};
+use crate::sandbox::{Feed, OUTSET, Outcome, PATIENCE, Running, Sandbox, can_mount};
 
 const EXACT: [&str; 4] = ["auto", "memory", "partition", "sieve"];
 const BEFORE: &str = "what was there before\n";
@@ -214,6 +214,50 @@ fn b7_an_input_that_changes_between_two_readings_fails_the_run() {
     }
 }
 
+/// Waits until a run has written something of its result, and holds it there. False if it is over already.
+fn hold_in_the_middle_of_the_result(sandbox: &Sandbox, running: &mut Running<'_>) -> bool {
+    let (start, out) = (Instant::now(), sandbox.root().join("out"));
+    let descriptors = format!("/proc/{}/fd", running.child.id());
+    let is_result = |entry: &fs::DirEntry| {
+        // It may have no name yet, but its descriptor has.
+        let target = fs::read_link(entry.path()).unwrap_or_default();
+        target.starts_with(&out)
+            && fs::metadata(entry.path()).is_ok_and(|file| file.is_file() && file.len() > 0)
+    };
+    while running.is_going_on() {
+        assert!(start.elapsed() < PATIENCE, "nothing of the result came");
+        let mut entries = fs::read_dir(&descriptors).into_iter().flatten().flatten();
+        if entries.any(|entry| is_result(&entry)) {
+            running.signal(Signal::STOP);
+            return running.is_going_on();
+        }
+    }
+    false
+}
+
+#[test]
+fn b7_an_input_that_changes_between_the_readings_of_a_sieve_of_lone_lines_fails_the_run() {
+    // Lines that occur once are written in the second reading, which comes to `b` when it is done with `a`.
+    for how in CHANGES {
+        for command in ["union a b", "symdiff a b", "diff a b"] {
+            let is_held = (0..5).any(|_| {
+                let sandbox = prepared(&megabytes(10, 0), &megabytes(12, 300_000));
+                let arguments = format!("{command} --strategy sieve --memory 16M -o ../out/r");
+                let mut running = sandbox.start(sandbox.command(&arguments));
+                if !hold_in_the_middle_of_the_result(&sandbox, &mut running) {
+                    return false;
+                }
+                change(&sandbox, &mut running, "b", how);
+                running.signal(Signal::CONT);
+                running.finish().fails(3, &["outset: b: "]);
+                assert_eq!(fs::read(sandbox.output("r")).unwrap(), BEFORE.as_bytes());
+                true
+            });
+            assert!(is_held, "{command}: no run was held in time");
+        }
+    }
+}
+
 #[test]
 fn b5_b6_an_input_that_changes_while_it_is_read_fails_the_run() {
     for how in ["shrunk", "emptied", "grown", "rewritten"] {
@@ -270,6 +314,25 @@ fn e4_the_cap_on_temporary_space_holds() {
                 "intersect a b --memory 16M --strategy {strategy} --max-temp 1M -o ../out/r"
             ))
             .fails(4, &["--max-temp", "1 MiB allowed"]);
+    }
+}
+
+#[test]
+fn e4_the_cap_on_temporary_space_holds_for_every_operation() {
+    let sandbox = large();
+    for command in [
+        "diff a b -o ../out/r",
+        "union a b -o ../out/r",
+        "symdiff a b -o ../out/r",
+        "intersect --exactly 1 a b -o ../out/r",
+        "overlaps a b",
+    ] {
+        for strategy in ["auto", "partition", "sieve"] {
+            let arguments = format!("{command} --memory 16M --strategy {strategy} --max-temp 1M");
+            let outcome = sandbox.run(&arguments);
+            outcome.fails(4, &["--max-temp", "1 MiB allowed"]);
+            assert!(outcome.stdout.is_empty(), "{arguments}: {outcome}");
+        }
     }
 }
 
@@ -340,6 +403,26 @@ fn e1_e5_a_full_temporary_disk_fails_the_run_and_is_left_empty() {
             .finish()
             .fails(4, &["temp", "--temp-dir"]);
         fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+    }
+}
+
+#[test]
+fn e1_a_disk_that_is_full_fails_every_operation_and_is_left_empty() {
+    if !can_mount() {
+        return;
+    }
+    let sandbox = large();
+    for operation in ["diff", "union"] {
+        for strategy in ["partition", "sieve"] {
+            let arguments =
+                format!("{operation} a b --memory 16M --strategy {strategy} --count-only --force");
+            let command = sandbox.command_on_small_disk("temp", "4m", &arguments);
+            sandbox
+                .start(command)
+                .finish()
+                .fails(4, &["temp", "No space left", "--temp-dir"]);
+            fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! The moments depend on a seed, which is printed; `OUTSET_TEST_SEED=N` gives the same ones again, as far as a machine is ever
 //! twice as busy. What a SIGKILL may leave: one private directory in temporary space, which the next run there removes.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::data::{common, lines, megabytes};
+use crate::data::{DIFF, Operation, UNION, common, lines, megabytes};
 use crate::sandbox::{PATIENCE, Sandbox, assert_same_lines};
 
 /// Numbers that look random (xorshift64*).
@@ -45,6 +46,18 @@ const JOBS: [&str; 2] = [
     "intersect a b --memory 16M --strategy sieve --buckets 4 -o ../out/r",
 ];
 
+/// An operation, and the strategies and options by which runs of it are killed.
+const OPERATIONS: [(Operation, [&str; 2]); 2] = [
+    (
+        DIFF,
+        ["--strategy partition --buckets 4", "--strategy sieve"],
+    ),
+    (
+        UNION,
+        ["--strategy partition --buckets 4", "--strategy sieve"],
+    ),
+];
+
 fn small() -> (Sandbox, Vec<u8>, Vec<u8>) {
     let (a, b) = (lines(0..20_000), lines(4000..26_000));
     (Sandbox::with(&a, &b), a, b)
@@ -62,6 +75,11 @@ fn duration(sandbox: &Sandbox, arguments: &str) -> Duration {
 
 /// After a kill: the output is absent or complete, and nothing is beside it.
 pub(crate) fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
+    check_lines(sandbox, &common(&[a, b]))
+}
+
+/// As [`check_output`], of an output that has these lines when it is complete.
+fn check_lines(sandbox: &Sandbox, expected: &BTreeSet<&[u8]>) -> bool {
     let output = sandbox.root().join("out");
     let names: Vec<_> = fs::read_dir(output)
         .unwrap()
@@ -72,7 +90,7 @@ pub(crate) fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
         return false;
     };
     assert_eq!(names, ["r"], "beside the output");
-    assert_same_lines(&result, b'\n', &common(&[a, b]));
+    assert_same_lines(&result, b'\n', expected);
     fs::remove_file(sandbox.output("r")).unwrap();
     true
 }
@@ -208,6 +226,47 @@ fn signals(count: usize, signals: &[Signal]) {
 #[test]
 fn c6_f6_g3_a_kill_at_a_random_moment_leaves_no_wrong_output_and_one_directory_at_most() {
     kills(24);
+}
+
+#[test]
+fn c6_f6_g3_a_kill_of_any_operation_leaves_no_wrong_output_and_one_directory_at_most() {
+    let (sandbox, a, b) = small();
+    let mut dice = Dice::new();
+    for (operation, ways) in OPERATIONS {
+        let expected = operation.of(&[&a, &b]);
+        let expected: BTreeSet<&[u8]> = expected.iter().map(Vec::as_slice).collect();
+        for way in ways {
+            let job = format!("{} a b --memory 16M {way} -o ../out/r", operation.words);
+            let (duration, mut killed) = (duration(&sandbox, &job), 0);
+            assert!(check_lines(&sandbox, &expected));
+            for _ in 0..20 {
+                if killed == 4 {
+                    break;
+                }
+                let after = duration.mul_f64(dice.roll());
+                let mut running = sandbox.start(sandbox.command(&job));
+                running.may_be_complete(expected.iter().map(|line| line.len() + 1).sum());
+                thread::sleep(after);
+                running.signal(Signal::KILL);
+                let outcome = running.end_within(PATIENCE);
+                let is_complete = check_lines(&sandbox, &expected);
+                if outcome.status.success() {
+                    assert!(is_complete, "`{job}` after {after:?}");
+                } else {
+                    killed += 1;
+                }
+                check_temp(&sandbox);
+            }
+            assert_eq!(killed, 4, "nearly all runs of `{job}` were over too soon");
+            sandbox.run(&job).succeeds_silently();
+            assert!(check_lines(&sandbox, &expected));
+            assert!(
+                sandbox.temp_names().is_empty(),
+                "{:?}",
+                sandbox.temp_names()
+            );
+        }
+    }
 }
 
 #[test]

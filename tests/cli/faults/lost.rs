@@ -12,11 +12,14 @@ use std::thread;
 use crate::data::lines;
 use crate::sandbox::{Sandbox, can_trace};
 
-const JOBS: [&str; 4] = [
+const JOBS: [&str; 7] = [
     "intersect a b --memory 16M -j 1 --count-only --strategy partition --buckets 1",
     "intersect a b --memory 16M --count-only --strategy partition --buckets 4",
     "intersect a b --memory 16M --count-only --strategy partition --buckets 30",
     "intersect a b --memory 16M --count-only --strategy sieve --buckets 12",
+    "diff a b --memory 16M --count-only --strategy partition --buckets 4",
+    "union a b --memory 16M --count-only --strategy partition --buckets 4",
+    "union a b --memory 16M --count-only --strategy sieve --buckets 4",
 ];
 
 /// Loses the N-th write of each thread, for every N up to `last`, and all from then on. Returns how many runs lost one.

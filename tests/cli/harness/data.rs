@@ -53,3 +53,47 @@ pub(crate) const EXACT: [&str; 4] = ["auto", "memory", "partition", "sieve"];
 pub(crate) fn small() -> (Vec<u8>, Vec<u8>) {
     (lines(0..3000), lines(2000..6000))
 }
+
+/// An operation: the words of its command before the files, and whether a line is asked for, given which files have it.
+pub(crate) struct Operation {
+    pub(crate) words: &'static str,
+    pub(crate) is_asked: fn(&[bool]) -> bool,
+}
+
+/// How many files have a line.
+pub(crate) fn sides(which: &[bool]) -> usize {
+    which.iter().filter(|&&has| has).count()
+}
+
+pub(crate) const DIFF: Operation = Operation {
+    words: "diff",
+    is_asked: |which| which[0] && sides(which) == 1,
+};
+pub(crate) const UNION: Operation = Operation {
+    words: "union",
+    is_asked: |which| sides(which) >= 1,
+};
+pub(crate) const SYMDIFF: Operation = Operation {
+    words: "symdiff",
+    is_asked: |which| sides(which) == 1,
+};
+
+impl Operation {
+    /// What it writes for these texts, with nothing before each line.
+    pub(crate) fn of(&self, texts: &[&[u8]]) -> BTreeSet<Vec<u8>> {
+        self.labelled(texts, |_| String::new())
+    }
+
+    /// As [`Operation::of`], with what `label` says of the files of a line before it.
+    pub(crate) fn labelled(
+        &self,
+        texts: &[&[u8]],
+        label: impl Fn(&[bool]) -> String,
+    ) -> BTreeSet<Vec<u8>> {
+        let sets: Vec<oracle::Lines<'_>> = texts
+            .iter()
+            .map(|text| oracle::distinct(text, b'\n', false))
+            .collect();
+        oracle::selected(&sets.iter().collect::<Vec<_>>(), self.is_asked, label)
+    }
+}

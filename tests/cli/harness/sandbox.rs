@@ -24,6 +24,19 @@ use crate::terminal::Terminal;
 
 /// The program under test.
 pub(crate) const OUTSET: &str = env!("CARGO_BIN_EXE_outset");
+/// The commands that write selected lines of files, besides `intersect`: each with its aliases.
+pub(crate) const SELECTING: [&[&str]; 3] = [
+    &[
+        "diff",
+        "difference",
+        "subtract",
+        "except",
+        "minus",
+        "exclude",
+    ],
+    &["union", "dedup", "distinct", "uniq"],
+    &["symdiff", "xor"],
+];
 /// Whatever takes longer than this hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -196,7 +209,7 @@ impl Sandbox {
     pub(crate) fn start_unread(&self, mut command: Command) -> Running<'_> {
         let inputs = snapshot(&self.root().join("in"));
         let outputs = snapshot(&self.root().join("out"));
-        let is_summarised = is_summarised(&command);
+        let noun = summarised_noun(&command);
         let mut child = command.spawn().unwrap();
         let stderr = child.stderr.take().map(read_all);
         Running {
@@ -207,23 +220,31 @@ impl Sandbox {
             inputs,
             outputs,
             complete: None,
-            is_summarised,
+            noun,
             is_on_terminal: false,
         }
     }
 }
 
-/// Whether a command, which a shell or another program may start, is to end with a summary.
-fn is_summarised(command: &Command) -> bool {
+/// What the summary calls the lines of a command, which a shell or another program may start; `None` if it is to have no
+/// summary.
+fn summarised_noun(command: &Command) -> Option<&'static str> {
     let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
     if let Some(program) = words.iter().position(|&word| word == OUTSET) {
         words.drain(..=program);
     }
-    words.first() == Some(&"intersect")
-        && !words
-            .iter()
-            .any(|word| ["-q", "--quiet", "--help"].contains(word))
-        && !words.windows(2).any(|pair| pair == ["--stats", "-"])
+    let is_silent = words
+        .iter()
+        .any(|word| ["-q", "--quiet", "--help"].contains(word))
+        || words.windows(2).any(|pair| pair == ["--stats", "-"]);
+    let counts_files = |word: &&str| word.starts_with("--at-") || *word == "--exactly";
+    match words.first() {
+        _ if is_silent => None,
+        Some(&"intersect") if !words.iter().any(counts_files) => Some(" common line"),
+        Some(&"intersect" | &"overlaps") => Some(" line"),
+        Some(name) if SELECTING.iter().any(|names| names.contains(name)) => Some(" line"),
+        _ => None,
+    }
 }
 
 fn names(directory: &Path) -> Vec<OsString> {
@@ -283,7 +304,8 @@ pub(crate) struct Running<'s> {
     inputs: Snapshot,
     outputs: Snapshot,
     complete: Option<usize>,
-    is_summarised: bool,
+    /// What a final summary calls the lines, if one is due.
+    noun: Option<&'static str>,
     is_on_terminal: bool,
 }
 
@@ -383,7 +405,7 @@ impl Running<'_> {
             stdout,
             stderr: stderr.concat(),
             notices,
-            is_summarised: self.is_summarised,
+            noun: self.noun,
         };
         self.check(&outcome);
         outcome
@@ -438,8 +460,8 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
     /// What was said beside of temporary files that take memory: that depends on where the tests run.
     pub(crate) notices: Vec<String>,
-    /// Whether a final summary is due.
-    is_summarised: bool,
+    /// What a final summary calls the lines, if one is due.
+    noun: Option<&'static str>,
 }
 
 impl std::fmt::Display for Outcome {
@@ -472,12 +494,12 @@ impl Outcome {
         self
     }
 
-    /// The run succeeded and had nothing to say, but for the summary of an exact intersection.
+    /// The run succeeded and had nothing to say, but for the summary of an exact result.
     pub(crate) fn succeeds_silently(&self) -> &Self {
         self.succeeds();
-        if self.is_summarised {
+        if let Some(noun) = self.noun {
             assert_eq!(self.stderr.lines().count(), 1, "{self}");
-            assert_is_summary(&self.stderr, "exact");
+            assert_is_summary_of(&self.stderr, noun, "exact");
         } else {
             assert_eq!(self.stderr, "", "{self}");
         }
@@ -505,14 +527,24 @@ impl Outcome {
         assert_same_lines(&self.stdout, b'\n', expected);
         self
     }
+
+    /// As [`Outcome::has_lines`], of lines that own their bytes.
+    pub(crate) fn has_written(&self, expected: &BTreeSet<Vec<u8>>) -> &Self {
+        self.has_lines(&expected.iter().map(Vec::as_slice).collect())
+    }
 }
 
-/// A line is the final summary of a result that is `kind`: exact or approximate.
+/// A line is the final summary of an intersection that is `kind`: exact or approximate.
 pub(crate) fn assert_is_summary(line: &str, kind: &str) {
     let what = match kind {
         "exact" => " common line",
         _ => " passed the filter (",
     };
+    assert_is_summary_of(line, what, kind);
+}
+
+/// A line is the final summary of a result that is `kind`, and calls its lines `what`.
+fn assert_is_summary_of(line: &str, what: &str, kind: &str) {
     let parts = [
         what,
         kind,
@@ -545,12 +577,12 @@ pub(crate) fn assert_same_lines(text: &[u8], terminator: u8, expected: &BTreeSet
     assert_eq!(
         example(expected.difference(&distinct).next()),
         None,
-        "a common line is missing"
+        "a line is missing"
     );
     assert_eq!(
         example(distinct.difference(expected).next()),
         None,
-        "a line is not common"
+        "a line is there that should not be"
     );
 }
 

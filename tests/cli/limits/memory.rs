@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::data::{common, lines, megabytes};
+use crate::data::{DIFF, UNION, common, lines, megabytes};
 use crate::sandbox::{OUTSET, Outcome, Sandbox};
 
 const TIME: &str = "/usr/bin/time";
@@ -59,16 +59,11 @@ fn stays_under(sandbox: &Sandbox, strategies: &[&str], mebibytes: &[u64], count:
         for limit in mebibytes {
             for threads in [1, 2, 8] {
                 let arguments = format!(
-                    "intersect a b --count-only -q --strategy {strategy} --memory {limit}M -j {threads}"
+                    "intersect a b --count-only -q --strategy {strategy} -j {threads} --memory {limit}M"
                 );
                 let (outcome, peak) = measured(sandbox, &arguments);
                 assert!(outcome.status.success(), "{arguments}: {outcome}");
-                assert!(
-                    peak > 2 << 20 && peak <= limit << 20,
-                    "{arguments}: {} KiB resident, {} KiB over the limit",
-                    peak >> 10,
-                    peak.saturating_sub(limit << 20) >> 10
-                );
+                assert_is_under(&arguments, peak);
                 if !strategy.starts_with("bloom") {
                     assert_eq!(
                         outcome.stdout,
@@ -88,6 +83,58 @@ fn c1_memory_stays_under_the_smallest_limit() {
     let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     stays_under(&sandbox, &ALL, &[16], common(&[&a, &b]).len());
+}
+
+#[test]
+fn c1_memory_stays_under_every_limit_for_every_operation() {
+    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let mut threads = [1, 2, 8].into_iter().cycle();
+    for operation in [DIFF, UNION] {
+        let count = operation.of(&[&a, &b]).len();
+        let words = format!("{} a b --count-only", operation.words);
+        for arguments in under_limits(&words, &mut threads) {
+            let (outcome, peak) = measured(&sandbox, &arguments);
+            let expected = format!("{count}\n").into_bytes();
+            assert_eq!(outcome.succeeds().stdout, expected, "{arguments}");
+            assert_is_under(&arguments, peak);
+        }
+    }
+    let both = common(&[&a, &b]).len();
+    for arguments in under_limits("overlaps a b", &mut threads) {
+        let (outcome, peak) = measured(&sandbox, &arguments);
+        let table = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
+        let row = table.lines().find(|line| line.starts_with("11 "));
+        let number = row.and_then(|row| row.split_whitespace().nth(1)).unwrap();
+        assert_eq!(number, both.to_string(), "{arguments}: {table}");
+        assert_is_under(&arguments, peak);
+    }
+}
+
+/// The arguments for runs by partition and sieve under small limits, which take the numbers of threads by turns.
+fn under_limits(words: &str, threads: &mut impl Iterator<Item = u32>) -> Vec<String> {
+    let mut runs = Vec::new();
+    for strategy in ["partition", "sieve"] {
+        for limit in [16, 24, 64] {
+            let threads = threads.next().unwrap();
+            runs.push(format!(
+                "{words} -q --strategy {strategy} -j {threads} --memory {limit}M"
+            ));
+        }
+    }
+    runs
+}
+
+/// The peak of a run is under the limit in mebibytes that its arguments end with.
+fn assert_is_under(arguments: &str, peak: u64) {
+    let limit = arguments.rsplit(' ').next().unwrap();
+    let limit: u64 = limit.strip_suffix('M').unwrap().parse().unwrap();
+    assert!(
+        peak > 2 << 20 && peak <= limit << 20,
+        "{arguments}: {} KiB resident, {} KiB over the limit",
+        peak >> 10,
+        peak.saturating_sub(limit << 20) >> 10
+    );
 }
 
 #[test]

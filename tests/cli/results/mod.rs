@@ -4,5 +4,6 @@ mod bytes;
 mod compare;
 mod estimate;
 mod plan;
+mod select;
 mod stats;
 mod strategies;

@@ -155,3 +155,75 @@ fn a_plan_that_cannot_be_written_is_an_output_failure() {
         .finish()
         .fails(5, &["standard output"]);
 }
+
+#[test]
+fn l8_every_operation_does_what_its_plan_says() {
+    let (a, b) = (megabytes(6, 0), megabytes(12, 100_000));
+    let sandbox = Sandbox::with(&a, &b);
+    let mut chosen = BTreeSet::new();
+    for (operation, command) in [
+        ("diff", "diff a b --count-only"),
+        ("union", "union a b --count-only"),
+        ("symdiff", "symdiff a b --count-only"),
+        (
+            "intersect --at-least 1 --at-most 1",
+            "intersect a b --count-only --at-least 1 --at-most 1",
+        ),
+        ("overlaps", "overlaps a b --json"),
+    ] {
+        for options in [
+            "--memory 16M",
+            "--memory 1G",
+            "--memory 16M --strategy partition",
+            "--memory 16M --strategy sieve",
+        ] {
+            let plan = plan_json(&sandbox, &format!("a b --operation {operation} {options}"));
+            let stats = if operation == "overlaps" {
+                let outcome = sandbox.run(&format!("{command} {options}"));
+                parse(&outcome.succeeds().stdout)["stats"].clone()
+            } else {
+                sandbox
+                    .run(&format!("{command} {options} --stats ../out/s"))
+                    .succeeds();
+                parse(&fs::read(sandbox.output("s")).unwrap())
+            };
+            let context = format!("{operation} {options}");
+            assert_eq!(plan["strategy"], stats["strategy"], "{context}");
+            assert_eq!(plan["exact"], true, "{context}");
+            assert_eq!(stats["exact"], true, "{context}");
+            // The sieve plans its buckets anew, by what comes again.
+            if plan["strategy"] == "partition" {
+                let (planned, used) = (&plan["buckets"], &stats["buckets"]["count"]);
+                assert_eq!(planned, used, "{context}");
+            }
+            chosen.insert(plan["strategy"].as_str().unwrap().to_owned());
+        }
+    }
+    let all = ["memory", "partition", "sieve"].map(str::to_owned);
+    assert_eq!(chosen, BTreeSet::from(all));
+}
+
+#[test]
+fn l8_every_operation_is_planned_from_numbers_alone() {
+    let sandbox = Sandbox::new();
+    for operation in ["intersect", "diff", "union", "symdiff", "overlaps"] {
+        let plan = plan_json(&sandbox, &format!("{FIVE_BILLION} --operation {operation}"));
+        assert_eq!(plan["exact"], true, "{operation}");
+        let strategy = plan["strategy"].as_str().unwrap();
+        assert!(
+            ["sieve", "partition"].contains(&strategy),
+            "{operation}: {strategy}"
+        );
+        let few = "--lines 1000,1000 --memory 1G";
+        let plan = plan_json(&sandbox, &format!("{few} --operation {operation}"));
+        assert_eq!(plan["strategy"], "memory", "{operation}");
+    }
+    // What only finds lines that all files have is not accepted for others, at any rate.
+    for operation in ["diff", "union", "symdiff", "overlaps"] {
+        let arguments = format!("{FIVE_BILLION} --max-fpr 5% --operation {operation}");
+        let plan = plan_json(&sandbox, &arguments);
+        assert_eq!(plan["exact"], true, "{operation}");
+    }
+    let plan = plan_json(&sandbox, "--lines 1000 --memory 1G --operation union");
+    assert_eq!(plan["strategy"], "memory");
+}
