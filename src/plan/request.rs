@@ -99,10 +99,17 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
         );
     }
     if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
-        return usage(
-            "filter, save-filter: only lines that every file has can be found with a filter",
-            "leave out --filter and --save-filter",
-        );
+        return if job.wants_filter {
+            usage(
+                "save-filter: only a plain intersect builds a filter that can be kept",
+                "leave out --save-filter, or use outset filter build",
+            )
+        } else {
+            usage(
+                "filter: a stored filter can only take the place of a file of a plain intersect",
+                "leave out --filter, or name the file that it was built from",
+            )
+        };
     }
     if job.max_fpr.is_some_and(|rate| rate > 0.0) && !job.finds_common() {
         return usage(

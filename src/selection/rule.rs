@@ -36,19 +36,7 @@ impl Rule {
     pub(crate) fn new(selection: Selection, sides: usize) -> Result<Self> {
         let least = selection.least.unwrap_or(sides as u32);
         let most = selection.most.unwrap_or(sides as u32);
-        if least == 0 || least > most || most as usize > sides {
-            let (least, most) = (selection.least, selection.most);
-            let bound = |name, bound: Option<u32>| bound.map(|bound| format!("{name} {bound}"));
-            let bounds = [bound("at least", least), bound("at most", most)];
-            let bounds: Vec<String> = bounds.into_iter().flatten().collect();
-            return usage(
-                format!(
-                    "no line can be in {} of {sides} files",
-                    bounds.join(" and ")
-                ),
-                &format!("give numbers from 1 to {sides}"),
-            );
-        }
+        check_bounds(selection, sides)?;
         if selection.repeats && !selection.in_first && !selection.needs_all(sides) {
             return usage(
                 "repeats: only an intersection or a difference can keep them".into(),
@@ -65,13 +53,16 @@ impl Rule {
             _ => Marks::Count,
         };
         let (room, advice) = match marks {
-            _ if tells_sides => (MOST_LABELLED_SIDES, "combine them in groups"),
+            _ if tells_sides => (
+                MOST_LABELLED_SIDES,
+                "give fewer files, or do not ask which files have a line",
+            ),
             Marks::Count => (MOST_COUNTED_SIDES, "combine them in groups"),
             _ => (MOST_SIDES, "combine them in groups"),
         };
         if sides > room {
             return usage(
-                format!("inputs: {sides} given, and this operation takes at most {room}"),
+                format!("inputs: {sides} given, and at most {room} can be told apart here"),
                 advice,
             );
         }
@@ -209,6 +200,35 @@ impl Rule {
     }
 }
 
+/// Refuses numbers of sides that no line can have.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
+    let (least, most) = (selection.least, selection.most);
+    let given = match (least, most) {
+        (Some(least), Some(most)) if least == most => format!("exactly {least}"),
+        (Some(least), Some(most)) => format!("at least {least}, at most {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => return Ok(()),
+    };
+    let is_within = |bound: u32| (1..=sides).contains(&(bound as usize));
+    if !least.into_iter().chain(most).all(is_within) {
+        return usage(
+            format!("{given}: there are {sides} files"),
+            &format!("give a number from 1 to {sides}"),
+        );
+    }
+    if least.zip(most).is_some_and(|(least, most)| least > most) {
+        return usage(
+            format!("{given}: no number is both"),
+            "give --at-most a number that is not below --at-least",
+        );
+    }
+    Ok(())
+}
+
 /// What must be counted for a selection.
 ///
 /// # Errors
@@ -295,10 +315,11 @@ mod tests {
         (Selection::exactly(2), |which| count(which) == 2),
         (Selection::between(2, 3), |which| count(which) >= 2),
     ];
-    const LABELS: [Label; 4] = [
+    const LABELS: [Label; 5] = [
         Label::None,
         Label::Sides,
         Label::SideCount,
+        Label::Count,
         Label::SidesOnly,
     ];
 
@@ -331,6 +352,7 @@ mod tests {
             Label::None => "line".to_owned(),
             Label::Sides => format!("{digits}\tline"),
             Label::SideCount => format!("{}\tline", count(which)),
+            Label::Count => "7\tline".to_owned(),
             Label::SidesOnly => digits,
         }
     }
@@ -365,7 +387,7 @@ mod tests {
                 let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
                 for which in combinations().into_iter().filter(|which| is_asked(which)) {
                     let mark = mark(&rule, &which, [1, 2, 3]);
-                    let (before, line) = rule.written(b"line", mark);
+                    let (before, line) = rule.written(b"line", mark, 7);
                     assert_eq!(
                         [&before[..], line].concat(),
                         written(label, &which).into_bytes(),
@@ -381,7 +403,7 @@ mod tests {
         let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
         for sides in [9, 10, 999, 1234] {
             let mark = (1..=sides).fold(0, |mark, side| rule.marks().next(mark, side).unwrap());
-            let (before, _) = rule.written(b"", mark);
+            let (before, _) = rule.written(b"", mark, 1);
             assert_eq!(before[..], *format!("{sides}\t").as_bytes());
         }
     }

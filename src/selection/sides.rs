@@ -115,7 +115,7 @@ mod tests {
         ] {
             for label in [Label::None, Label::SideCount] {
                 let sides = sides(selection.labelled(label));
-                let found = [0, 1].map(|input| sides.rule().selects(sides.lone_mark(input)));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.lone(input).0));
                 assert_eq!(found, is_asked, "{selection:?} with {label:?}");
             }
         }
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let sides = sides(Selection::union().labelled(label));
             for (input, expected) in expected.into_iter().enumerate() {
-                let (before, _) = sides.rule().written(b"", sides.lone_mark(input));
+                let (before, _) = sides.rule().written(b"", sides.lone(input).0, 1);
                 assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
             }
         }

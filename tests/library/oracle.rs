@@ -22,11 +22,14 @@ pub(crate) fn common(inputs: &[Vec<u8>], format: LineFormat) -> Lines {
 
 /// The lines of which `is_asked` is true, given which of the inputs have them.
 pub(crate) fn selected(inputs: &[Vec<u8>], is_asked: impl Fn(&[bool]) -> bool) -> Lines {
-    let distinct = |bytes| oracle::distinct(bytes, b'\n', false);
-    let sets: Vec<oracle::Lines<'_>> = inputs.iter().map(|bytes| distinct(bytes)).collect();
-    oracle::selected(&sets.iter().collect::<Vec<_>>(), is_asked, |_| {
-        String::new()
-    })
+    let split = |bytes| oracle::split(bytes, b'\n', false);
+    let lines: Vec<Vec<&[u8]>> = inputs.iter().map(|bytes| split(bytes)).collect();
+    let times = |counts: &[usize]| {
+        let which: Vec<bool> = counts.iter().map(|&count| count > 0).collect();
+        usize::from(is_asked(&which))
+    };
+    let selected = oracle::selected(&lines, times, |_| String::new());
+    selected.into_iter().collect()
 }
 
 fn owned(lines: &oracle::Lines<'_>) -> Lines {

@@ -148,6 +148,35 @@ impl SideArguments {
     }
 }
 
+/// What is written before each line.
+#[derive(Debug, Args)]
+pub(crate) struct LabelArguments {
+    /// Write a digit for each file and a tab before each line: 101 means the first and the third file
+    ///
+    /// Takes at most 16 files. A file given twice has two digits.
+    #[arg(long, conflicts_with = "count_only")]
+    which: bool,
+
+    /// Write the number of files that have the line, and a tab, before each line
+    #[arg(long, conflicts_with_all = ["count_only", "which"])]
+    count_files: bool,
+
+    /// Write before each line how often it occurs in all files together, and a tab
+    #[arg(short, long, conflicts_with_all = ["count_only", "which", "count_files"])]
+    count: bool,
+}
+
+impl LabelArguments {
+    fn label(&self) -> Label {
+        match (self.which, self.count_files, self.count) {
+            (true, _, _) => Label::Sides,
+            (_, true, _) => Label::SideCount,
+            (_, _, true) => Label::Count,
+            _ => Label::None,
+        }
+    }
+}
+
 /// What all of the commands take.
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
@@ -172,19 +201,8 @@ pub(crate) struct SetArguments {
     #[arg(long)]
     pub(super) count_only: bool,
 
-    /// Write a digit for each file and a tab before each line: 101 means the first and the third file
-    ///
-    /// Takes at most 16 files. A file given twice has two digits.
-    #[arg(long, conflicts_with = "count_only")]
-    which: bool,
-
-    /// Write the number of files that have the line, and a tab, before each line
-    #[arg(long, conflicts_with_all = ["count_only", "which"])]
-    count_files: bool,
-
-    /// Write before each line how often it occurs in all files together, and a tab
-    #[arg(short, long, conflicts_with_all = ["count_only", "which", "count_files"])]
-    count: bool,
+    #[command(flatten)]
+    label: LabelArguments,
 
     /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
     ///
@@ -221,18 +239,9 @@ impl SetArguments {
         self.stats.as_deref() == Some(Path::new("-"))
     }
 
-    fn label(&self) -> Label {
-        match (self.which, self.count_files, self.count) {
-            (true, _, _) => Label::Sides,
-            (_, true, _) => Label::SideCount,
-            (_, _, true) => Label::Count,
-            _ => Label::None,
-        }
-    }
-
     /// The selection with the label and the repeats that these arguments ask for.
     fn add_to(&self, selection: Selection) -> Selection {
-        let selection = selection.labelled(self.label());
+        let selection = selection.labelled(self.label.label());
         if self.all {
             selection.with_all()
         } else {

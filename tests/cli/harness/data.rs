@@ -90,10 +90,12 @@ impl Operation {
         texts: &[&[u8]],
         label: impl Fn(&[bool]) -> String,
     ) -> BTreeSet<Vec<u8>> {
-        let sets: Vec<oracle::Lines<'_>> = texts
-            .iter()
-            .map(|text| oracle::distinct(text, b'\n', false))
-            .collect();
-        oracle::selected(&sets.iter().collect::<Vec<_>>(), self.is_asked, label)
+        let lines: Vec<Vec<&[u8]>> = texts.iter().map(|text| split(text, b'\n')).collect();
+        let which = |counts: &[usize]| counts.iter().map(|&count| count > 0).collect::<Vec<_>>();
+        let times = |counts: &[usize]| usize::from((self.is_asked)(&which(counts)));
+        let written = |counts: &[usize]| label(&which(counts));
+        oracle::selected(&lines, times, written)
+            .into_iter()
+            .collect()
     }
 }

@@ -4,6 +4,7 @@ mod bytes;
 mod compare;
 mod estimate;
 mod plan;
+mod repeats;
 mod select;
 mod stats;
 mod strategies;
