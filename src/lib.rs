@@ -78,6 +78,7 @@
 //! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
 //! | `sieve` | filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join | yes | 2A + B + spill | survivors |
 //! | `sieve`, not an intersection | filter(A, B), noting what comes again · spill(A, B, screened by a filter of that; the rest is written or dropped) · join | yes | 2A + 2B + spill | what comes again |
+//! | `sieve`, repeats kept | filter(B) · spill(A, screened by it; a difference writes what is refused) · spill(B, screened by a filter of that) · join | yes | A + 2B + spill | what may be in both |
 //! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
 //!
 //! A is the input with the fewest bytes (of a difference, the first), B' the part of B that survives A's filter. In
