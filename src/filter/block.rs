@@ -74,7 +74,11 @@ impl<W: ReadWords> Ask for Blocks<W> {
 
 /// Sets the bits of a key in its block; whether one of them was not set before. Then the key was certainly
 /// not in. `block` has [`BLOCK_WORDS`] words.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "a call for each key costs half as much as the bits: 15 instead of 10 ns in the cache"
+)]
+#[inline(always)]
 pub(super) fn set_bits(block: &mut [u64], hash: u64, hashes: u32) -> bool {
     let mut missing = 0;
     for field in fields(hash, hashes) {
