@@ -420,7 +420,7 @@ impl Engine<'_> {
             let twice = if plan.finds_common() {
                 0..1
             } else if self.selection.repeats {
-                1..inputs.len()
+                1..1 + plan.filtered_inputs()
             } else {
                 0..inputs.len()
             };

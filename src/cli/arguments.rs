@@ -17,7 +17,8 @@ use super::manual::{CompletionArguments, ManArguments};
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::overlaps::OverlapsArguments;
 use super::select::{
-    DiffArguments, IntersectArguments, SideArguments, SymdiffArguments, UnionArguments,
+    DiffArguments, IntersectArguments, RepeatArguments, SideArguments, SymdiffArguments,
+    UnionArguments, WrittenArguments,
 };
 use super::size::SizeArguments;
 
@@ -88,6 +89,12 @@ pub(crate) struct PlanArguments {
 
     #[command(flatten)]
     sides: SideArguments,
+
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    #[command(flatten)]
+    repeats: RepeatArguments,
 
     /// The files that the command would read
     #[arg(value_name = "FILE", required_unless_present = "lines")]
@@ -222,6 +229,15 @@ impl PlanArguments {
     /// # Errors
     /// Where a number of files is given that the operation does not have.
     pub(crate) fn selection(&self) -> Result<Selection, Error> {
+        let selection = self.of_operation()?;
+        // The labels of overlaps are its own.
+        if self.operation == Operation::Overlaps {
+            return Ok(selection);
+        }
+        Ok(self.repeats.add_to(self.written.add_to(selection)))
+    }
+
+    fn of_operation(&self) -> Result<Selection, Error> {
         let by_number = self.sides.selection();
         let of_operation = match self.operation {
             Operation::Intersect => return Ok(by_number),

@@ -30,6 +30,7 @@
 
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
+use crate::memory::buffer::PAGE;
 use crate::plan::Strategy;
 use crate::plan::buckets::{
     DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
@@ -168,7 +169,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let set_bytes = resident_set_bytes(sizes.of_set);
+    let set_bytes = resident_set_bytes(sizes.of_set).saturating_add(job.tally_bytes(sizes.of_set));
     let beside_set = layout.base_bytes + layout.scan_bytes();
     // From three inputs on, the bitmap of what is common so far and that of the next input are both in
     // memory.
@@ -262,7 +263,7 @@ pub(super) fn partition_layout(
             .min(blocks)
             .min(sizes.build.bytes / LEAST_BUCKET_BYTES)
     };
-    let set_bytes = sizes.build.set_bytes();
+    let set_bytes = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
     set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
     Ok(layout)
 }
@@ -469,6 +470,21 @@ pub(super) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
         .min(layout.most_pool_bytes(job))
         .saturating_sub(layout.pool_bytes());
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
+}
+
+/// Makes the pool of a layout for `partition` leave room for filters of `filter_bytes`: smaller, or larger where
+/// they leave more. Each of two filters is rounded up to a page.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when not even the smallest blocks fit beside them.
+pub(super) fn fit_pool(layout: &mut Layout, filter_bytes: u64, job: &Job) -> Result<(), Error> {
+    let taken = layout.scan_bytes() + filter_bytes + 2 * PAGE;
+    let room = layout.usable_bytes.saturating_sub(taken);
+    if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, PAGE) {
+        return Err(too_little("there is no room for blocks", job));
+    }
+    give_rest_to_pool(layout, filter_bytes + 2 * PAGE, job);
+    Ok(())
 }
 
 /// How many of `bytes` go to disk: none if the blocks beyond the open one of each bucket hold them all; else

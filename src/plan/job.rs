@@ -109,6 +109,12 @@ impl Job {
         self.selection.is_plain_intersection(self.sides)
     }
 
+    /// What a set keeps of the occurrences of the lines of `extent`, in bytes, with room to grow as the lines have.
+    pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
+        let words = self.selection.tally_words(self.sides);
+        extent.lines.saturating_mul(10 * words)
+    }
+
     /// How many inputs, in working order, may bring a line that is new: what they have in common needs one.
     pub(super) fn building_inputs(&self) -> usize {
         let sides = self.selection.building_sides(self.sides);

@@ -55,6 +55,8 @@ pub(crate) struct Layout {
     pub(crate) memory_bytes: u64,
     /// What the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
     pub(crate) base_bytes: u64,
+    /// The part of `base_bytes` that is for what is remembered of buckets.
+    pub(crate) bookkeeping_bytes: u64,
     /// What the budget may grant, in bytes: `memory_bytes` less `base_bytes`.
     pub(crate) usable_bytes: u64,
     /// The threads that were asked for; memory may allow fewer workers.
@@ -115,7 +117,9 @@ impl Layout {
         // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
         // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        let plans_once = has_stream || is_last_try;
+        // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
+        let writes_early = job.selection.repeats && job.selection.in_first;
+        let plans_once = has_stream || is_last_try || writes_early;
         let share = if plans_once { 8 } else { 128 };
         let long_line_bytes = (usable / share)
             .max(job.longest_line_bytes.saturating_mul(2))
@@ -125,6 +129,7 @@ impl Layout {
         Self {
             memory_bytes: job.memory_bytes,
             base_bytes: job.base_bytes,
+            bookkeeping_bytes: 0,
             usable_bytes: usable,
             threads: job.threads,
             workers,
@@ -142,7 +147,7 @@ impl Layout {
     }
 
     /// The same layout with an empty pool, for choosing other buckets. The bookkeeping of its buckets stays
-    /// set aside: a few kilobytes.
+    /// set aside, for those that are chosen.
     pub(crate) fn without_buckets(&self) -> Self {
         Self {
             buckets: 0,
@@ -233,11 +238,14 @@ impl Layout {
         self.usable_bytes / 4 / (inputs as u64 * BUCKET_BYTES).max(1)
     }
 
-    /// Moves what is remembered of each bucket of each input from the usable bytes to the base.
+    /// Moves what is remembered of each bucket of each input from the usable bytes to the base, as far as it is
+    /// not there for buckets that were chosen before. It never moves back: a run has its budget by then.
     fn set_bookkeeping(&mut self, buckets: u32, inputs: usize) {
         let bytes = u64::from(buckets) * inputs as u64 * BUCKET_BYTES;
-        self.base_bytes += bytes;
-        self.usable_bytes = self.usable_bytes.saturating_sub(bytes);
+        let more = bytes.saturating_sub(self.bookkeeping_bytes);
+        self.bookkeeping_bytes += more;
+        self.base_bytes += more;
+        self.usable_bytes = self.usable_bytes.saturating_sub(more);
     }
 
     /// Divides `pool_bytes` into blocks for `buckets` buckets: one open in each, those that are being

@@ -19,9 +19,8 @@
 //! Bytes moved are 2 T + 2 (c + f1 / 3 + f2) T for inputs of T bytes.
 
 use crate::error::Error;
-use crate::plan::design::{
-    Design, give_rest_to_pool, partition_layout, spilled_bytes, used_at_most,
-};
+use crate::memory::buffer::PAGE;
+use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
@@ -61,8 +60,9 @@ pub(super) fn lone(job: &Job) -> Result<Design, Error> {
         survivors,
         second.bits / 8,
     )?;
-    let room = layout.usable_bytes - layout.scan_bytes();
-    let first = FilterPlan::new(all.lines, room.saturating_sub(second.bits / 8), cap);
+    // Each filter is rounded up to whole pages.
+    let taken = layout.scan_bytes() + second.bits / 8 + 2 * PAGE;
+    let first = FilterPlan::new(all.lines, layout.usable_bytes.saturating_sub(taken), cap);
 
     let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
     let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
@@ -99,7 +99,7 @@ fn layout_for(
 ) -> Result<Layout, Error> {
     let build = survivors;
     let mut layout = partition_layout(job, layout, &Sizes { build, ..*sizes })?;
-    give_rest_to_pool(&mut layout, filter_bytes, job);
+    fit_pool(&mut layout, filter_bytes, job)?;
     Ok(layout)
 }
 

@@ -7,11 +7,9 @@
 //! are read once, and F twice.
 
 use crate::error::Error;
-use crate::plan::design::{
-    Design, give_rest_to_pool, partition_layout, spilled_bytes, used_at_most,
-};
+use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::job::{Extent, Job, Sizes, order, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{Costs, FilterPlan, OF_STRATEGY, SIEVE_BITS_PER_KEY, Strategy};
 
@@ -26,7 +24,9 @@ const FIRST_SHARE: u64 = 2;
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
 /// would be of a pipe, unless the caller asked for `sieve`.
 pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
-    let has_pipe = job.inputs.iter().skip(1).any(|shape| shape.bytes.is_none());
+    let in_order: Vec<_> = order(job).iter().map(|&index| job.inputs[index]).collect();
+    let mut filtered = in_order.iter().skip(1).take(job.telling_inputs());
+    let has_pipe = filtered.any(|shape| shape.bytes.is_none());
     if has_pipe && job.strategy != Some(Strategy::Sieve) {
         return Err(Error::Usage {
             what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
@@ -56,16 +56,7 @@ pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
     // Blocks have what both filters leave, at most as much as `partition` gives them.
     let build = of_first;
     let mut layout = partition_layout(job, scan, &Sizes { build, ..sizes })?;
-    let room = layout
-        .usable_bytes
-        .saturating_sub(layout.scan_bytes() + filters);
-    if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, 4096) {
-        return Err(crate::plan::design::too_little(
-            "there is no room for blocks",
-            job,
-        ));
-    }
-    give_rest_to_pool(&mut layout, filters, job);
+    fit_pool(&mut layout, filters, job)?;
     let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
     let costs = Costs {
         strategy: Strategy::Sieve,

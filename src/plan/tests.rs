@@ -476,3 +476,70 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
         }
     }
 }
+
+/// The sieves of other operations: filters, blocks and reading fit the memory together, before and after the second
+/// plan, however many inputs there are and however much they have in common.
+#[test]
+fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
+    use crate::plan::lone::Again;
+    for inputs in [1, 2, 20, 100, 300] {
+        for memory_bytes in [16, 18, 24, 64, 1024].map(|mebibytes| mebibytes << 20) {
+            for buckets in [None, Some(40), Some(150), Some(400)] {
+                for (selection, least) in [
+                    (Selection::union(), 1),
+                    (Selection::at_least(2), 2),
+                    (Selection::difference().with_repeats(), 2),
+                    (Selection::intersection().with_all(), 2),
+                ] {
+                    if inputs < least {
+                        continue;
+                    }
+                    let job = Job {
+                        selection,
+                        sides: inputs,
+                        strategy: Some(Strategy::Sieve),
+                        buckets,
+                        ..job(&vec![lines(500_000); inputs], memory_bytes)
+                    };
+                    let Ok(plan) = plan(&job) else {
+                        continue;
+                    };
+                    let what = format!("{inputs} inputs, {memory_bytes} bytes, {selection:?}");
+                    let layout = plan.layout;
+                    let filter = |filter: FilterPlan| filter.bits / 8;
+                    let (first, second) = (
+                        plan.costs.filter.map_or(0, filter),
+                        plan.second_filter.map_or(0, filter),
+                    );
+                    let reading = layout.scan_bytes() + second;
+                    assert!(reading + first <= layout.usable_bytes, "{what}: filters");
+                    let blocks = reading + layout.pool_bytes();
+                    if selection.repeats {
+                        assert!(blocks + first <= layout.usable_bytes, "{what}: all");
+                        continue;
+                    }
+                    assert!(blocks <= layout.usable_bytes, "{what}: blocks");
+                    for share in [0.0, 0.1, 1.0] {
+                        let lines = 500_000 * inputs as u64;
+                        let keys = (lines as f64 * share) as u64;
+                        let again = Again {
+                            lines,
+                            keys,
+                            distinct: keys as f64 / 2.0,
+                            fpr: 0.02,
+                            filter_bytes: second,
+                        };
+                        let Some(revised) = plan.revised_lone(again) else {
+                            continue;
+                        };
+                        // What the run has is what the first plan gave it.
+                        let charged = layout.usable_bytes - revised.usable_bytes;
+                        let taken = revised.scan_bytes() + revised.pool_bytes() + second;
+                        let share = format!("{what}: {share} come again");
+                        assert!(taken + charged <= layout.usable_bytes, "{share}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -185,6 +185,11 @@ impl Selection {
         self.needs_all(sides) && self.label == Label::None && !self.repeats && !self.all
     }
 
+    /// Words that a set keeps of the occurrences of each line.
+    pub(crate) fn tally_words(&self, sides: usize) -> u64 {
+        Rule::new(*self, sides).map_or(0, |rule| rule.tally().words() as u64)
+    }
+
     /// Whether the label says which sides have the line.
     pub(crate) fn tells_sides(&self) -> bool {
         matches!(self.label, Label::Sides | Label::SidesOnly)

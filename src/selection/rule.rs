@@ -39,8 +39,9 @@ impl Rule {
         check_bounds(selection, sides)?;
         if selection.repeats && !selection.in_first && !selection.needs_all(sides) {
             return usage(
-                "repeats: only an intersection or a difference can keep them".into(),
-                "leave out --repeats",
+                "repeats: can only be kept by diff, and by intersect without a number of files"
+                    .into(),
+                "leave out --repeats, or the number of files",
             );
         }
         let tally = tally(selection, sides)?;

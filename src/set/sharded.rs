@@ -51,7 +51,9 @@ impl ShardedSet {
         // shard has to grow its table.
         let per_shard = lines / SHARDS as u64;
         let expected = per_shard + 4 * per_shard.isqrt();
-        let needed = estimate_set_bytes(expected, expected.saturating_mul(line_bytes));
+        let tally_bytes = 8 * counted.1.words() as u64;
+        let needed =
+            estimate_set_bytes(expected, expected.saturating_mul(line_bytes + tally_bytes));
         let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
         let expected = if fits { expected } else { 0 };
         let shard = || {

@@ -106,7 +106,7 @@ pub(crate) struct RepeatArguments {
 }
 
 impl RepeatArguments {
-    fn add_to(&self, selection: Selection) -> Selection {
+    pub(crate) fn add_to(&self, selection: Selection) -> Selection {
         if self.repeats {
             selection.with_repeats()
         } else {
@@ -148,31 +148,49 @@ impl SideArguments {
     }
 }
 
-/// What is written before each line.
+/// What is written of each line.
 #[derive(Debug, Args)]
-pub(crate) struct LabelArguments {
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct WrittenArguments {
     /// Write a digit for each file and a tab before each line: 101 means the first and the third file
     ///
     /// Takes at most 16 files. A file given twice has two digits.
-    #[arg(long, conflicts_with = "count_only")]
+    #[arg(long)]
     which: bool,
 
     /// Write the number of files that have the line, and a tab, before each line
-    #[arg(long, conflicts_with_all = ["count_only", "which"])]
+    #[arg(long, conflicts_with = "which")]
     count_files: bool,
 
     /// Write before each line how often it occurs in all files together, and a tab
-    #[arg(short, long, conflicts_with_all = ["count_only", "which", "count_files"])]
+    #[arg(short, long, conflicts_with_all = ["which", "count_files"])]
     count: bool,
+
+    /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
+    ///
+    /// A line that A has three times and B once: intersect writes it once, diff twice, union four times,
+    /// symdiff (of two files) twice.
+    #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
+    all: bool,
 }
 
-impl LabelArguments {
+impl WrittenArguments {
     fn label(&self) -> Label {
         match (self.which, self.count_files, self.count) {
             (true, _, _) => Label::Sides,
             (_, true, _) => Label::SideCount,
             (_, _, true) => Label::Count,
             _ => Label::None,
+        }
+    }
+
+    /// The selection with the label and the repeats that these arguments ask for.
+    pub(crate) fn add_to(&self, selection: Selection) -> Selection {
+        let selection = selection.labelled(self.label());
+        if self.all {
+            selection.with_all()
+        } else {
+            selection
         }
     }
 }
@@ -198,18 +216,11 @@ pub(crate) struct SetArguments {
     pub(super) output: Option<PathBuf>,
 
     /// Print the number of lines of the result instead of the lines
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
     pub(super) count_only: bool,
 
     #[command(flatten)]
-    label: LabelArguments,
-
-    /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
-    ///
-    /// A line that A has three times and B once: intersect writes it once, diff twice, union four times,
-    /// symdiff (of two files) twice.
-    #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
-    all: bool,
+    written: WrittenArguments,
 
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
@@ -238,16 +249,6 @@ impl SetArguments {
     pub(super) fn reports_on_stderr(&self) -> bool {
         self.stats.as_deref() == Some(Path::new("-"))
     }
-
-    /// The selection with the label and the repeats that these arguments ask for.
-    fn add_to(&self, selection: Selection) -> Selection {
-        let selection = selection.labelled(self.label.label());
-        if self.all {
-            selection.with_all()
-        } else {
-            selection
-        }
-    }
 }
 
 /// What one of the commands is to do.
@@ -264,7 +265,7 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     fn new(selection: Selection, files: &'a [PathBuf], set: &'a SetArguments) -> Self {
         Self {
-            selection: set.add_to(selection),
+            selection: set.written.add_to(selection),
             files,
             set,
             filters: None,

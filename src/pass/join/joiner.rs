@@ -131,8 +131,8 @@ impl<'a, 's> Joiner<'a, 's> {
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
     fn build(&mut self, work: &Work<'_>, start: Position) -> Result<Position> {
-        let (lines, bytes) = work.building_from(start);
-        self.set.reset(lines, bytes / lines.max(1))?;
+        let (lines, mean_bytes) = work.building_from(start);
+        self.set.reset(lines, mean_bytes)?;
         let mut skipped = start.line;
         for turn in start.turn..work.building {
             let end = self.insert(work, turn, skipped)?;
@@ -346,7 +346,7 @@ impl<'b> Work<'b> {
         }
     }
 
-    /// The lines of the building sides from `start` on, and their bytes.
+    /// The lines of the building sides from `start` on, and the mean length of those of their buckets in bytes.
     fn building_from(&self, start: Position) -> (u64, u64) {
         let turns = start.turn..self.building;
         let (lines, bytes) = turns
@@ -354,7 +354,7 @@ impl<'b> Work<'b> {
             .fold((0, 0), |(lines, bytes), bucket| {
                 (lines + bucket.lines, bytes + bucket.record_bytes)
             });
-        (lines - start.line.min(lines), bytes)
+        (lines - start.line.min(lines), bytes / lines.max(1))
     }
 
     /// How many lines of the building sides stand before `end`, and how many there are.

@@ -45,6 +45,7 @@ impl Place {
         let layout = Layout {
             memory_bytes: 64 << 20,
             base_bytes: 0,
+            bookkeeping_bytes: 0,
             usable_bytes: 16 << 20,
             threads: 2,
             workers: 2,
