@@ -3,6 +3,7 @@
 //! *Owns:* the arguments, and the table as text and as JSON. *Invariants:* combinations without lines are not
 //! listed; the numbers add up to all distinct lines.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,10 +11,9 @@ use clap::Args;
 use outset::{Interrupt, Options, Overlaps, Result, Source, overlaps};
 
 use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
-use super::numbers::aligned;
 use super::options::TalkArguments;
 use super::outputs::Claims;
-use super::print::{json, print};
+use super::print::print_into;
 use super::progress::Reporter;
 use super::summary::summary;
 use super::text::visible;
@@ -61,34 +61,42 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
     let found = overlaps(&sources, &options)?;
     reporter.finish();
-    let text = if arguments.json {
-        json(&found)?
-    } else {
-        describe(&found)
-    };
-    print(&text)?;
+    print_into(|out| {
+        if arguments.json {
+            serde_json::to_writer_pretty(&mut *out, &found)?;
+            writeln!(out)
+        } else {
+            describe(&found, out)
+        }
+    })?;
     if !arguments.talk.quiet {
         warn(&summary(&found.stats));
     }
     Ok(())
 }
 
-/// The table for people.
-fn describe(found: &Overlaps) -> String {
-    let numbers = found.combinations.iter().map(|combination| {
-        let which = combination.which.clone();
-        [which, combination.lines.to_string()]
-    });
-    let head = ["which".to_owned(), "lines".to_owned()];
-    let table: Vec<[String; 2]> = [head].into_iter().chain(numbers).collect();
-    let names = found.combinations.iter().map(|combination| {
-        let inputs = found.inputs.iter().zip(combination.which.chars());
-        let names = inputs.filter(|&(_, digit)| digit == '1');
-        let names: Vec<String> = names.map(|(name, _)| visible(name)).collect();
-        names.join(" ")
-    });
-    let names = ["files".to_owned()].into_iter().chain(names);
-    let rows = aligned(&table).into_iter().zip(names);
-    let rows: Vec<String> = rows.map(|(row, names)| format!("{row}  {names}")).collect();
-    rows.join("\n")
+/// The table for people, row by row: it may have 65,535 of them.
+fn describe(found: &Overlaps, out: &mut dyn Write) -> io::Result<()> {
+    let numbers = found
+        .combinations
+        .iter()
+        .map(|combination| combination.lines);
+    let digits = numbers
+        .max()
+        .unwrap_or(0)
+        .to_string()
+        .len()
+        .max("lines".len());
+    let width = found.inputs.len().max("which".len());
+    writeln!(out, "{:<width$}  {:>digits$}  files", "which", "lines")?;
+    for combination in &found.combinations {
+        let (which, lines) = (combination.which(), combination.lines);
+        write!(out, "{which:<width$}  {lines:>digits$} ")?;
+        let inputs = found.inputs.iter().enumerate();
+        for (_, name) in inputs.filter(|&(input, _)| combination.has(input)) {
+            write!(out, " {}", visible(name))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }

@@ -150,7 +150,10 @@ impl SideArguments {
 
 /// What is written of each line.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct WrittenArguments {
     /// Write a digit for each file and a tab before each line: 101 means the first and the third file
     ///

@@ -4,5 +4,6 @@ mod direct;
 mod groups;
 mod hostile;
 pub(crate) mod memory;
+mod operations;
 pub(crate) mod places;
 mod room;
