@@ -38,6 +38,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::answer::{Collector, Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, estimate_opened};
 use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
@@ -46,14 +47,14 @@ use crate::input::long_lines::long_line_buffer;
 use crate::input::{Input, Source};
 use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
-use crate::output::{Collector, Sink};
+use crate::output::Sink;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
 use crate::plan::{self, FilterPlan, Job, Plan, SetEstimate};
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare};
 use crate::run::{Run, temp_parents};
-use crate::selection::{Rule, Selection, Sides};
+use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, StoredFilters};
 use crate::sys::machine;
@@ -340,7 +341,7 @@ struct Engine<'a> {
     out: &'a Collector<'a>,
 }
 
-impl Engine<'_> {
+impl<'a> Engine<'a> {
     /// Steps 2 to 7 of the module's list. `start` is when the caller began: the report counts from there.
     ///
     /// Runs on the caller's thread, which plans and waits; passes start and end their own threads.
@@ -428,12 +429,38 @@ impl Engine<'_> {
         }
         // What all sides have is what all files have, however often one was given.
         let sides = if self.selection.is_plain_intersection(self.sides) {
-            Sides::common(inputs.len())
+            Sides::common(inputs.len(), self.selection.order)
         } else {
             let rule = Rule::new(self.selection, self.sides)?;
             Sides::new(rule, inputs.iter().map(Input::sides))
         };
-        strategy::execute(run, plan, inputs, self.filters, &sides, self.out)
+        for input in inputs.iter_mut() {
+            let mut numbers = input.sides().iter().copied();
+            let first =
+                numbers.find(|&number| self.selection.keeps_ordinals_of(number, self.sides));
+            input.set_first_ordinal(first.map(first_ordinal));
+        }
+        let out = self.out.through(self.sorter(run));
+        strategy::execute(run, plan, inputs, self.filters, &sides, &out)?;
+        if !out.is_sorting() {
+            return Ok(());
+        }
+        let phase = run.phase("order", None);
+        out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))
+    }
+
+    /// What puts the lines of an attempt in order, if an order is asked for.
+    fn sorter(&self, run: &Run<'_>) -> Option<Sorter<'a>> {
+        let order = self.selection.order;
+        (order != Order::Any).then(|| {
+            Sorter::new(SorterRules {
+                order,
+                bytes: run.layout.order_bytes,
+                heaps: run.layout.workers,
+                space: self.space,
+                address: run.new_store(0),
+            })
+        })
     }
 
     /// The job of the next attempt, with what the failed one of `plan` has found out.

@@ -165,6 +165,7 @@
 //! changes meanwhile, or if a spilled block does not come back as it was written. A run leaves nothing in temporary
 //! space.
 
+mod answer;
 mod batch;
 pub mod compare;
 mod engine;
@@ -212,7 +213,7 @@ pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
 pub use run::survey::job_for;
-pub use selection::{Label, Selection};
+pub use selection::{Label, Order, Selection};
 pub use stats::Stats;
 pub use sys::file_id::{Destination, FileId};
 pub use sys::machine;

@@ -8,10 +8,14 @@
 //! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
 //! stays in the second-level cache between hashing, probing and copying.
 
+mod ordinals;
 pub(crate) mod scatter;
+
+pub(crate) use ordinals::{ORDINAL_BYTES, Ordinals};
 
 use crate::error::Result;
 use crate::hash::LineHasher;
+use crate::selection::NO_ORDINAL;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
 /// lock.
@@ -25,6 +29,15 @@ pub(crate) struct Batch<'a> {
     pub(crate) lines: &'a [&'a [u8]],
     /// Their hashes; as many.
     pub(crate) hashes: &'a [u64],
+    /// Their ordinals; as many, or none.
+    pub(crate) ordinals: &'a [u64],
+}
+
+/// What [`for_each_batch`] fills for each batch: its caller keeps it, so that the memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    hashes: Vec<u64>,
+    ordinals: Vec<u64>,
 }
 
 /// What lets some lines of a batch through: a filter, of whatever kind. It must be complete; several threads
@@ -37,7 +50,25 @@ pub(crate) trait Screen: Sync {
     fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()>;
 }
 
-impl Batch<'_> {
+impl<'a> Batch<'a> {
+    /// Lines with these hashes, whose ordinals do not matter.
+    pub(crate) fn new(lines: &'a [&'a [u8]], hashes: &'a [u64]) -> Self {
+        Self {
+            lines,
+            hashes,
+            ordinals: &[],
+        }
+    }
+
+    /// The ordinal of the line at `index`.
+    #[inline]
+    pub(crate) fn ordinal(&self, index: u32) -> u64 {
+        self.ordinals
+            .get(index as usize)
+            .copied()
+            .unwrap_or(NO_ORDINAL)
+    }
+
     /// The indexes of the lines that `filter` lets through (all without it), in order. `passing` is
     /// overwritten.
     pub(crate) fn passing(
@@ -71,14 +102,15 @@ pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
 /// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
 /// batch but the last is full.
 ///
-/// `hashes` is overwritten; it is the caller's so that its memory is used again.
+/// `ordinals` says where the ordinals of the lines come from.
 ///
 /// # Errors
 /// The first error of `work`, which gets no more batches then.
 pub(crate) fn for_each_batch<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
+    ordinals: Ordinals,
     hasher: &LineHasher,
-    hashes: &mut Vec<u64>,
+    scratch: &mut Scratch,
     mut work: impl FnMut(Batch<'_>) -> Result<bool>,
 ) -> Result<u64> {
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
@@ -91,11 +123,13 @@ pub(crate) fn for_each_batch<'a>(
         if group.is_empty() {
             return Ok(count);
         }
-        hasher.hash_batch(&group, hashes);
+        ordinals.take(&mut group, &mut scratch.ordinals);
+        hasher.hash_batch(&group, &mut scratch.hashes);
         count += group.len() as u64;
         let batch = Batch {
             lines: &group,
-            hashes,
+            hashes: &scratch.hashes,
+            ordinals: &scratch.ordinals,
         };
         if !work(batch)? {
             return Ok(count);

@@ -17,8 +17,8 @@ use super::manual::{CompletionArguments, ManArguments};
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::overlaps::OverlapsArguments;
 use super::select::{
-    DiffArguments, IntersectArguments, RepeatArguments, SideArguments, SymdiffArguments,
-    UnionArguments, WrittenArguments,
+    DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, SideArguments,
+    SymdiffArguments, UnionArguments, WrittenArguments,
 };
 use super::size::SizeArguments;
 
@@ -92,6 +92,9 @@ pub(crate) struct PlanArguments {
 
     #[command(flatten)]
     written: WrittenArguments,
+
+    #[command(flatten)]
+    order: OrderArguments,
 
     #[command(flatten)]
     repeats: RepeatArguments,
@@ -234,7 +237,8 @@ impl PlanArguments {
         if self.operation == Operation::Overlaps {
             return Ok(selection);
         }
-        Ok(self.repeats.add_to(self.written.add_to(selection)))
+        let selection = self.written.add_to(selection);
+        Ok(self.order.add_to(self.repeats.add_to(selection)))
     }
 
     fn of_operation(&self) -> Result<Selection, Error> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use outset::plan::{Costs, InputShape, Job, Plan, plan};
+use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, plan};
 use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
@@ -81,11 +81,31 @@ pub(super) fn describe(plan: &Plan) -> String {
         ),
     ];
     lines.extend(describe_costs(&plan.costs));
+    lines.extend(plan.ordering.as_ref().map(describe_order));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
         lines.extend(rejected.costs.iter().flat_map(describe_costs));
     }
     lines.join("\n")
+}
+
+/// The line about the order of the answer.
+fn describe_order(ordering: &OrderPlan) -> String {
+    let answer = format!(
+        "  order {}: an answer of {}, sorted in {} of memory",
+        ordering.order,
+        numbers::bytes(ordering.answer_bytes),
+        numbers::bytes(ordering.memory_bytes)
+    );
+    let spilled = match ordering.spilled_bytes {
+        0 => String::new(),
+        bytes => format!(" and {} of temporary disk", numbers::bytes(bytes)),
+    };
+    let ordinals = match ordering.ordinal_bytes {
+        0 => String::new(),
+        bytes => format!("; {} of ordinals are spilled", numbers::bytes(bytes)),
+    };
+    format!("{answer}{spilled}{ordinals}")
 }
 
 fn describe_costs(costs: &Costs) -> Vec<String> {

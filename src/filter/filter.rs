@@ -144,10 +144,7 @@ impl<W: Words> Filter<W> {
     pub fn contains(&self, line: &[u8]) -> bool {
         let mut passing = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         self.passing(batch, &mut passing);
         !passing.is_empty()
     }
@@ -157,10 +154,7 @@ impl<W: Words> Filter<W> {
     pub fn count(&self, line: &[u8]) -> u64 {
         let mut counts = Vec::with_capacity(1);
         let (lines, hashes) = ([line], [self.hash(line)]);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         self.counts(batch, &mut counts);
         counts.first().copied().unwrap_or(0)
     }

@@ -217,10 +217,7 @@ fn i16_of_equal_lines_one_is_new_and_all_are_counted_by_what_counts() {
         let mut filter = filter(Shape::for_fpr(kind, 1000, 0.001, None));
         let mut hashes = Vec::new();
         filter.rules.hasher.hash_batch(&lines, &mut hashes);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         let mut new = Vec::new();
         let inserted = filter
             .updater()
@@ -320,10 +317,7 @@ fn hashes(range: std::ops::Range<u64>) -> Vec<u64> {
 /// A batch of these hashes; of blocks nobody looks at the lines.
 fn with_batch<R>(hashes: &[u64], work: impl FnOnce(Batch<'_>) -> R) -> R {
     let lines = vec![&b""[..]; hashes.len()];
-    work(Batch {
-        lines: &lines,
-        hashes,
-    })
+    work(Batch::new(&lines, hashes))
 }
 
 fn blocks(bytes: u64, k: u32) -> Filter {
@@ -396,10 +390,7 @@ fn some_lines_of_a_batch_are_put_in_and_the_others_are_not() {
     let lines: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
     let mut hashes = Vec::new();
     rules(0).hasher.hash_batch(&lines, &mut hashes);
-    let batch = Batch {
-        lines: &lines,
-        hashes: &hashes,
-    };
+    let batch = Batch::new(&lines, &hashes);
     for kind in Kind::ALL {
         let mut filter = filter(Shape::for_fpr(kind, 1000, 1e-6, None));
         let some: Vec<u32> = (0..1000).step_by(7).collect();

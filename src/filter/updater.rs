@@ -94,10 +94,7 @@ impl Filter<Buffer> {
     /// [`Error::Memory`] when a table of digests must grow and cannot.
     pub fn insert(&mut self, line: &[u8]) -> Result<bool> {
         let (lines, hashes) = ([line], [self.hash(line)]);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         let mut is_new = false;
         self.updater()
             .put(batch, |_, put| is_new = put == Put::New)?;
@@ -112,10 +109,7 @@ impl Filter<Buffer> {
     /// [`Error::Usage`] for a kind that does not support removal.
     pub fn remove(&mut self, line: &[u8]) -> Result<bool> {
         let (lines, hashes) = ([line], [self.hash(line)]);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         let mut absent = Vec::new();
         self.updater().remove(batch, &mut absent)?;
         Ok(absent.is_empty())
@@ -183,10 +177,7 @@ impl Updater<'_> {
         }
         let lines: Vec<&[u8]> = indexes.clone().map(|i| batch.lines[i as usize]).collect();
         let hashes: Vec<u64> = indexes.map(|i| batch.hashes[i as usize]).collect();
-        let some = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let some = Batch::new(&lines, &hashes);
         self.put(some, |_, _| {})
     }
 
@@ -330,10 +321,7 @@ mod tests {
         let lines: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
         let mut hashes = Vec::new();
         rules.hasher.hash_batch(&lines, &mut hashes);
-        let batch = Batch {
-            lines: &lines,
-            hashes: &hashes,
-        };
+        let batch = Batch::new(&lines, &hashes);
         let refused = filter.updater().insert(batch, &mut Scatter::default());
         assert!(matches!(refused, Err(Error::Memory { .. })), "{refused:?}");
         assert_eq!((filter.keys(), filter.occupancy().used), (52, 52));

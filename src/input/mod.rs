@@ -76,6 +76,8 @@ pub(crate) struct Input {
     number: usize,
     /// The sides that it is, as places in what the caller named, from 1: more than one if it was named again.
     sides: Vec<u32>,
+    /// The ordinal of its first byte, where the order of its lines is kept.
+    first_ordinal: Option<u64>,
     /// How its bytes are reached.
     access: Access,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
@@ -229,6 +231,7 @@ impl Input {
             name,
             number: 0,
             sides: Vec::new(),
+            first_ordinal: None,
             access,
             is_read_once,
             lines: AtomicU64::new(0),
@@ -257,6 +260,16 @@ impl Input {
             name: name.into(),
             ..self
         }
+    }
+
+    /// Lets its lines have ordinals that begin with this one; `None` for lines whose order does not matter.
+    pub(crate) fn set_first_ordinal(&mut self, first_ordinal: Option<u64>) {
+        self.first_ordinal = first_ordinal;
+    }
+
+    /// The ordinal of its first byte, where the order of its lines is kept.
+    pub(crate) fn first_ordinal(&self) -> Option<u64> {
+        self.first_ordinal
     }
 
     /// The sides that it is, from 1.

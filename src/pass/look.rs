@@ -7,7 +7,7 @@
 //! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
 //! half over the root of the number of windows: 6 in 100.
 
-use crate::batch::{Screen, for_each_batch};
+use crate::batch::{Ordinals, Scratch, Screen, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::sample::for_each_window;
@@ -33,8 +33,8 @@ pub(crate) fn look(
     screen: &dyn Screen,
 ) -> Result<Option<Look>> {
     let format = run.options.format;
-    // Reused from window to window: hashes of a batch, and the indexes of its lines that pass.
-    let (mut hashes, mut passing) = (Vec::new(), Vec::new());
+    // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
+    let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
     let (mut sampled, mut passed) = (0, Vec::new());
     for_each_window(input, WINDOWS, WINDOW, |window| {
         // Whole lines: what comes before the first line end is the rest of a line, and what comes
@@ -48,7 +48,7 @@ pub(crate) fn look(
             return Ok(());
         };
         let whole = format.lines(&window.bytes[start.min(end)..end]);
-        sampled += for_each_batch(whole, &run.hasher, &mut hashes, |batch| {
+        sampled += for_each_batch(whole, Ordinals::None, &run.hasher, &mut scratch, |batch| {
             screen.passing(batch, &mut passing)?;
             passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
             Ok(true)

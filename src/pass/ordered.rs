@@ -26,7 +26,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Scratch};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::ChunkRules;
@@ -237,7 +237,7 @@ fn work(
     let mut buffer = Buffer::new(budget, "chunk buffers", reading.buffer_bytes())?;
     let _for_text = budget.reserve("answers", reading.chunk_bytes())?;
     let mut text = Vec::with_capacity(reading.chunk_bytes() as usize);
-    let mut hashes = Vec::new();
+    let mut scratch = Scratch::default();
     tally.failure.check()?;
     while let Some((number, cut)) = reading.next(buffer)? {
         found_work();
@@ -251,7 +251,7 @@ fn work(
             worker: &mut worker,
             output,
         };
-        buffer = tally.work_on(cut, &mut hashes, &mut writing)?;
+        buffer = tally.work_on(cut, &mut scratch, &mut writing)?;
         writing.output.finish()?;
         tally.failure.check()?;
     }

@@ -26,6 +26,7 @@
 
 use std::time::Duration;
 
+use crate::batch::Scratch;
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, Cut, Pooled};
 use crate::input::reading::Reading;
@@ -93,11 +94,11 @@ fn work_all(
     mut worker: impl Worker,
 ) -> Result<()> {
     let failure = tally.failure;
-    let mut hashes = Vec::new();
+    let mut scratch = Scratch::default();
     for chunk in full {
         found_work();
         if !failure.has_failed() {
-            failure.record(tally.work(&chunk, &mut hashes, &mut worker));
+            failure.record(tally.work(&chunk, &mut scratch, &mut worker));
         }
         if chunk.is_pooled {
             let _has_room = empty.send(chunk.into_buffer());

@@ -2,7 +2,8 @@
 //! time.
 //!
 //! *Owns:* a small table of recent lines, one per worker. *Invariants:* a line is called a repeat
-//! only if the very same bytes were noted before by this worker, and so are in a bucket already;
+//! only if the very same bytes were noted before by this worker, and so are in a bucket already, with
+//! an ordinal that is not larger;
 //! that a repeat is not noticed costs nothing but the spill that it would have cost anyway.
 //! *Cost:* 72 KiB per worker; one look into it a line, and a copy of the line where its hash came
 //! twice.
@@ -12,6 +13,8 @@
 //!
 //! A place remembers a hash first and the line only when the hash comes again: most lines come once
 //! in the time that a place is theirs, and need no copy.
+
+use crate::selection::NO_ORDINAL;
 
 /// Places for lines. A power of two.
 const PLACES: usize = 512;
@@ -30,6 +33,8 @@ pub(super) struct RecentLines {
 #[derive(Debug, Clone, Copy)]
 struct RecentLine {
     hash: u64,
+    /// The smallest ordinal with which it was spilled.
+    ordinal: u64,
     /// Bytes in use, up to [`LONGEST`]; more than that means that there is no line.
     length: u8,
     bytes: [u8; LONGEST],
@@ -40,6 +45,7 @@ impl RecentLines {
     pub(super) fn new() -> Self {
         let nothing = RecentLine {
             hash: 0,
+            ordinal: NO_ORDINAL,
             length: u8::MAX,
             bytes: [0; LONGEST],
         };
@@ -49,18 +55,19 @@ impl RecentLines {
         }
     }
 
-    /// Whether exactly this line was noted before. Notes it if its hash came before.
-    pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8]) -> bool {
+    /// Whether exactly this line was noted before, with an ordinal that is not larger. Notes it if its hash came
+    /// before.
+    pub(super) fn is_repeat(&mut self, hash: u64, line: &[u8], ordinal: u64) -> bool {
         let place = hash as usize % PLACES;
         if self.hashes[place] != hash {
             self.hashes[place] = hash;
             return false;
         }
         let recent = &mut self.lines[place];
-        if recent.hash == hash && recent.line() == Some(line) {
+        if recent.hash == hash && recent.line() == Some(line) && recent.ordinal <= ordinal {
             return true;
         }
-        recent.set(hash, line);
+        recent.set(hash, line, ordinal);
         false
     }
 }
@@ -72,9 +79,10 @@ impl RecentLine {
     }
 
     /// Remembers `line`, unless it is too long: then the place keeps what it had.
-    fn set(&mut self, hash: u64, line: &[u8]) {
+    fn set(&mut self, hash: u64, line: &[u8], ordinal: u64) {
         if line.len() <= LONGEST {
             self.hash = hash;
+            self.ordinal = ordinal;
             self.length = line.len() as u8;
             self.bytes[..line.len()].copy_from_slice(line);
         }
@@ -88,12 +96,19 @@ mod tests {
     #[test]
     fn a_line_is_a_repeat_from_its_third_time_on() {
         let mut recent = RecentLines::new();
-        let times: Vec<bool> = (0..4).map(|_| recent.is_repeat(7, b"hot")).collect();
+        let times: Vec<bool> = (0..4).map(|_| recent.is_repeat(7, b"hot", 9)).collect();
         assert_eq!(times, [false, false, true, true]);
         // What shares its place drives it out.
-        assert!(!recent.is_repeat(7 + PLACES as u64, b"other"));
-        assert!(!recent.is_repeat(7, b"hot"));
-        assert!(recent.is_repeat(7, b"hot"));
+        assert!(!recent.is_repeat(7 + PLACES as u64, b"other", 9));
+        assert!(!recent.is_repeat(7, b"hot", 9));
+        assert!(recent.is_repeat(7, b"hot", 9));
+    }
+
+    #[test]
+    fn an_earlier_place_of_a_line_is_no_repeat() {
+        let mut recent = RecentLines::new();
+        let repeats = [5, 5, 6, 4, 4].map(|ordinal| recent.is_repeat(7, b"hot", ordinal));
+        assert_eq!(repeats, [false, false, true, false, true]);
     }
 
     #[test]
@@ -101,10 +116,10 @@ mod tests {
         let mut recent = RecentLines::new();
         for _ in 0..3 {
             for line in [&b"one"[..], b"two", b"", &[b'x'; LONGEST + 1]] {
-                assert!(!recent.is_repeat(0, line), "{line:?}");
+                assert!(!recent.is_repeat(0, line, 9), "{line:?}");
             }
         }
         // The empty line was the last that found the place.
-        assert!(recent.is_repeat(0, b""));
+        assert!(recent.is_repeat(0, b"", 9));
     }
 }

@@ -25,7 +25,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{Batch, for_each_batch};
+use crate::batch::{Batch, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
@@ -35,7 +35,9 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::pipeline::pipeline;
 use crate::run::{Phase, Run};
+use crate::selection::MOST_ORDERED_BYTES;
 use crate::set::addresses;
+use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
@@ -217,11 +219,11 @@ impl<'a> Tally<'a> {
         mut worker: impl Worker,
     ) -> Result<()> {
         let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", reading.buffer_bytes())?;
-        let mut hashes = Vec::new();
+        let mut scratch = Scratch::default();
         while let Some((_, cut)) = reading.next(buffer)? {
             self.failure.check()?;
             found_work();
-            buffer = self.work_on(cut, &mut hashes, &mut worker)?;
+            buffer = self.work_on(cut, &mut scratch, &mut worker)?;
         }
         worker.finish()
     }
@@ -230,20 +232,45 @@ impl<'a> Tally<'a> {
     pub(super) fn work_on(
         &self,
         cut: Cut,
-        hashes: &mut Vec<u64>,
+        scratch: &mut Scratch,
         worker: &mut impl Worker,
     ) -> Result<Buffer> {
         let buffer = match cut.pooled {
             Pooled::Lines(chunk) => {
-                self.work(&chunk, hashes, worker)?;
+                self.work(&chunk, scratch, worker)?;
                 chunk.into_buffer()
             }
             Pooled::Spare(buffer) => buffer,
         };
         if let Some(long_line) = cut.long_line {
-            self.work(&long_line, hashes, worker)?;
+            self.work(&long_line, scratch, worker)?;
         }
         Ok(buffer)
+    }
+
+    /// How the lines of a chunk get their ordinals, if the order of the input is kept.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an input that is too long for that.
+    fn ordinals_in(&self, chunk: &Chunk) -> Result<Ordinals> {
+        let Some(first) = self.input.first_ordinal() else {
+            return Ok(Ordinals::None);
+        };
+        let bytes = chunk.bytes();
+        if chunk.offset + bytes.len() as u64 > MOST_ORDERED_BYTES {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: is too long to keep its order ({} at most)",
+                    self.input.name().display(),
+                    display_bytes(MOST_ORDERED_BYTES)
+                ),
+                advice: "leave out --order input".into(),
+            });
+        }
+        Ok(Ordinals::ByPlace {
+            address: bytes.as_ptr() as usize,
+            ordinal: first + chunk.offset,
+        })
     }
 
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
@@ -253,14 +280,15 @@ impl<'a> Tally<'a> {
     pub(super) fn work(
         &self,
         chunk: &Chunk,
-        hashes: &mut Vec<u64>,
+        scratch: &mut Scratch,
         worker: &mut impl Worker,
     ) -> Result<()> {
         fail_point!("work");
         self.run.interrupt().check()?;
         let bytes = chunk.bytes();
         let lines = self.run.options.format.lines(bytes);
-        let count = for_each_batch(lines, &self.run.hasher, hashes, |batch| {
+        let ordinals = self.ordinals_in(chunk)?;
+        let count = for_each_batch(lines, ordinals, &self.run.hasher, scratch, |batch| {
             if self.run.is_ipv4() {
                 check_addresses(batch, chunk, self.input)?;
             }

@@ -28,18 +28,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen, absent};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
-use crate::output::{Collector, Outbox};
 use crate::pass::join::write;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::Rule;
+use crate::selection::{Found, Rule};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
@@ -81,8 +81,8 @@ impl<'a> Screening<'a, '_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {
     pub(crate) rule: &'a Rule,
-    /// The mark of a line that occurs once in this input and nowhere else, and what is counted of it.
-    pub(crate) lone: (u32, u64),
+    /// What is found of a line that occurs once in this input and nowhere else.
+    pub(crate) lone: Found,
     /// How often it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
@@ -116,6 +116,7 @@ pub(crate) fn spill(
         address: run.new_store(0),
         buckets: run.layout.buckets,
         writers: run.layout.writers,
+        has_ordinals: input.first_ordinal().is_some(),
     };
     // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
     // thread for the state that this worker has for itself. Nothing outlives `fill`.
@@ -201,7 +202,8 @@ impl Worker for SpillWorker<'_, '_, '_> {
             absent(&self.passing, batch.lines.len(), &mut self.refused_indexes);
             for &index in &self.refused_indexes {
                 let line = batch.lines[index as usize];
-                write(refused.rule, line, refused.lone, refused.times, out)?;
+                let found = refused.lone.at(batch.ordinal(index));
+                write(refused.rule, line, found, refused.times, out)?;
             }
         }
         let passed = self.passing.len();
@@ -211,7 +213,8 @@ impl Worker for SpillWorker<'_, '_, '_> {
         if let Some(recent) = &mut self.recent {
             self.passing.retain(|&index| {
                 let index = index as usize;
-                !recent.is_repeat(batch.hashes[index], batch.lines[index])
+                let ordinal = batch.ordinal(index as u32);
+                !recent.is_repeat(batch.hashes[index], batch.lines[index], ordinal)
             });
         }
         let repeats = passed - self.passing.len();

@@ -38,8 +38,10 @@ use crate::plan::buckets::{
 use crate::plan::filters::{MOST_BITS_PER_KEY, SievePlan, expected_survivors, surviving_others};
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
+use crate::plan::ordering;
 use crate::plan::phases::{Survivors, phases};
-use crate::plan::{Costs, FilterPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
+use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, SIEVE_BITS_PER_KEY};
+use crate::selection::Order;
 use crate::set::addresses::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 use crate::size::display_bytes;
@@ -99,6 +101,8 @@ pub(crate) struct Design {
     uses_bitmap: bool,
     /// Bytes that the later phases go through, for the progress display.
     survivors: Survivors,
+    /// What the order of the answer costs.
+    ordering: Option<OrderPlan>,
 }
 
 impl Design {
@@ -110,6 +114,7 @@ impl Design {
             layout,
             uses_bitmap: false,
             survivors: Survivors::default(),
+            ordering: None,
         }
     }
 
@@ -119,13 +124,20 @@ impl Design {
         self
     }
 
+    /// The same design with the costs of the order that `job` asks for.
+    pub(super) fn ordered(mut self, job: &Job) -> Self {
+        self.ordering = ordering::order(job, &self.layout, &mut self.costs);
+        self
+    }
+
     /// The plan that this design of `job` is, with the reasons against the others.
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
         let Extent { bytes, lines } = Sizes::of(job).of_set;
         Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
-            phases: phases(job, &self.costs, self.survivors),
+            phases: phases(job, &self.costs, self.survivors, self.ordering.as_ref()),
+            ordering: self.ordering,
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,
@@ -176,6 +188,8 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
     let uses_bitmap =
         job.is_ipv4 && job.finds_common() && beside_set + bitmap_bytes <= job.memory_bytes;
+    // A bitmap has no room for ordinals.
+    let uses_bitmap = uses_bitmap && job.selection.order != Order::Input;
     let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
     let is_wanted = job.strategy == Some(Strategy::Memory);
     let is_refused = match job.set_estimate {

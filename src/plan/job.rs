@@ -109,9 +109,9 @@ impl Job {
         self.selection.is_plain_intersection(self.sides)
     }
 
-    /// What a set keeps of the occurrences of the lines of `extent`, in bytes, with room to grow as the lines have.
+    /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
     pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
-        let words = self.selection.tally_words(self.sides);
+        let words = self.selection.kept_words(self.sides);
         extent.lines.saturating_mul(10 * words)
     }
 

@@ -27,6 +27,7 @@
 use crate::input::long_lines::LimitAdvice;
 use crate::plan::Job;
 use crate::plan::job::threads_bytes;
+use crate::selection::Order;
 use crate::spill::pool::IN_FLIGHT;
 
 /// The least that must be left for buffers after what the process itself needs, in bytes: 5.5 MiB. With 6, runs in
@@ -41,6 +42,10 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
 /// for all else.
 const MOST_EIGHTHS: u64 = 3;
+/// The fraction of the memory for buffers that puts the answer in order.
+const ORDER_SHARE: u64 = 8;
+/// The most bytes for that: longer runs do not make a merge faster.
+const MOST_ORDER_BYTES: u64 = 1 << 30;
 const PAGE: u64 = crate::memory::buffer::PAGE;
 /// What is remembered of one bucket of one input, in bytes: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
@@ -56,6 +61,8 @@ pub(crate) struct Layout {
     pub(crate) memory_bytes: u64,
     /// What the process needs beside buffers, in bytes; grows by the bookkeeping of buckets.
     pub(crate) base_bytes: u64,
+    /// The part of `base_bytes` that puts the answer in order; 0 where no order is asked for.
+    pub(crate) order_bytes: u64,
     /// The part of `base_bytes` that is for what is remembered of buckets.
     pub(crate) bookkeeping_bytes: u64,
     /// What the budget may grant, in bytes: `memory_bytes` less `base_bytes`.
@@ -102,7 +109,9 @@ impl Layout {
 
     /// The two of the above: `is_last_try` says that nothing can be planned again.
     fn for_tries(job: &Job, is_last_try: bool) -> Self {
-        let usable = job.memory_bytes.saturating_sub(job.base_bytes);
+        let order_bytes = order_bytes(job);
+        let base_bytes = job.base_bytes + order_bytes;
+        let usable = job.memory_bytes.saturating_sub(base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
         // if several are under way. In blocks of 16 KiB four writers take 0.85 of the time of two; where blocks
@@ -129,7 +138,8 @@ impl Layout {
             & !(PAGE - 1);
         Self {
             memory_bytes: job.memory_bytes,
-            base_bytes: job.base_bytes,
+            base_bytes,
+            order_bytes,
             bookkeeping_bytes: 0,
             usable_bytes: usable,
             threads: job.threads,
@@ -290,6 +300,16 @@ impl LimitAdvice for Layout {
             self.memory_for_long_lines(needed_bytes)
         };
         enough.max(self.memory_bytes)
+    }
+}
+
+/// What puts the answer in order, in bytes: as large a part of the memory as that of a large filter, so that runs are
+/// few. What does not fit is written.
+fn order_bytes(job: &Job) -> u64 {
+    let usable = job.memory_bytes.saturating_sub(job.base_bytes);
+    match job.selection.order {
+        Order::Any => 0,
+        Order::Input | Order::Sorted => (usable / ORDER_SHARE).min(MOST_ORDER_BYTES) & !(PAGE - 1),
     }
 }
 

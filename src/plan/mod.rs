@@ -37,6 +37,7 @@ mod filters;
 mod job;
 pub(crate) mod layout;
 pub(crate) mod lone;
+mod ordering;
 mod phases;
 mod repeats;
 mod request;
@@ -46,6 +47,7 @@ mod strategy;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::selection::Order;
 use crate::size::{display_apart, display_rate};
 
 use advice::{advised, least_memory, too_high, with_advice};
@@ -55,6 +57,7 @@ use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
+pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
 use request::{check_floor, check_request};
 pub use strategy::Strategy;
@@ -87,6 +90,9 @@ pub struct Plan {
     /// input which is small beside the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) second_filter: Option<FilterPlan>,
+    /// What the order of the answer costs, if one is asked for; a part of the costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordering: Option<OrderPlan>,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
     /// caller's order.
     #[serde(skip)]
@@ -211,15 +217,28 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
 
 /// The design of one strategy, or why it does not fit the limit.
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
-    match strategy {
+    let design = match strategy {
         Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
         Strategy::Sieve if job.selection.repeats => repeats::repeats(job),
         Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),
         Strategy::Sieve => sieve(job),
+        Strategy::Bloom if loses_order(job) => Err(Error::Usage {
+            what: format!(
+                "{OF_STRATEGY}bloom writes the lines of the largest input as it reads them"
+            ),
+            advice: "name the largest input first, or leave out --order input".into(),
+        }),
         Strategy::Bloom => bloom(job),
-    }
+    };
+    Ok(design?.ordered(job))
+}
+
+/// Whether `bloom` could not keep the order of the first input: it never knows of a line of the last one where the
+/// first has it.
+fn loses_order(job: &Job) -> bool {
+    job.selection.order == Order::Input && job::order(job).last().is_some_and(|&last| last != 0)
 }
 
 /// The plan for a strategy that the caller named, or that a stored filter implies.
@@ -310,7 +329,7 @@ fn chosen(job: &Job) -> Result<Plan> {
     match best {
         Some(design) => Ok(design.into_plan(job, rejected)),
         // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
-        None => partition(job).map(|design| design.into_plan(job, rejected)),
+        None => design_of(job, Strategy::Partition).map(|design| design.into_plan(job, rejected)),
     }
 }
 

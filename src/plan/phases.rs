@@ -7,9 +7,9 @@
 
 use serde::Serialize;
 
-use crate::plan::Costs;
 use crate::plan::Strategy;
 use crate::plan::job::{Job, sizes_in_order};
+use crate::plan::{Costs, OrderPlan};
 
 /// A phase that is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,7 +31,19 @@ pub(super) struct Survivors {
 }
 
 /// The phases of a design with these costs, in the order in which the run starts them. Empty without inputs.
-pub(super) fn phases(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
+pub(super) fn phases(
+    job: &Job,
+    costs: &Costs,
+    survivors: Survivors,
+    ordering: Option<&OrderPlan>,
+) -> Vec<PlannedPhase> {
+    let mut phases = of_strategy(job, costs, survivors);
+    phases.extend(ordering.map(|ordering| phase("order", ordering.answer_bytes)));
+    phases
+}
+
+/// The phases without that of an order.
+fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
     let inputs = sizes_in_order(job).into_iter().map(|size| size.bytes);
     let inputs: Vec<u64> = inputs.collect();
     let join = phase("join", survivors.joined);

@@ -16,13 +16,18 @@
 //!
 //! *Cost:* a comparison or two for each distinct line.
 
+mod kept;
 mod marks;
+mod order;
 mod rule;
 mod sides;
 mod tally;
 
+pub(crate) use kept::{Found, Kept};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, Marks};
+pub use order::Order;
+pub(crate) use order::{MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal};
 pub(crate) use rule::Rule;
 pub(crate) use sides::{Sides, Turn};
 pub(crate) use tally::Tally;
@@ -50,6 +55,8 @@ pub struct Selection {
     pub(crate) all: bool,
     /// What stands before each line.
     pub(crate) label: Label,
+    /// In which order the lines come.
+    pub(crate) order: Order,
 }
 
 /// What is written before each line.
@@ -78,6 +85,7 @@ impl Selection {
             repeats: false,
             all: false,
             label: Label::None,
+            order: Order::Any,
         }
     }
 
@@ -150,6 +158,12 @@ impl Selection {
         Self { all: true, ..self }
     }
 
+    /// The same lines in this order.
+    #[must_use]
+    pub const fn ordered(self, order: Order) -> Self {
+        Self { order, ..self }
+    }
+
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
     /// number of sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
@@ -185,9 +199,16 @@ impl Selection {
         self.needs_all(sides) && self.label == Label::None && !self.repeats && !self.all
     }
 
-    /// Words that a set keeps of the occurrences of each line.
-    pub(crate) fn tally_words(&self, sides: usize) -> u64 {
-        Rule::new(*self, sides).map_or(0, |rule| rule.tally().words() as u64)
+    /// Words that a set keeps of each line beside its mark.
+    pub(crate) fn kept_words(&self, sides: usize) -> u64 {
+        Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
+    }
+
+    /// Whether it matters where the lines of the side with this number (from 1) stand: of all sides, or of the
+    /// first alone where it has every line of the answer.
+    pub(crate) fn keeps_ordinals_of(&self, number: u32, sides: usize) -> bool {
+        let is_first_enough = self.in_first || self.needs_all(sides);
+        self.order == Order::Input && (number == 1 || !is_first_enough)
     }
 
     /// Whether the label says which sides have the line.

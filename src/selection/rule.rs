@@ -7,7 +7,9 @@ use arrayvec::ArrayVec;
 
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
-use crate::selection::{EXCLUDED, LARGEST_MARK, Label, Marks, Selection, Tally};
+use crate::selection::{
+    EXCLUDED, Found, Kept, LARGEST_MARK, Label, Marks, Order, Selection, Tally,
+};
 
 /// The most sides whose combination is written before a line, or counted: 2^16 combinations.
 const MOST_LABELLED_SIDES: usize = 16;
@@ -77,10 +79,10 @@ impl Rule {
         })
     }
 
-    /// The rule of an intersection of `sides` sides, at most [`MOST_SIDES`].
-    pub(crate) fn common(sides: usize) -> Self {
+    /// The rule of an intersection of `sides` sides, at most [`MOST_SIDES`], with its lines in `order`.
+    pub(crate) fn common(sides: usize, order: Order) -> Self {
         Self {
-            selection: Selection::intersection(),
+            selection: Selection::intersection().ordered(order),
             sides: sides as u32,
             least: sides as u32,
             most: sides as u32,
@@ -94,9 +96,18 @@ impl Rule {
         self.marks
     }
 
-    /// What a set keeps of each line: its mark and its tally.
-    pub(crate) fn counted(&self) -> (Marks, Tally) {
-        (self.marks, self.tally)
+    /// What a set keeps of each line.
+    pub(crate) fn kept(&self) -> Kept {
+        Kept {
+            marks: self.marks,
+            tally: self.tally,
+            has_ordinal: self.order() == Order::Input,
+        }
+    }
+
+    /// In which order the lines are wanted.
+    pub(crate) fn order(&self) -> Order {
+        self.selection.order
     }
 
     /// What is counted of each line.
@@ -147,15 +158,18 @@ impl Rule {
     pub(crate) fn last_mark(&self) -> Option<u32> {
         let is_known = self.marks == Marks::Row && self.sides > 1;
         let is_known = is_known && self.tally == Tally::None && !self.selection.repeats;
+        // The same side may have the line earlier, in a block that comes later.
+        let is_known = is_known && self.order() != Order::Input;
         is_known.then_some(self.sides)
     }
 
     /// How often a line is written that has `mark` and of which `tally` was counted when all sides were read.
-    pub(crate) fn times(&self, mark: u32, tally: u64) -> u64 {
+    pub(crate) fn times(&self, found: Found) -> u64 {
+        let Found { mark, tally, .. } = found;
         let selection = self.selection;
-        match selection.name() {
+        match self.tally {
             // The tally alone tells: a line that other sides have, too, may be left.
-            "diff" | "symdiff" if selection.all && mark != EXCLUDED => tally,
+            Tally::Left | Tally::Signed if mark != EXCLUDED => tally,
             _ if !self.selects(mark) => 0,
             _ if selection.all => tally,
             _ => 1,
@@ -177,12 +191,8 @@ impl Rule {
     }
 
     /// What is written of a line with this mark: its label, and the line.
-    pub(crate) fn written<'l>(
-        &self,
-        line: &'l [u8],
-        mark: u32,
-        tally: u64,
-    ) -> (ArrayVec<u8, 24>, &'l [u8]) {
+    pub(crate) fn written<'l>(&self, line: &'l [u8], found: Found) -> (ArrayVec<u8, 24>, &'l [u8]) {
+        let Found { mark, tally, .. } = found;
         let mut label = ArrayVec::new();
         match self.selection.label {
             Label::None => return (label, line),
@@ -388,7 +398,13 @@ mod tests {
                 let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
                 for which in combinations().into_iter().filter(|which| is_asked(which)) {
                     let mark = mark(&rule, &which, [1, 2, 3]);
-                    let (before, line) = rule.written(b"line", mark, 7);
+                    let (before, line) = rule.written(
+                        b"line",
+                        Found {
+                            tally: 7,
+                            ..Found::with_mark(mark)
+                        },
+                    );
                     assert_eq!(
                         [&before[..], line].concat(),
                         written(label, &which).into_bytes(),
@@ -404,7 +420,7 @@ mod tests {
         let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
         for sides in [9, 10, 999, 1234] {
             let mark = (1..=sides).fold(0, |mark, side| rule.marks().next(mark, side).unwrap());
-            let (before, _) = rule.written(b"", mark, 1);
+            let (before, _) = rule.written(b"", Found::with_mark(mark));
             assert_eq!(before[..], *format!("{sides}\t").as_bytes());
         }
     }

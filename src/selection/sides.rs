@@ -3,7 +3,7 @@
 //! *Owns:* [`Sides`], a rule with the inputs that it is about. *Invariants:* all turns of one side come one
 //! after the other; where the first side counts by itself, it has the first turn.
 
-use crate::selection::Rule;
+use crate::selection::{Found, NO_ORDINAL, Order, Rule};
 
 /// A rule, and the inputs in the order of the work as its sides.
 #[derive(Debug, Clone)]
@@ -34,14 +34,14 @@ impl Sides {
         Self { rule, turns }
     }
 
-    /// What `inputs` inputs have in common, each of which is one side.
-    pub(crate) fn common(inputs: usize) -> Self {
+    /// What `inputs` inputs have in common, each of which is one side, in `order`.
+    pub(crate) fn common(inputs: usize, order: Order) -> Self {
         let turn = |input| Turn {
             input,
             number: input as u32 + 1,
         };
         Self {
-            rule: Rule::common(inputs),
+            rule: Rule::common(inputs, order),
             turns: (0..inputs).map(turn).collect(),
         }
     }
@@ -56,8 +56,8 @@ impl Sides {
         &self.turns
     }
 
-    /// The mark of a line that occurs once in this input and nowhere else, and what is counted of it.
-    pub(crate) fn lone(&self, input: usize) -> (u32, u64) {
+    /// What is found of a line that occurs once in this input and nowhere else.
+    pub(crate) fn lone(&self, input: usize) -> Found {
         let (marks, tally) = (self.rule.marks(), self.rule.tally());
         let (mut mark, mut words) = (0, [0; 2]);
         let mut is_first = true;
@@ -75,7 +75,11 @@ impl Sides {
             }
             is_first = false;
         }
-        (mark, tally.result(&words[..tally.words()]))
+        Found {
+            mark,
+            tally: tally.result(&words[..tally.words()]),
+            ordinal: NO_ORDINAL,
+        }
     }
 
     /// The turns in the order that suits inputs of these sizes: the smallest first, unless the first side
@@ -115,7 +119,7 @@ mod tests {
         ] {
             for label in [Label::None, Label::SideCount] {
                 let sides = sides(selection.labelled(label));
-                let found = [0, 1].map(|input| sides.rule().selects(sides.lone(input).0));
+                let found = [0, 1].map(|input| sides.rule().selects(sides.lone(input).mark));
                 assert_eq!(found, is_asked, "{selection:?} with {label:?}");
             }
         }
@@ -129,7 +133,7 @@ mod tests {
         ] {
             let sides = sides(Selection::union().labelled(label));
             for (input, expected) in expected.into_iter().enumerate() {
-                let (before, _) = sides.rule().written(b"", sides.lone(input).0, 1);
+                let (before, _) = sides.rule().written(b"", sides.lone(input));
                 assert_eq!(before[..], *expected.as_bytes(), "{label:?}");
             }
         }

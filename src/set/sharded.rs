@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
-use crate::selection::{Marks, Tally};
+use crate::selection::{Found, Kept};
 use crate::set::line_set::{LineSet, estimate_set_bytes};
 use crate::sys::sync::{Mutex, PoisonError};
 
@@ -45,19 +45,18 @@ impl ShardedSet {
         hasher: LineHasher,
         lines: u64,
         line_bytes: u64,
-        counted: (Marks, Tally),
+        kept: Kept,
     ) -> Result<Self> {
         // Four standard deviations more than the mean: lines fall into shards at random, and hardly any
         // shard has to grow its table.
         let per_shard = lines / SHARDS as u64;
         let expected = per_shard + 4 * per_shard.isqrt();
-        let tally_bytes = 8 * counted.1.words() as u64;
-        let needed =
-            estimate_set_bytes(expected, expected.saturating_mul(line_bytes + tally_bytes));
+        let kept_bytes = 8 * kept.words() as u64;
+        let needed = estimate_set_bytes(expected, expected.saturating_mul(line_bytes + kept_bytes));
         let fits = needed.saturating_mul(SHARDS as u64) <= budget.available_bytes();
         let expected = if fits { expected } else { 0 };
         let shard = || {
-            let mut set = LineSet::new(budget, hasher, counted)?;
+            let mut set = LineSet::new(budget, hasher, kept)?;
             set.reset(expected, line_bytes)?;
             Ok(Mutex::new(set))
         };
@@ -123,8 +122,8 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Hands `each` the lines of a batch at `indexes`, in any order, with their marks; 0 for a line that is not in
-    /// the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and must not
+    /// Hands `each` the lines of a batch at `indexes`, in any order, each with its mark and the ordinal that it has in
+    /// the batch; the mark is 0 for a line that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and must not
     /// use this set.
     ///
     /// # Errors
@@ -134,7 +133,7 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
-        mut each: impl FnMut(&[u8], u32) -> Result<()>,
+        mut each: impl FnMut(&[u8], Found) -> Result<()>,
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {
@@ -146,16 +145,13 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Calls `visit` with every line, its mark and what was counted of it, shard by shard, until it fails. A shard
+    /// Calls `visit` with every line and what was kept of it, shard by shard, until it fails. A shard
     /// stays locked while it is visited.
-    pub(crate) fn for_each(
-        &self,
-        mut visit: impl FnMut(&[u8], u32, u64) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Found) -> Result<()>) -> Result<()> {
         for shard in &self.shards {
             let set = shard.lock().unwrap_or_else(PoisonError::into_inner);
             set.iter_marked()
-                .try_for_each(|(line, mark, counted)| visit(line, mark, counted))?;
+                .try_for_each(|(line, found)| visit(line, found))?;
         }
         Ok(())
     }

@@ -49,6 +49,8 @@ pub(crate) struct Bucket {
     pub(crate) file: BucketFile,
     /// The blocks in memory: number [`FIRST_HELD`] + i is `held[i]`.
     pub(crate) held: Vec<HeldBlock>,
+    /// Whether each line has its ordinal behind it.
+    pub(crate) has_ordinals: bool,
     /// Lines appended, repetitions included.
     pub(crate) lines: u64,
     /// Bytes of their records, lengths included: the sum of all payloads.

@@ -40,6 +40,8 @@ pub(crate) struct FillRules<'a> {
     /// Threads that write full blocks. With 0, the thread that fills a block writes it: so does a split,
     /// which runs on a worker of the join and needs no buffers for writes in flight.
     pub(crate) writers: usize,
+    /// Whether the lines have ordinals, which are kept behind them.
+    pub(crate) has_ordinals: bool,
 }
 
 /// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.

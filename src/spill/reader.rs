@@ -21,7 +21,7 @@
 //!
 //! *Cost:* the loader's two buffers, and room for the longest line of the buckets; every line is hashed again.
 
-use crate::batch::{Batch, for_each_batch};
+use crate::batch::{Batch, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
@@ -49,7 +49,7 @@ struct ContentReader {
     /// The hash of the run: hashes are those that the lines had when they were appended.
     hasher: LineHasher,
     /// The hashes of the present batch; kept for its capacity.
-    hashes: Vec<u64>,
+    scratch: Scratch,
 }
 
 /// How buckets are read.
@@ -96,7 +96,7 @@ impl BucketReader {
         let content = ContentReader {
             budget: budget.split_off("long lines", rules.long_line_bytes())?,
             hasher: rules.hasher,
-            hashes: Vec::new(),
+            scratch: Scratch::default(),
         };
         Ok(Self { loader, content })
     }
@@ -171,7 +171,7 @@ impl ContentReader {
         state.add(&info);
         let payload = &bytes[HEADER..HEADER + info.payload_bytes];
         if info.kind == BlockKind::Records {
-            return self.hand_over(Records(payload), state, work);
+            return self.hand_over(Records(payload), bucket, state, work);
         }
         // Between the pieces of a line there is no other block of the bucket: the line was appended under one
         // lock, and its pieces are all in the file.
@@ -182,7 +182,7 @@ impl ContentReader {
                 })
             })?;
         if record.is_complete() {
-            return self.hand_over([record.line()].into_iter(), state, work);
+            return self.hand_over([record.line()].into_iter(), bucket, state, work);
         }
         state.long = Some(record);
         Ok(())
@@ -193,11 +193,17 @@ impl ContentReader {
     fn hand_over<'b>(
         &mut self,
         lines: impl Iterator<Item = &'b [u8]>,
+        bucket: &Bucket,
         state: &mut Progress,
         work: &mut impl FnMut(Batch<'_>) -> Result<bool>,
     ) -> Result<()> {
         let (read, is_over, sum) = (&mut state.read, &mut state.is_over, &mut state.hash_sum);
-        *read += for_each_batch(lines, &self.hasher, &mut self.hashes, |batch| {
+        let ordinals = if bucket.has_ordinals {
+            Ordinals::Behind
+        } else {
+            Ordinals::None
+        };
+        *read += for_each_batch(lines, ordinals, &self.hasher, &mut self.scratch, |batch| {
             let hashes = batch.hashes.iter();
             *sum = hashes.fold(*sum, |sum, &hash| sum.wrapping_add(hash));
             let goes_on = work(batch)?;
@@ -257,10 +263,10 @@ impl Progress {
 
 /// A line that is being put together from several blocks.
 #[derive(Debug)]
-struct LongRecord {
+pub(crate) struct LongRecord {
     /// The line, from the start of the buffer; at least `length` bytes.
     buffer: Buffer,
-    /// The length of the whole line, in bytes, as its first piece says.
+    /// The length of the whole line, in bytes, as its first piece says; with its ordinal, if it has one.
     length: usize,
     /// Bytes of it that have come: 0 to `length`.
     filled: usize,
@@ -273,7 +279,7 @@ impl LongRecord {
     /// # Errors
     /// `None` if the pieces do not fit together: a first piece while a line is unfinished, a further piece
     /// without a line, or more bytes than the line has. `Some` if the budget refuses the buffer.
-    fn go_on(
+    pub(crate) fn go_on(
         before: Option<Self>,
         kind: BlockKind,
         payload: &[u8],
@@ -305,12 +311,12 @@ impl LongRecord {
     }
 
     /// Whether all pieces have come.
-    fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.filled == self.length
     }
 
     /// The line. Its tail is zeros until all pieces have come.
-    fn line(&self) -> &[u8] {
+    pub(crate) fn line(&self) -> &[u8] {
         &self.buffer[..self.length]
     }
 }

@@ -60,6 +60,7 @@ impl Store {
             },
             buckets,
             writers: self.writers,
+            has_ordinals: false,
         };
         let hasher = LineHasher::with_key([3; 4]);
         let filled = fill(rules, |writer| {
@@ -68,6 +69,7 @@ impl Store {
                 let batch = Batch {
                     lines: &[line],
                     hashes: &[hasher.hash(line)],
+                    ordinals: &[],
                 };
                 writer.append(number % buckets, batch, &[0])?;
             }
@@ -135,11 +137,9 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         },
         buckets: 1,
         writers: 0,
+        has_ordinals: false,
     };
-    let batch = Batch {
-        lines: &lines,
-        hashes: &hashes,
-    };
+    let batch = Batch::new(&lines, &hashes);
     let indexes: Vec<u32> = (0..LINES as u32).collect();
     let mut bucket = fill(rules, |writer| writer.append(0, batch, &indexes))?.remove(0);
     tamper(&mut bucket);

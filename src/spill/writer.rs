@@ -24,7 +24,7 @@
 //!
 //! *Cost:* one open block per bucket in use; full blocks stay in memory while the pool has room.
 
-use crate::batch::Batch;
+use crate::batch::{Batch, ORDINAL_BYTES};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
@@ -109,7 +109,7 @@ impl<'a> BucketWriter<'a> {
                 bucket: bucket as u32,
                 ..rules.address
             };
-            part.seal(address, rules.pool.block_bytes())
+            part.seal(address, rules)
         };
         self.parts.into_iter().enumerate().map(seal).collect()
     }
@@ -138,25 +138,36 @@ impl<'a> BucketWriter<'a> {
         self.failure.check()?;
         let mutex = &self.parts[bucket as usize];
         let mut part = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = if self.rules.has_ordinals {
+            ORDINAL_BYTES
+        } else {
+            0
+        };
         for &index in indexes {
-            self.push(&mut part, bucket, batch.lines[index as usize])?;
+            let ordinal = batch.ordinal(index).to_le_bytes();
+            let behind = &ordinal[..behind];
+            self.push(&mut part, bucket, batch.lines[index as usize], behind)?;
             part.hash_sum = part.hash_sum.wrapping_add(batch.hashes[index as usize]);
         }
         Ok(())
     }
 
-    /// Appends one line. The caller holds the lock of `part`, which is bucket number `bucket`.
-    fn push(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
-        let bytes = block::record_bytes(line.len());
+    /// Appends one line, with its ordinal or nothing `behind` it. The caller holds the lock of `part`, which is bucket
+    /// number `bucket`.
+    fn push(&self, part: &mut Part, bucket: u32, line: &[u8], behind: &[u8]) -> Result<()> {
+        let length = line.len() + behind.len();
+        let bytes = block::record_bytes(length);
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
-            self.push_long(part, bucket, line)?;
+            self.push_long(part, bucket, line, behind)?;
         } else {
             let open = self.room(part, bucket, bytes)?;
             // `room` has checked that all of the record fits behind `at`.
             let at = open.filled;
-            let taken = block::put_length(&mut open.buffer[at..], line.len());
-            open.buffer[at + taken..at + bytes].copy_from_slice(line);
+            let start = at + block::put_length(&mut open.buffer[at..], length);
+            let end = start + line.len();
+            open.buffer[start..end].copy_from_slice(line);
+            open.buffer[end..at + bytes].copy_from_slice(behind);
             open.filled += bytes;
             open.records += 1;
         }
@@ -171,16 +182,16 @@ impl<'a> BucketWriter<'a> {
     /// blocks before the held ones and must find the pieces one behind the other.
     ///
     /// Afterwards the open block is empty.
-    fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8]) -> Result<()> {
+    fn push_long(&self, part: &mut Part, bucket: u32, line: &[u8], behind: &[u8]) -> Result<()> {
         let mut length = [0; MAX_LENGTH_BYTES];
-        let taken = block::put_length(&mut length, line.len());
+        let taken = block::put_length(&mut length, line.len() + behind.len());
         let mut kind = BlockKind::FirstPiece;
-        let mut rest = line;
+        let (mut rest, mut behind) = (line, behind);
         // The first piece begins in an empty block, so that its length is where the reader looks for it.
         if part.open.as_ref().is_some_and(|open| open.filled > HEADER) {
             self.rotate(part, bucket)?;
         }
-        while !rest.is_empty() || kind == BlockKind::FirstPiece {
+        while !rest.is_empty() || !behind.is_empty() || kind == BlockKind::FirstPiece {
             // The block is empty, so any number of bytes does; a new bucket takes its claimed block here.
             let open = self.room(part, bucket, MAX_LENGTH_BYTES)?;
             if kind == BlockKind::FirstPiece {
@@ -188,12 +199,10 @@ impl<'a> BucketWriter<'a> {
                 open.filled += taken;
                 open.records = 1;
             }
-            let piece = rest.len().min(open.buffer.len() - open.filled);
-            open.buffer[open.filled..open.filled + piece].copy_from_slice(&rest[..piece]);
-            open.filled += piece;
+            open.take(&mut rest);
+            open.take(&mut behind);
             open.kind = kind;
             kind = BlockKind::FurtherPiece;
-            rest = &rest[piece..];
             self.rotate_to_file(part, bucket)?;
         }
         Ok(())
@@ -368,10 +377,11 @@ struct Part {
 
 impl Part {
     /// The bucket, complete. Its open block must be gone.
-    fn seal(self, address: Address, block_bytes: u64) -> Bucket {
+    fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
         Bucket {
             address,
-            block_bytes,
+            block_bytes: rules.pool.block_bytes(),
+            has_ordinals: rules.has_ordinals,
             file: self.file,
             held: self.held,
             lines: self.lines,
@@ -404,6 +414,14 @@ impl OpenBlock {
             records: 0,
             kind: BlockKind::Records,
         }
+    }
+
+    /// Takes as much from the front of `bytes` as there is room for.
+    fn take(&mut self, bytes: &mut &[u8]) {
+        let (piece, rest) = bytes.split_at(bytes.len().min(self.buffer.len() - self.filled));
+        self.buffer[self.filled..self.filled + piece.len()].copy_from_slice(piece);
+        self.filled += piece.len();
+        *bytes = rest;
     }
 
     /// Writes the header and zeroes the padding; returns the length without it.

@@ -16,10 +16,10 @@
 //! *Cost:* one reading of each input, no disk; one bitmap of 512 MiB, or two if there are three or more
 //! inputs. Pages of the bitmap without an address stay unused.
 
+use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::input::Input;
-use crate::output::{Collector, Outbox};
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::set::addresses::{self, AddressSet};

@@ -19,11 +19,11 @@
 //! *Cost:* one reading of each input. What passes is spilled if it does not stay in memory, because the
 //! result has each line once.
 
+use crate::answer::Collector;
 use crate::batch::Screen;
 use crate::error::Result;
 use crate::filter::{AskedFilter, CheckedFilter, Filter};
 use crate::input::Input;
-use crate::output::Collector;
 use crate::pass::filter::filter;
 use crate::pass::join::join;
 use crate::pass::look::look;
@@ -44,11 +44,12 @@ pub(crate) fn bloom(
     plan: &Plan,
     inputs: &[Input],
     filters: StoredFilters<'_>,
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
     // A plan for `bloom` always has both; the fallback is exact.
     let (Some(shape), Some((last, before))) = (plan.costs.filter, inputs.split_last()) else {
-        return partition(run, None, inputs, &Sides::common(inputs.len()), out);
+        return partition(run, None, inputs, sides, out);
     };
     // The filter in force, whatever its type: a stored one is in a file, the others are in memory.
     let (mut screen, mut stats, middle): (Box<dyn Screen>, _, _) = match (filters.stored, before) {
@@ -64,7 +65,7 @@ pub(crate) fn bloom(
             (Box::new(built), stats, middle)
         }
         // A single input and no stored filter: there is nothing to ask.
-        (None, []) => return partition(run, None, inputs, &Sides::common(inputs.len()), out),
+        (None, []) => return partition(run, None, inputs, sides, out),
     };
     for input in middle {
         let next_shape = plan.second_filter.unwrap_or(shape);
@@ -87,7 +88,12 @@ pub(crate) fn bloom(
         expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
             .min(survivors.passed as f64);
     run.record().filter = Some(stats);
-    join(run, vec![survivors.buckets], &Sides::common(1), out)
+    join(
+        run,
+        vec![survivors.buckets],
+        &Sides::common(1, sides.rule().order()),
+        out,
+    )
 }
 
 /// The stored filter, ready to be asked. It is mapped if the memory that the plan's buffers and a further

@@ -19,10 +19,10 @@
 //! *Cost:* two readings of each input. Lines that come again, and the few per cent that a filter takes for such,
 //! are spilled.
 
+use crate::answer::Collector;
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::input::Input;
-use crate::output::Collector;
 use crate::pass::filter::{empty, filter_again};
 use crate::pass::join::join;
 use crate::pass::spill::{Refused, Screening, spill};
@@ -65,7 +65,7 @@ pub(crate) fn lone(
     let mut stores = Vec::with_capacity(inputs.len());
     for (number, input) in inputs.iter().enumerate() {
         let lone = sides.lone(number);
-        let times = rule.times(lone.0, lone.1);
+        let times = rule.times(lone);
         let refused = Refused {
             rule,
             lone,

@@ -29,19 +29,19 @@
 //!
 //! *Cost:* one reading of each input, or two of the first; no disk. The set and the filters are in memory.
 
+use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen};
 use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
-use crate::output::{Collector, Outbox};
 use crate::pass::filter::{empty, filter};
 use crate::pass::join::write;
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
-use crate::selection::{Rule, Sides, Turn};
+use crate::selection::{Found, Rule, Sides, Turn};
 use crate::set::sharded::ShardedSet;
 use crate::strategy::addresses::addresses;
 use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
@@ -79,13 +79,14 @@ pub(crate) fn memory(
             // The set is prepared for the lines that are expected to pass, but never for more than the set
             // of the first input would have had, which is what fits.
             let keys = second_shape.keys.min(plan.build_lines);
+            let rule = sides.rule();
             let shape = FilterPlan {
                 keys,
                 ..second_shape
             };
             // `common` is a filter of the lines in the set: it screens everything that is read later.
             let (set, common) =
-                ResidentSet::of_survivors(run, &screen, (second, inputs.len()), shape, line_bytes)?;
+                ResidentSet::of_survivors(run, &screen, (second, rule), shape, line_bytes)?;
             set.mark_common(run, rest.iter().chain([first]), &common, out)
         }
         _ => plainly(run, plan, inputs, sides, out),
@@ -152,7 +153,7 @@ impl ResidentSet {
         let budget = run
             .budget
             .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
-        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.counted())?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.kept())?;
         Ok(Self {
             set,
             rule: *rule,
@@ -161,7 +162,7 @@ impl ResidentSet {
     }
 
     /// The distinct lines of `input` that `screen` lets through, about `shape.keys` of `line_bytes` on average,
-    /// and a filter of them as `shape` plans it, for finding what `inputs` inputs have in common. The filter has
+    /// and a filter of them as `shape` plans it, for an intersection by `rule`. The filter has
     /// every line of the set, so a line that it refuses need not be looked up.
     ///
     /// # Errors
@@ -170,13 +171,13 @@ impl ResidentSet {
     pub(super) fn of_survivors(
         run: &Run<'_>,
         screen: &Filter,
-        (input, inputs): (&Input, usize),
+        (input, rule): (&Input, &Rule),
         shape: FilterPlan,
         line_bytes: u64,
     ) -> Result<(Self, Filter)> {
         // Before the set, which takes all memory that is left.
         let mut feed = empty(run, &shape)?;
-        let set = Self::new(run, &Rule::common(inputs), shape.keys, line_bytes)?;
+        let set = Self::new(run, rule, shape.keys, line_bytes)?;
         set.insert(run, input, 1, Some((screen, &mut feed)))?;
         Ok((set, feed))
     }
@@ -207,10 +208,10 @@ impl ResidentSet {
     }
 
     /// Streams the further `inputs` of an intersection past a set of survivors and their filter `common`, as
-    /// [`ResidentSet::mark`] does.
+    /// [`ResidentSet::mark`] does, and passes all common lines to `out`.
     ///
     /// # Errors
-    /// As [`ResidentSet::mark`].
+    /// As [`ResidentSet::mark`], and those of the sink.
     pub(super) fn mark_common<'i>(
         &self,
         run: &Run<'_>,
@@ -218,7 +219,8 @@ impl ResidentSet {
         common: &Filter,
         out: &Collector<'_>,
     ) -> Result<()> {
-        self.mark(run, inputs.zip(2..), if_useful(common), out)
+        self.mark(run, inputs.zip(2..), if_useful(common), out)?;
+        self.write(out)
     }
 
     /// Streams inputs, each with its side and in their order, past the set. Looks up only the lines that
@@ -299,9 +301,9 @@ impl ResidentSet {
             return Ok(());
         }
         let mut outbox = Outbox::new(out);
-        self.set.for_each(|line, mark, tally| {
-            let times = self.rule.times(mark, tally);
-            write(&self.rule, line, (mark, tally), times, &mut outbox)
+        self.set.for_each(|line, found| {
+            let times = self.rule.times(found);
+            write(&self.rule, line, found, times, &mut outbox)
         })?;
         outbox.flush()
     }
@@ -351,10 +353,10 @@ impl Worker for Answer<'_, '_> {
         let (rule, rank, out) = (self.rule, self.rank, &mut self.out);
         let all = 0..batch.lines.len() as u32;
         self.set
-            .look_up(batch, all, &mut self.to_shards, |line, mark| {
-                let mark = rule.with_first(mark, rank);
+            .look_up(batch, all, &mut self.to_shards, |line, found| {
+                let mark = rule.with_first(found.mark, rank);
                 let times = u64::from(rule.selects(mark));
-                write(rule, line, (mark, 1), times, out)
+                write(rule, line, Found { mark, ..found }, times, out)
             })
     }
 
@@ -387,7 +389,7 @@ impl Worker for Probe<'_, '_> {
         self.set
             .mark(batch, passing, shards, self.side, |line, mark| {
                 let times = u64::from(rule.last_mark() == Some(mark));
-                write(rule, line, (mark, 1), times, out)
+                write(rule, line, Found::with_mark(mark), times, out)
             })
     }
 

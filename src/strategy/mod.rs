@@ -31,11 +31,11 @@ mod partition;
 mod repeats;
 mod sieve;
 
+use crate::answer::Collector;
 use crate::batch::Screen;
 use crate::error::Result;
 use crate::filter::{CheckedFilter, Filter, FilterTarget};
 use crate::input::Input;
-use crate::output::Collector;
 use crate::plan::Plan;
 use crate::plan::Strategy;
 use crate::run::Run;
@@ -70,13 +70,15 @@ pub(crate) fn execute(
     match plan.strategy() {
         Strategy::Memory => memory::memory(run, plan, inputs, filters, sides, out),
         Strategy::Partition => partition::partition(run, plan.second_filter, inputs, sides, out),
-        Strategy::Sieve if plan.finds_common() => sieve::sieve(run, plan, inputs, filters, out),
+        Strategy::Sieve if plan.finds_common() => {
+            sieve::sieve(run, plan, inputs, filters, sides, out)
+        }
         Strategy::Sieve if sides.rule().repeats() => {
             repeats::repeats(run, plan, inputs, sides, out)
         }
         Strategy::Sieve => lone::lone(run, plan, inputs, sides, out),
         // It only finds what every input has, and a plan has it for nothing else.
-        Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, out),
+        Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, sides, out),
     }
 }
 

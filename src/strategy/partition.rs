@@ -12,9 +12,9 @@
 //!
 //! *Cost:* one reading of each input; what does not stay in memory is written and read once.
 
+use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
-use crate::output::Collector;
 use crate::pass::filter::empty;
 use crate::pass::join::join;
 use crate::pass::spill::{Screening, spill};

@@ -17,9 +17,9 @@
 //! *Cost:* one reading of the first input, two of those whose filter is built, one of the others. What may be in
 //! both is spilled.
 
+use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
-use crate::output::Collector;
 use crate::pass::filter::{empty, insert};
 use crate::pass::join::join;
 use crate::pass::spill::{Refused, Screening, spill};
@@ -67,7 +67,7 @@ pub(crate) fn repeats(
     let screening = Screening {
         feed: Some(&mut fed),
         keeps_repeats: true,
-        refused: rule.selects(lone.0).then_some(refused),
+        refused: rule.selects(lone.mark).then_some(refused),
         ..Screening::by(if_useful(&filter))
     };
     let mut stores = vec![spill(run, &pool, first, screening)?.buckets];

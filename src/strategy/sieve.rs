@@ -29,10 +29,10 @@
 //! *Cost:* two readings of the first input, one of the others. The common lines, and the few per cent that
 //! pass by mistake, are spilled.
 
+use crate::answer::Collector;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::input::Input;
-use crate::output::Collector;
 use crate::pass::filter::{empty, filter, filter_store, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::look::look;
@@ -40,7 +40,7 @@ use crate::pass::spill::{Screening, Spilled, spill};
 use crate::plan::revision::{Look, Revision};
 use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
-use crate::selection::Sides;
+use crate::selection::{Rule, Sides};
 use crate::spill::bucket::Bucket;
 use crate::strategy::memory::ResidentSet;
 use crate::strategy::{
@@ -57,17 +57,20 @@ pub(crate) fn sieve(
     plan: &Plan,
     inputs: &[Input],
     filters: StoredFilters<'_>,
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
     // A plan for `sieve` always has both; the fallback is exact.
     let (Some((first, others)), Some(shape)) = (inputs.split_first(), plan.costs.filter) else {
-        return partition(run, None, inputs, &Sides::common(inputs.len()), out);
+        return partition(run, None, inputs, sides, out);
     };
     let mut built = filter(run, first, None, &shape)?;
     save_if_wanted(filters, &mut built)?;
     run.record().filter = Some(describe(&built));
-    if let ([_, rest @ ..], Some((set, common))) = (others, set_instead(run, plan, others, &built)?)
-    {
+    if let ([_, rest @ ..], Some((set, common))) = (
+        others,
+        set_instead(run, plan, (others, sides.rule()), &built)?,
+    ) {
         // What the first filter dropped is not in the set; `common` is the better screen from here on.
         drop(built);
         let rest = rest.iter().chain([first]);
@@ -81,7 +84,7 @@ pub(crate) fn sieve(
             // The new layout uses the filter's memory.
             drop(built);
             run.set_layout(revision.layout)?;
-            return partition(run, None, inputs, &Sides::common(inputs.len()), out);
+            return partition(run, None, inputs, sides, out);
         }
         Some(revision) => {
             run.set_layout(revision.layout)?;
@@ -91,7 +94,7 @@ pub(crate) fn sieve(
     // The layout is final: all passes share the run from here on.
     let run = &*run;
     let stores = survivors(run, first, others, built, second_filter.as_ref())?;
-    join(run, stores, &Sides::common(inputs.len()), out)
+    join(run, stores, sides, out)
 }
 
 /// Spills what survives of each input: of the `others` through the filter of the input before, and of the
@@ -146,17 +149,16 @@ fn survivors(
 fn set_instead(
     run: &Run<'_>,
     plan: &Plan,
-    others: &[Input],
+    (others, rule): (&[Input], &Rule),
     built: &Filter,
 ) -> Result<Option<(ResidentSet, Filter)>> {
     let fpr = built.occupancy_sampled().fpr;
     let shape = plan.set_beside_filters(distinct(built), built.keys(), run.held_bytes(), fpr);
     let second = others.first().filter(|second| second.is_file());
-    let inputs = others.len() + 1;
     let (Some(shape), Some(second)) = (shape, second) else {
         return Ok(None);
     };
-    match ResidentSet::of_survivors(run, built, (second, inputs), shape, plan.build_line_bytes) {
+    match ResidentSet::of_survivors(run, built, (second, rule), shape, plan.build_line_bytes) {
         Err(Error::Memory { .. }) => Ok(None),
         set => set.map(Some),
     }

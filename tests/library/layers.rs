@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 14] = [
     &["hash", "interrupt", "memory"],
     &["batch", "input", "output", "sketch", "temp"],
     &["filter", "set", "spill"],
-    &["plan"],
+    &["answer", "plan"],
     &["observer"],
     &["options"],
     &["run"],

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use outset::{Interrupt, Label, Options, Selection, Source};
+use clap::{Args, ValueEnum};
+use outset::{Interrupt, Label, Options, Order, Selection, Source};
 
 use crate::cli::arguments::{
     ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
@@ -15,7 +15,7 @@ use crate::cli::options::TalkArguments;
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
-/// Each line is written once, in no particular order. A line is the bytes before a newline; a last
+/// Each line is written once, in no particular order (see --order). A line is the bytes before a newline; a last
 /// line without a newline counts, and so does an empty line. A file given twice counts as two files,
 /// which matters only with --at-least, --at-most, --exactly, --which and --count-files.
 /// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
@@ -42,7 +42,7 @@ pub(crate) struct IntersectArguments {
 
 /// Write the lines of the first FILE that no other FILE has.
 ///
-/// Each line is written once, in no particular order. `outset diff A A` writes nothing. `-` is standard
+/// Each line is written once, in no particular order (see --order). `outset diff A A` writes nothing. `-` is standard
 /// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(
@@ -64,7 +64,7 @@ pub(crate) struct DiffArguments {
 
 /// Write every distinct line of the FILEs once.
 ///
-/// The lines come in no particular order. With one FILE, outset drops its repeated lines. `-` is standard
+/// The lines come in no particular order (see --order). With one FILE, outset drops its repeated lines. `-` is standard
 /// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(visible_aliases = ["dedup", "distinct", "uniq"], after_help = EXIT_STATUS)]
@@ -79,7 +79,7 @@ pub(crate) struct UnionArguments {
 
 /// Write the lines that are in exactly one FILE.
 ///
-/// Each line is written once, in no particular order. A line that two or more FILEs have is not written,
+/// Each line is written once, in no particular order (see --order). A line that two or more FILEs have is not written,
 /// however many FILEs there are: `outset symdiff A A` writes nothing. `-` is standard input, and a FILE may
 /// be a FIFO.
 #[derive(Debug, Args)]
@@ -145,6 +145,45 @@ impl SideArguments {
             (None, None, Some(most)) => Selection::at_most(most),
             (None, None, None) => Selection::intersection(),
         }
+    }
+}
+
+/// In which order the lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum OrderName {
+    /// As they are found: the fastest, and different from run to run
+    #[default]
+    Any,
+    /// By their first occurrence: in the first FILE; for lines that are not in it, in the FILEs one after the other
+    Input,
+    /// By their bytes, as `LC_ALL=C sort` writes them
+    Sorted,
+}
+
+/// In which order the lines are written.
+#[derive(Debug, Args)]
+pub(crate) struct OrderArguments {
+    /// Write the lines in this order
+    ///
+    /// An order costs some time, and an eighth of the memory. An answer that does not fit in that is sorted on the
+    /// temporary disk; the inputs are not. With `input`, what is spilled grows by 8 bytes a line.
+    #[arg(long, value_name = "ORDER", default_value = "any")]
+    order: OrderName,
+
+    /// The same as --order input
+    #[arg(long, visible_alias = "maintain-order", conflicts_with = "order")]
+    keep_order: bool,
+}
+
+impl OrderArguments {
+    /// The selection with its lines in the order that these arguments ask for.
+    pub(crate) fn add_to(&self, selection: Selection) -> Selection {
+        selection.ordered(match self.order {
+            _ if self.keep_order => Order::Input,
+            OrderName::Any => Order::Any,
+            OrderName::Input => Order::Input,
+            OrderName::Sorted => Order::Sorted,
+        })
     }
 }
 
@@ -225,6 +264,9 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     written: WrittenArguments,
 
+    #[command(flatten)]
+    order: OrderArguments,
+
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     pub(super) stats: Option<PathBuf>,
@@ -267,8 +309,14 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn new(selection: Selection, files: &'a [PathBuf], set: &'a SetArguments) -> Self {
+        let selection = set.written.add_to(selection);
         Self {
-            selection: set.written.add_to(selection),
+            // Numbers have no order.
+            selection: if set.count_only {
+                selection
+            } else {
+                set.order.add_to(selection)
+            },
             files,
             set,
             filters: None,

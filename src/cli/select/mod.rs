@@ -7,8 +7,8 @@ use std::sync::Arc;
 use outset::{CountSink, Interrupt, Options, OutputWriter, Result, Stats, WriteSink, select};
 
 pub(crate) use self::arguments::{
-    DiffArguments, IntersectArguments, RepeatArguments, Request, SideArguments, SymdiffArguments,
-    UnionArguments, WrittenArguments,
+    DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
+    SymdiffArguments, UnionArguments, WrittenArguments,
 };
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;

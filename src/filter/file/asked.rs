@@ -150,10 +150,7 @@ mod tests {
             let mut hashes = Vec::new();
             let hasher = checked.stored().rules().hasher;
             hasher.hash_batch(&lines_of_batch, &mut hashes);
-            let batch = Batch {
-                lines: &lines_of_batch,
-                hashes: &hashes,
-            };
+            let batch = Batch::new(&lines_of_batch, &hashes);
             let ask = |room| {
                 let filter = AskedFilter::new(&checked, &budget, room).unwrap();
                 assert_eq!(matches!(filter.place, Place::Mapped(_)), room > 0);
@@ -187,6 +184,7 @@ mod tests {
         let batch = Batch {
             lines: &[line],
             hashes: &[checked.stored().rules().hasher.hash(line)],
+            ordinals: &[],
         };
         let error = filter.passing(batch, &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("truncated"), "{error}");

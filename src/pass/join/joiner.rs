@@ -5,12 +5,13 @@
 //!
 //! *Cost:* that of the pass, see [`join`](super).
 
+use crate::answer::entry::Entry;
+use crate::answer::{Collector, Outbox};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::output::{Collector, Outbox};
 use crate::pass::join::split;
 use crate::run::{Phase, Run};
-use crate::selection::{Rule, Sides, Turn};
+use crate::selection::{Found, Rule, Sides, Turn};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
@@ -56,7 +57,7 @@ impl<'a, 's> Joiner<'a, 's> {
     {
         let budget = run.budget.split_off("join", share)?;
         let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
-        let set = LineSet::new(&budget, run.hasher, sides.rule().counted())?;
+        let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
             run,
             phase,
@@ -174,7 +175,7 @@ impl<'a, 's> Joiner<'a, 's> {
                 let indexes = skipped as u32..lines as u32;
                 set.mark_all(batch, indexes, side, |line, mark| {
                     if rule.last_mark() == Some(mark) {
-                        write(rule, line, (mark, 1), 1, out)
+                        write(rule, line, Found::with_mark(mark), 1, out)
                     } else {
                         Ok(())
                     }
@@ -188,16 +189,14 @@ impl<'a, 's> Joiner<'a, 's> {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
             return self.reader.read(first, |batch| {
                 let indexes = 0..batch.lines.len() as u32;
-                set.look_up_all(batch, indexes, |line, mark| {
-                    let times = u64::from(rule.selects(mark));
-                    write(rule, line, (mark, 1), times, out)
+                set.look_up_all(batch, indexes, |line, found| {
+                    let times = u64::from(rule.selects(found.mark));
+                    write(rule, line, found, times, out)
                 })
             });
         }
-        set.iter_marked().try_for_each(|(line, mark, tally)| {
-            let times = rule.times(mark, tally);
-            write(rule, line, (mark, tally), times, out)
-        })
+        set.iter_marked()
+            .try_for_each(|(line, found)| write(rule, line, found, rule.times(found), out))
     }
 
     /// Works through a bucket that no split divides: piece after piece of the building sides. The first
@@ -264,19 +263,24 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 }
 
-/// Writes a line behind its label, as often as `times` says. Beside the line: its mark, and what was counted of it.
+/// Writes a line behind its label, as often as `times` says.
 pub(crate) fn write(
     rule: &Rule,
     line: &[u8],
-    (mark, tally): (u32, u64),
+    found: Found,
     times: u64,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
     if times == 0 {
         return Ok(());
     }
-    let (label, line) = rule.written(line, mark, tally);
-    (0..times).try_for_each(|_| out.push_labelled(&label, line))
+    let (label, line) = rule.written(line, found);
+    out.push_found(&Entry {
+        times,
+        ordinal: found.ordinal,
+        label: &label,
+        line,
+    })
 }
 
 /// The buckets of one number, and the order in which they are worked on.

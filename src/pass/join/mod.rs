@@ -54,8 +54,8 @@ mod split;
 
 pub(crate) use joiner::write;
 
+use crate::answer::Collector;
 use crate::error::Result;
-use crate::output::Collector;
 use crate::pass::join::joiner::Joiner;
 use crate::run::Run;
 use crate::selection::Sides;

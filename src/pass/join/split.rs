@@ -122,6 +122,7 @@ pub(super) fn split(
             address: run.new_store(plan.level),
             buckets: plan.fan_out,
             writers: 0,
+            has_ordinals: bucket.has_ordinals,
         };
         stores.push(fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);

@@ -86,6 +86,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
     let Layout {
         memory_bytes,
         base_bytes,
+        order_bytes: _,
         bookkeeping_bytes: _,
         usable_bytes,
         threads: _,

@@ -1,7 +1,7 @@
 //! The exact set of lines: an arena and a table.
 //!
 //! *Owns:* [`LineSet`], which holds each distinct line once and keeps, per line, a mark that tells which sides
-//! have it ([`Marks`]).
+//! have it and what else the answer needs ([`Kept`]).
 //!
 //! *Layout,* in words of 8 bytes:
 //!
@@ -15,9 +15,8 @@
 //!  index      0                          3                 5                 used_words
 //! ```
 //!
-//! A record is its header, the words of a tally if occurrences are counted, the bytes of the line, and padding to
-//! whole words. Records are appended and
-//! never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
+//! A record is its header, the words of what else is kept, the bytes of the line, and padding to whole words.
+//! Records are appended and never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
 //! has any size, not only powers of two.
 //!
 //! *Invariants.*
@@ -37,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Marks, Tally};
+use crate::selection::{EXCLUDED, Found, Kept};
 use crate::sys::cpu;
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
@@ -71,10 +70,8 @@ pub(crate) enum Insert {
 pub(crate) struct LineSet {
     /// Where the arena and the table grow from; others may take from it meanwhile.
     budget: MemoryBudget,
-    /// How the marks of lines tell which sides have them.
-    marks: Marks,
-    /// What is counted of each line, in words behind its header.
-    tally: Tally,
+    /// What is kept of each line: its mark, and words behind its header.
+    kept: Kept,
     /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
     /// The records, one behind the other from word 0.
@@ -106,15 +103,10 @@ impl LineSet {
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has not even these.
-    pub(crate) fn new(
-        budget: &MemoryBudget,
-        hasher: LineHasher,
-        (marks, tally): (Marks, Tally),
-    ) -> Result<Self> {
+    pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher, kept: Kept) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
-            marks,
-            tally,
+            kept,
             hasher,
             arena: Buffer::new(budget, "set", PAGE)?,
             used_words: 0,
@@ -138,9 +130,9 @@ impl LineSet {
         self.lines = 0;
         self.used_words = 0;
         let held = self.held_bytes();
-        // A line takes its bytes, 8 of header and 4 of padding, its tally, and its share of the slots. Four pages
+        // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four pages
         // stay free for rounding.
-        let line_bytes = line_bytes + 8 * self.tally.words() as u64;
+        let line_bytes = line_bytes + 8 * self.kept.words() as u64;
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
         let slots = table_slots(lines.min(room)).max(PAGE / 8);
@@ -204,8 +196,9 @@ impl LineSet {
             // each line is searched anew, in memory that is in the cache by now.
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
-                let line = batch.lines[index as usize];
-                if self.insert(batch.hashes[index as usize], line, side)? == Insert::Full {
+                let (hash, line) = (batch.hashes[index as usize], batch.lines[index as usize]);
+                let ordinal = batch.ordinal(index);
+                if self.insert(hash, line, side, ordinal)? == Insert::Full {
                     return Ok(done);
                 }
                 done += 1;
@@ -232,11 +225,14 @@ impl LineSet {
                 let line = batch.lines[index as usize];
                 // Marking changes no slot and moves no record, so the candidates stay right. No record with its
                 // tag means that the line is absent; another line with its tag, that the search goes on.
-                let new = match candidate {
-                    None => None,
-                    Some(record) if self.record(record) == line => self.mark_record(record, side),
-                    Some(_) => self.mark(batch.hashes[index as usize], line, side),
+                let found = match candidate {
+                    Some(record) if self.record(record) != line => {
+                        self.find(batch.hashes[index as usize], line)
+                    }
+                    candidate => candidate,
                 };
+                let ordinal = batch.ordinal(index);
+                let new = found.and_then(|record| self.mark_record(record, side, ordinal));
                 if let Some(mark) = new {
                     on_mark(line, mark)?;
                 }
@@ -245,7 +241,8 @@ impl LineSet {
         Ok(())
     }
 
-    /// Hands `each` the lines of `batch` at `indexes` with their marks; 0 for a line that is not in the set.
+    /// Hands `each` the lines of `batch` at `indexes`, each with its mark and the ordinal that it has in the batch; the
+    /// mark is 0 for a line that is not in the set.
     ///
     /// # Errors
     /// What `each` reports.
@@ -253,7 +250,7 @@ impl LineSet {
         &self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        mut each: impl FnMut(&[u8], u32) -> Result<()>,
+        mut each: impl FnMut(&[u8], Found) -> Result<()>,
     ) -> Result<()> {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
@@ -266,7 +263,8 @@ impl LineSet {
                     candidate => candidate,
                 };
                 let header = found.map_or(0, |record| self.arena.words()[record]);
-                each(line, (header >> LENGTH_BITS) as u32)?;
+                let found = Found::with_mark((header >> LENGTH_BITS) as u32);
+                each(line, found.at(batch.ordinal(index)))?;
             }
         }
         Ok(())
@@ -296,26 +294,31 @@ impl LineSet {
         group.iter().map(candidate).collect()
     }
 
-    /// Inserts a line of `side`, or marks the one that is there. `hash` is the hash of the line under the hasher
+    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of the line under the hasher
     /// of this set.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system refuses memory that the budget grants. A refusal by the budget is
     /// [`Insert::Full`].
-    pub(crate) fn insert(&mut self, hash: u64, line: &[u8], side: u32) -> Result<Insert> {
+    pub(crate) fn insert(
+        &mut self,
+        hash: u64,
+        line: &[u8],
+        side: u32,
+        ordinal: u64,
+    ) -> Result<Insert> {
         if (self.lines + 1) * 100 > self.slots * MAX_LOAD_PERCENT && !self.grow_table()? {
             // A full table may still hold this line.
             return Ok(match self.find(hash, line) {
-                Some(record) => self.mark_again(record, side),
+                Some(record) => self.mark_again(record, side, ordinal),
                 None => Insert::Full,
             });
         }
         let slot = match self.seek(hash, |record| self.record(record) == line) {
-            Ok(record) => return Ok(self.mark_again(record, side)),
+            Ok(record) => return Ok(self.mark_again(record, side, ordinal)),
             Err(slot) => slot,
         };
-        let mark = self.marks.next(0, side).unwrap_or_default();
-        let Some(record) = self.store(line, mark, side)? else {
+        let Some(record) = self.store(line, side, ordinal)? else {
             return Ok(Insert::Full);
         };
         self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
@@ -324,29 +327,30 @@ impl LineSet {
     }
 
     /// Marks a line that was to be inserted and is there.
-    fn mark_again(&mut self, record: usize, side: u32) -> Insert {
-        self.mark_record(record, side);
+    fn mark_again(&mut self, record: usize, side: u32, ordinal: u64) -> Insert {
+        self.mark_record(record, side, ordinal);
         Insert::Present
     }
 
     /// Marks a line as one of `side`, if it is in the set. Returns its mark if that is a new one.
-    pub(crate) fn mark(&mut self, hash: u64, line: &[u8], side: u32) -> Option<u32> {
+    #[cfg(test)]
+    fn mark(&mut self, hash: u64, line: &[u8], side: u32) -> Option<u32> {
         self.find(hash, line)
-            .and_then(|record| self.mark_record(record, side))
+            .and_then(|record| self.mark_record(record, side, u64::MAX))
     }
 
-    /// As [`LineSet::mark`], for a record.
-    fn mark_record(&mut self, record: usize, side: u32) -> Option<u32> {
+    /// Marks the line of a record as one of `side`, which has it at `ordinal`. Returns its mark if that is a new one.
+    fn mark_record(&mut self, record: usize, side: u32, ordinal: u64) -> Option<u32> {
         let words = &mut self.arena.words_mut()[record..];
         let old = (words[0] >> LENGTH_BITS) as u32;
-        let new = self.marks.next(old, side);
+        let new = self.kept.marks.next(old, side);
         if let Some(mark) = new {
             words[0] = (words[0] & LENGTH_MASK) | u64::from(mark) << LENGTH_BITS;
         }
-        if self.tally != Tally::None {
-            let counted = &mut words[1..=self.tally.words()];
+        if self.kept.words() > 0 {
+            let words = &mut words[1..=self.kept.words()];
             let mark = new.unwrap_or(old);
-            self.tally.add(counted, side, new.is_some(), mark);
+            self.kept.add(words, side, new.is_some(), mark, ordinal);
         }
         new
     }
@@ -364,14 +368,13 @@ impl LineSet {
         self.records().map(|record| self.record(record))
     }
 
-    /// The lines held that are not excluded, with their marks and what was counted of them, in the order in which
-    /// they were inserted.
-    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], u32, u64)> {
+    /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
+    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
         let marked = |record| {
             let words = &self.arena.words()[record..];
             let mark = (words[0] >> LENGTH_BITS) as u32;
-            let counted = self.tally.result(&words[1..=self.tally.words()]);
-            (mark != EXCLUDED).then(|| (self.record(record), mark, counted))
+            let found = self.kept.found(&words[1..=self.kept.words()], mark);
+            (mark != EXCLUDED).then(|| (self.record(record), found))
         };
         self.records().filter_map(marked)
     }
@@ -419,22 +422,23 @@ impl LineSet {
         }
     }
 
-    /// Appends a record of a line of `side` to the arena, with this mark, and returns it; `None` when there is no
+    /// Appends a record of a line that `side` has at `ordinal` to the arena, and returns it; `None` when there is no
     /// room, or the arena would be longer than a slot can point to. The table does not know the record yet.
-    fn store(&mut self, line: &[u8], mark: u32, side: u32) -> Result<Option<usize>> {
+    fn store(&mut self, line: &[u8], side: u32, ordinal: u64) -> Result<Option<usize>> {
         let words = self.record_words(line.len());
         let end = self.used_words + words;
         if end as u64 > OFFSET_MASK || !self.make_room(end)? {
             return Ok(None);
         }
         let record = self.used_words;
+        let mark = self.kept.marks.next(0, side).unwrap_or_default();
         let arena = self.arena.words_mut();
         arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
-        let counted = self.tally.words();
-        self.tally
-            .start(&mut arena[record + 1..=record + counted], side);
+        let kept = self.kept.words();
+        self.kept
+            .start(&mut arena[record + 1..=record + kept], side, ordinal);
         // The padding keeps what was there: nothing reads it.
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + counted..end]);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + kept..end]);
         bytes[..line.len()].copy_from_slice(line);
         self.used_words = end;
         Ok(Some(record))
@@ -505,14 +509,14 @@ impl LineSet {
     fn record(&self, record: usize) -> &[u8] {
         let words = self.arena.words();
         let length = (words[record] & LENGTH_MASK) as usize;
-        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1 + self.tally.words()..]);
+        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1 + self.kept.words()..]);
         &bytes[..length]
     }
 
-    /// Words of a record: its header and its tally, and the bytes of the line rounded up.
+    /// Words of a record: its header, what is kept beside it, and the bytes of the line rounded up.
     #[inline]
     fn record_words(&self, line_bytes: usize) -> usize {
-        1 + self.tally.words() + line_bytes.div_ceil(8)
+        1 + self.kept.words() + line_bytes.div_ceil(8)
     }
 }
 

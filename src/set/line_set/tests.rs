@@ -16,7 +16,7 @@ fn lines_of(bytes: usize, count: u32) -> impl Iterator<Item = Vec<u8>> {
 /// How many of `lines` the set takes until it is full.
 fn fill(set: &mut LineSet, hasher: LineHasher, lines: impl Iterator<Item = Vec<u8>>) -> u64 {
     lines
-        .take_while(|line| set.insert(hasher.hash(line), line, 1).unwrap() == Insert::New)
+        .take_while(|line| set.insert(hasher.hash(line), line, 1, 0).unwrap() == Insert::New)
         .count() as u64
 }
 
@@ -41,7 +41,7 @@ fn holds_each_line_once_with_any_hash() {
         };
         let budget = MemoryBudget::new(64 << 20, 0);
         let hasher = hasher(key);
-        let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
         let lines = lines(count);
         for round in 0..2 {
             for line in &lines {
@@ -50,7 +50,7 @@ fn holds_each_line_once_with_any_hash() {
                 } else {
                     Insert::Present
                 };
-                assert_eq!(set.insert(hasher.hash(line), line, 1).unwrap(), expected);
+                assert_eq!(set.insert(hasher.hash(line), line, 1, 0).unwrap(), expected);
             }
         }
         assert_eq!(set.lines(), u64::from(count));
@@ -64,9 +64,9 @@ fn holds_each_line_once_with_any_hash() {
 fn marks_count_inputs_in_a_row() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     for line in [&b"a"[..], b"b", b""] {
-        set.insert(hasher.hash(line), line, 1).unwrap();
+        set.insert(hasher.hash(line), line, 1, 0).unwrap();
     }
     let mut mark = |line: &[u8], side| set.mark(hasher.hash(line), line, side).is_some();
     assert!(mark(b"a", 2) && mark(b"", 2));
@@ -81,17 +81,17 @@ fn marks_count_inputs_in_a_row() {
 fn a_full_set_says_so_and_stays_intact() {
     let budget = MemoryBudget::new(40 * PAGE, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     set.reset(1000, 64).unwrap();
     let lines = lines(100_000);
     let held = lines
         .iter()
-        .take_while(|line| set.insert(hasher.hash(line), line, 1).unwrap() == Insert::New)
+        .take_while(|line| set.insert(hasher.hash(line), line, 1, 0).unwrap() == Insert::New)
         .count();
     assert!((500..100_000).contains(&held), "{held}");
     for line in &lines[..held] {
         assert_eq!(
-            set.insert(hasher.hash(line), line, 1).unwrap(),
+            set.insert(hasher.hash(line), line, 1, 0).unwrap(),
             Insert::Present
         );
     }
@@ -114,7 +114,7 @@ fn a_set_prepared_for_what_comes_does_not_grow_and_takes_no_more_than_estimated(
     let hasher = hasher(HashKey::Random);
     for (bytes, count) in [(12, 50_000), (64, 20_000), (301, 5_000), (12, 700), (40, 0)] {
         let budget = MemoryBudget::new(64 << 20, 0);
-        let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
         set.reset(u64::from(count), bytes as u64).unwrap();
         let prepared = set.held_bytes();
         assert_eq!(prepared, (64 << 20) - budget.available_bytes());
@@ -134,7 +134,7 @@ fn what_is_expected_of_a_small_budget_is_what_it_holds() {
     for bytes in [12, 64, 301] {
         // No whole number of pages.
         let budget = MemoryBudget::new((1 << 20) + 3000, 0);
-        let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
         // The second time its memory is its own already.
         for _ in 0..2 {
             set.reset(1 << 40, bytes as u64).unwrap();
@@ -153,7 +153,7 @@ fn what_is_expected_of_a_small_budget_is_what_it_holds() {
 fn a_set_that_is_let_go_keeps_two_pages_and_works() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     assert_eq!(fill(&mut set, hasher, lines_of(20, 9_000)), 9_000);
     set.release().unwrap();
     assert_eq!(set.held_bytes(), 2 * PAGE);
@@ -173,7 +173,7 @@ fn a_set_that_is_let_go_keeps_two_pages_and_works() {
 fn the_table_grows_at_seventy_per_cent_and_not_before() {
     let budget = MemoryBudget::new(1 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     fill(&mut set, hasher, lines_of(3, 358));
     assert_eq!(set.slots, 512, "358 is less than 70 % of 512");
     fill(&mut set, hasher, lines_of(4, 1));
@@ -187,19 +187,22 @@ fn the_table_grows_at_seventy_per_cent_and_not_before() {
     assert_eq!(set.slots, 1010);
     fill(&mut set, hasher, lines_of(9, 1));
     assert_eq!(set.slots, 2020);
-    assert_eq!(set.insert(hasher.hash(b""), b"", 1).unwrap(), Insert::New);
+    assert_eq!(
+        set.insert(hasher.hash(b""), b"", 1, 0).unwrap(),
+        Insert::New
+    );
 }
 
 #[test]
 fn the_arena_grows_by_a_quarter_and_at_the_end_by_what_is_left() {
     let budget = MemoryBudget::new(8 << 20, 0);
     let hasher = hasher(HashKey::Random);
-    let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     set.reset(9_000, 0).unwrap();
     let mut sizes = vec![set.arena.len() as u64];
     for line in lines_of(1000, 4_000) {
         assert_eq!(
-            set.insert(hasher.hash(&line), &line, 1).unwrap(),
+            set.insert(hasher.hash(&line), &line, 1, 0).unwrap(),
             Insert::New
         );
         if Some(&(set.arena.len() as u64)) != sizes.last() {
@@ -225,10 +228,7 @@ fn with_batch<R>(hasher: LineHasher, lines: &[Vec<u8>], work: impl FnOnce(Batch<
     let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
     let mut hashes = Vec::new();
     hasher.hash_batch(&lines, &mut hashes);
-    work(Batch {
-        lines: &lines,
-        hashes: &hashes,
-    })
+    work(Batch::new(&lines, &hashes))
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
     for key in [HashKey::Random, HashKey::Constant] {
         let hasher = hasher(key);
         let budget = MemoryBudget::new(16 << 20, 0);
-        let mut set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
         let all: Vec<Vec<u8>> = lines_of(5, 300).collect();
         let mut marked = Vec::new();
         with_batch(hasher, &all[..200], |batch| {
@@ -255,7 +255,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
         });
         marked.sort_unstable();
         assert_eq!(marked, &all[100..200], "{key:?}");
-        let unmarked = set.iter_marked().filter(|&(_, mark, _)| mark == 1);
+        let unmarked = set.iter_marked().filter(|(_, found)| found.mark == 1);
         assert!(
             unmarked
                 .map(|(line, ..)| line)
@@ -268,7 +268,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
 fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
     let hasher = hasher(HashKey::Random);
     let budget = MemoryBudget::new(1 << 20, 0);
-    let set = LineSet::new(&budget, hasher, (Marks::Row, Tally::None)).unwrap();
+    let set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     let hashes: Vec<u64> = lines_of(9, 512).map(|line| hasher.hash(&line)).collect();
     let homes: BTreeSet<usize> = hashes.iter().map(|&hash| set.home(hash)).collect();
     // 1 - 1/e of the slots are somebody's home.

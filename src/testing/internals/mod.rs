@@ -18,7 +18,7 @@ use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
-use crate::selection::{Marks, Tally};
+use crate::selection::Kept;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
@@ -60,10 +60,7 @@ impl BenchFilter {
         let (mut scatter, mut lines) = (Scatter::default(), Vec::new());
         fill(&mut |hashes| {
             lines.resize(hashes.len(), &b""[..]);
-            let batch = Batch {
-                lines: &lines,
-                hashes,
-            };
+            let batch = Batch::new(&lines, hashes);
             // Blocks ask for no memory.
             let _cannot_fail = updater.insert(batch, &mut scatter);
         })
@@ -72,10 +69,7 @@ impl BenchFilter {
     /// How many of the keys may have been inserted; `passing` is overwritten with their indexes.
     pub fn ask(&self, hashes: &[u64], passing: &mut Vec<u32>) -> usize {
         static LINES: [&[u8]; BATCH] = [b""; BATCH];
-        let batch = Batch {
-            lines: &LINES[..hashes.len()],
-            hashes,
-        };
+        let batch = Batch::new(&LINES[..hashes.len()], hashes);
         self.0.passing(batch, passing);
         passing.len()
     }
@@ -95,7 +89,7 @@ pub struct BenchSet {
 impl BenchSet {
     /// An empty set within `budget`.
     pub fn new(budget: &MemoryBudget, hasher: LineHasher) -> Result<Self> {
-        let set = LineSet::new(budget, hasher, (Marks::Row, Tally::None))?;
+        let set = LineSet::new(budget, hasher, Kept::ROW)?;
         Ok(Self { set })
     }
 
@@ -107,7 +101,7 @@ impl BenchSet {
     /// Inserts a batch of lines. Returns how many were dealt with: fewer than there are where the budget
     /// is too small.
     pub fn insert(&mut self, lines: &[&[u8]], hashes: &[u64]) -> Result<u64> {
-        let batch = Batch { lines, hashes };
+        let batch = Batch::new(lines, hashes);
         let done = self.set.insert_all(batch, indexes(hashes), 1)?;
         Ok(done as u64)
     }
@@ -116,7 +110,7 @@ impl BenchSet {
     /// got the mark: those that every input before had, too.
     pub fn probe(&mut self, lines: &[&[u8]], hashes: &[u64], mark: u32) -> Result<u64> {
         let mut found = 0;
-        let batch = Batch { lines, hashes };
+        let batch = Batch::new(lines, hashes);
         self.set.mark_all(batch, indexes(hashes), mark, |_, _| {
             found += 1;
             Ok(())
@@ -187,13 +181,14 @@ impl BenchBuckets {
             },
             buckets: self.shape.buckets,
             writers: self.shape.writers,
+            has_ordinals: false,
         };
         let buckets = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, self.hasher);
             let mut parts = lines.chunks_exact(BATCH).cycle();
             for hashes in hashes.chunks(BATCH) {
                 let lines = parts.next().map_or(&[][..], |part| &part[..hashes.len()]);
-                to_buckets.append(Batch { lines, hashes }, indexes(hashes))?;
+                to_buckets.append(Batch::new(lines, hashes), indexes(hashes))?;
             }
             Ok(())
         })?;

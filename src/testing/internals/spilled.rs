@@ -98,6 +98,7 @@ impl SpilledBucket<'_> {
             advice: "choose another directory",
         })?;
         Ok(Bucket {
+            has_ordinals: false,
             address: address(0),
             block_bytes: self.block_bytes,
             file: BucketFile {

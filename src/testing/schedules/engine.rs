@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::{BLOCK, explore, line, number_of, place};
+use crate::answer::Collector;
 use crate::error::Result;
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::options::Options;
-use crate::output::{Collector, Sink};
+use crate::output::Sink;
 use crate::pass::join::join;
 use crate::pass::spill::{Screening, spill};
 use crate::plan::Layout;
@@ -45,6 +46,7 @@ impl Place {
         let layout = Layout {
             memory_bytes: 64 << 20,
             base_bytes: 0,
+            order_bytes: 0,
             bookkeeping_bytes: 0,
             usable_bytes: 16 << 20,
             threads: 2,

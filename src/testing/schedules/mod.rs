@@ -161,6 +161,7 @@ impl Store {
             },
             buckets: self.size.buckets,
             writers: 2,
+            has_ordinals: false,
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();
@@ -196,10 +197,7 @@ impl Store {
             let lines: Vec<&[u8]> = group.iter().map(|(_, text)| &text[..]).collect();
             let mut hashes = Vec::new();
             self.hasher.hash_batch(&lines, &mut hashes);
-            let batch = Batch {
-                lines: &lines,
-                hashes: &hashes,
-            };
+            let batch = Batch::new(&lines, &hashes);
             to_buckets.append(batch, 0..lines.len() as u32)?;
         }
         Ok(())

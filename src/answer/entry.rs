@@ -1,0 +1,134 @@
+//! One line of the answer with all that its order and its writing need.
+//!
+//! *Owns:* the form of an [`Entry`] in memory and on disk, and the comparison of two. Nothing here allocates.
+//!
+//! ```text
+//! │ times │ length of the label: 8 │ ordinal: 64, where lines are in the order of the input │ label │ line │
+//! ```
+//!
+//! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
+//!
+//! *Cost:* two bytes a line mostly, and 8 for the ordinal.
+
+use std::cmp::Ordering;
+
+use crate::selection::{NO_ORDINAL, Order};
+use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
+
+/// A line of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry<'a> {
+    /// How often it is written, at least once.
+    pub(crate) times: u64,
+    /// Where it came first.
+    pub(crate) ordinal: u64,
+    /// What is written before it; up to 255 bytes.
+    pub(crate) label: &'a [u8],
+    /// The line.
+    pub(crate) line: &'a [u8],
+}
+
+/// The front of an entry, before its label.
+pub(super) type Front = arrayvec::ArrayVec<u8, { MAX_LENGTH_BYTES + 1 + 8 }>;
+
+impl<'a> Entry<'a> {
+    /// What stands before the label.
+    pub(super) fn front(&self, order: Order) -> Front {
+        let mut times = [0; MAX_LENGTH_BYTES];
+        let taken = put_length(&mut times, self.times as usize);
+        let mut front: Front = times[..taken].iter().copied().collect();
+        front.push(self.label.len() as u8);
+        if order == Order::Input {
+            front.extend(self.ordinal.to_be_bytes());
+        }
+        front
+    }
+
+    /// The entry that `bytes` are; `None` if they are none.
+    pub(super) fn read(bytes: &'a [u8], order: Order) -> Option<Self> {
+        let (times, taken) = take_length(bytes)?;
+        let (&label, mut rest) = bytes[taken..].split_first()?;
+        let mut ordinal = NO_ORDINAL;
+        if order == Order::Input {
+            let (first, behind) = rest.split_first_chunk()?;
+            ordinal = u64::from_be_bytes(*first);
+            rest = behind;
+        }
+        let (label, line) = rest.split_at_checked(label.into())?;
+        Some(Self {
+            times: times as u64,
+            ordinal,
+            label,
+            line,
+        })
+    }
+
+    /// A number that decides most comparisons: of two entries that differ in it, the one with the smaller number
+    /// comes first.
+    pub(super) fn rank(&self, order: Order) -> u64 {
+        if order == Order::Input {
+            return self.ordinal;
+        }
+        let mut first = [0; 8];
+        let length = self.line.len().min(8);
+        first[..length].copy_from_slice(&self.line[..length]);
+        u64::from_be_bytes(first)
+    }
+
+    /// Which of the two comes first, where their ranks are equal.
+    pub(super) fn compare(&self, other: &Self, order: Order) -> Ordering {
+        match order {
+            Order::Sorted => self.line.cmp(other.line),
+            Order::Any | Order::Input => Ordering::Equal,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back_as_it_was() {
+        for order in [Order::Sorted, Order::Input] {
+            for (times, label, line) in [(1, "", ""), (300, "101\t", "line"), (1, "", "\t\0x")] {
+                let entry = Entry {
+                    times,
+                    ordinal: if order == Order::Input { 7 } else { NO_ORDINAL },
+                    label: label.as_bytes(),
+                    line: line.as_bytes(),
+                };
+                let bytes = [&entry.front(order), entry.label, entry.line].concat();
+                assert_eq!(Entry::read(&bytes, order).unwrap(), entry);
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_and_comparisons_together_are_the_order_of_bytes() {
+        let lines: [&[u8]; 7] = [
+            b"",
+            b"\0",
+            b"abcdefg",
+            b"abcdefgh",
+            b"abcdefgh\0",
+            b"abcdefghi",
+            b"\xff",
+        ];
+        let entry = |line| Entry {
+            times: 1,
+            ordinal: 0,
+            label: b"",
+            line,
+        };
+        for (i, one) in lines.into_iter().enumerate() {
+            for (j, other) in lines.into_iter().enumerate() {
+                let (one, other) = (entry(one), entry(other));
+                let ranks = one.rank(Order::Sorted).cmp(&other.rank(Order::Sorted));
+                let found = ranks.then_with(|| one.compare(&other, Order::Sorted));
+                assert_eq!(found, i.cmp(&j), "{one:?} {other:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The answer: lines that many threads find, on their way to one sink.
+//!
+//! *Owns:* collecting lines from many threads into one sink ([`Collector`], [`Outbox`]), and putting them in the order
+//! that was asked for ([`sorter`]).
+//!
+//! ```text
+//!  any order:
+//!  work-0 ─ push ─▶ Outbox ─┐ 64 KiB
+//!  work-1 ─ push ─▶ Outbox ─┼─ flush ─▶ Collector: one lock ─▶ Sink, the caller's
+//!  work-2 ─ push ─▶ Outbox ─┘                                   │ the command's:
+//!                                                               ▼
+//!                               OutputWriter ─ 512 KiB ─▶ thread `result` ─▶ OutputFile
+//!  in order:
+//!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
+//! ```
+//!
+//! *Invariants.*
+//! - A sink is called by one thread at a time, once for each line of the result. The thread may be another one each
+//!   time.
+//! - After its first error a sink is not called again.
+//! - Where an order is asked for, the sink gets no line before the strategy is done.
+//!
+//! *Cost:* one lock per 64 KiB of result and thread. A slow sink stops the workers: they wait for the lock, so
+//! no more than an outbox per worker is ever stored. The engine pushes (rather than being iterated)
+//! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
+
+pub(crate) mod entry;
+mod heap;
+mod outbox;
+mod run;
+mod sorter;
+
+use std::io;
+use std::sync::Arc;
+
+pub(crate) use self::outbox::Outbox;
+pub(crate) use self::sorter::{Sorter, SorterRules};
+use crate::error::{Error, Result};
+use crate::memory::budget::MemoryBudget;
+use crate::output::{Sink, output_error};
+use crate::stats::OutputStats;
+use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Collects lines from several threads into one sink and counts them. Each thread has an [`Outbox`] for it.
+pub(crate) struct Collector<'s> {
+    /// The sink's terminator.
+    terminator: u8,
+    /// One sink for all attempts of a run.
+    shared: Arc<Mutex<Shared<'s>>>,
+    /// Puts the lines of this attempt in order, if one is asked for.
+    sorter: Option<Sorter<'s>>,
+}
+
+/// What the lock protects. It is held while the sink works.
+struct Shared<'s> {
+    sink: &'s mut dyn Sink,
+    /// Lines and bytes that the sink has accepted; each line counts one byte more, for its terminator.
+    written: OutputStats,
+    /// Set by the first error of the sink: it is not called again.
+    has_failed: bool,
+}
+
+impl<'s> Collector<'s> {
+    /// A collector into `sink`, which has got no line yet.
+    pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
+        Self {
+            terminator: sink.terminator(),
+            shared: Arc::new(Mutex::new(Shared {
+                sink,
+                written: OutputStats::default(),
+                has_failed: false,
+            })),
+            sorter: None,
+        }
+    }
+
+    /// A collector into the same sink for one attempt of a run, whose lines go through `sorter`, if there is one.
+    pub(crate) fn through(&self, sorter: Option<Sorter<'s>>) -> Self {
+        Self {
+            terminator: self.terminator,
+            shared: Arc::clone(&self.shared),
+            sorter,
+        }
+    }
+
+    /// What the sink has accepted so far. Lines in outboxes are not counted. The engine asks it whether a run
+    /// may be started over: only before the first line.
+    pub(crate) fn written(&self) -> OutputStats {
+        self.lock().written
+    }
+
+    /// Whether the lines of this collector are put in order, so that [`Collector::finish`] has work to do.
+    pub(crate) fn is_sorting(&self) -> bool {
+        self.sorter.is_some()
+    }
+
+    /// Passes on what was held back to be put in order, when no thread has an outbox any more. `budget` is the memory
+    /// that a merge may use; `advance` hears of bytes and lines that were passed on.
+    ///
+    /// # Errors
+    /// What the sink reports; where the temporary files of the order cannot be read.
+    pub(crate) fn finish(
+        mut self,
+        budget: &MemoryBudget,
+        advance: impl Fn(u64, u64),
+    ) -> Result<()> {
+        let Some(sorter) = self.sorter.take() else {
+            return Ok(());
+        };
+        let mut out = Outbox::new(&self);
+        sorter.merge(budget, |entry| {
+            out.push_found(entry)?;
+            advance(entry.line.len() as u64 + 1, entry.times);
+            Ok(())
+        })?;
+        out.flush()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared<'s>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared<'_> {
+    /// Lets `pass` hand `lines` lines, which have `bytes` bytes with their terminators, to the sink, with the lock
+    /// held.
+    ///
+    /// # Errors
+    /// [`Error::Output`] with the sink's error, once; [`Error::Interrupted`] for every call after that, so that
+    /// the first error is the one that the run reports.
+    fn pass_on(
+        &mut self,
+        lines: usize,
+        bytes: usize,
+        pass: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
+    ) -> Result<()> {
+        if self.has_failed {
+            return Err(Error::Interrupted);
+        }
+        if let Err(error) = pass(self.sink) {
+            self.has_failed = true;
+            return Err(output_error(&self.sink.target(), "cannot write", error));
+        }
+        self.written.lines += lines as u64;
+        self.written.bytes += bytes as u64;
+        Ok(())
+    }
+}

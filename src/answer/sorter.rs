@@ -1,0 +1,359 @@
+//! Putting an answer in order that may be larger than memory: an external merge sort of the answer alone.
+//!
+//! *Owns:* the memory of the order, the runs, and the merge. *Invariants:* every entry that was pushed comes out of
+//! [`Sorter::merge`] once, in order; nothing comes out before.
+//!
+//! Who runs what:
+//!
+//! ```text
+//!  work-0 ─ push ─▶ Heap ─┐ full: sorted, and written as a run by the worker that filled it
+//!  work-1 ─ push ─▶ Heap ─┼──────▶ run, run, run, ...  on the temporary disk
+//!  work-2 ─ push ─▶ Heap ─┘                     │
+//!                                               ▼
+//!  the calling thread, when all workers are done: merge of runs and of what is left in the heaps ──▶ sink
+//! ```
+//!
+//! 1. A worker takes a heap when it has its first line, and gives it back at the end of its pass. The next one goes
+//!    on filling it.
+//! 2. If there are more runs than memory can merge at once, some are merged into one first.
+//! 3. The heaps keep their memory in the merge; readers of runs have the memory that the strategy has left.
+//!
+//! *Cost:* an answer that fits the heaps is never written. Any other is written and read once, and once more for each
+//! further level of the merge: one level merges some hundred runs, each as large as a heap.
+//!
+//! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging).
+
+use crate::answer::entry::Entry;
+use crate::answer::heap::Heap;
+use crate::answer::run::{Run, RunReader, RunWriter};
+use crate::error::{Error, Result};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE};
+use crate::selection::Order;
+use crate::spill::block::Address;
+use crate::sys::sync::channel::{Receiver, Sender, unbounded};
+use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
+use crate::temp::space::TempSpace;
+
+/// The largest block of a run, in bytes.
+const LARGEST_BLOCK: u64 = 256 << 10;
+/// The smallest.
+const SMALLEST_BLOCK: u64 = 16 << 10;
+/// A block has at most this fraction of the memory for one heap.
+const BLOCK_SHARE: u64 = 8;
+
+/// What a sorter works with.
+pub(crate) struct SorterRules<'s> {
+    pub(crate) order: Order,
+    /// Memory for all heaps, in bytes.
+    pub(crate) bytes: u64,
+    /// How many threads push at the same time, at most.
+    pub(crate) heaps: usize,
+    /// Where runs go.
+    pub(crate) space: &'s TempSpace,
+    /// The store of the runs; each is a bucket of it.
+    pub(crate) address: Address,
+}
+
+/// Collects entries from several threads, and merges them.
+pub(crate) struct Sorter<'s> {
+    rules: SorterRules<'s>,
+    budget: MemoryBudget,
+    state: Mutex<State>,
+    /// Heaps that no thread has.
+    idle: (Sender<WorkHeap>, Receiver<WorkHeap>),
+}
+
+struct State {
+    /// How many more heaps may be made.
+    unmade: usize,
+    runs: Vec<Run>,
+    /// The number of the next run.
+    next: u32,
+}
+
+/// A heap, and the block through which it is written.
+pub(super) struct WorkHeap {
+    heap: Heap,
+    block: Buffer,
+}
+
+impl<'s> Sorter<'s> {
+    /// A sorter without an entry. It takes memory when entries come.
+    pub(crate) fn new(rules: SorterRules<'s>) -> Self {
+        Self {
+            budget: MemoryBudget::new(rules.bytes, 0),
+            state: Mutex::new(State {
+                unmade: rules.heaps.max(1),
+                runs: Vec::new(),
+                next: 0,
+            }),
+            idle: unbounded(),
+            rules,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A heap for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the rules have too little memory for the smallest heaps.
+    pub(super) fn take(&self) -> Result<WorkHeap> {
+        if let Ok(heap) = self.idle.1.try_recv() {
+            return Ok(heap);
+        }
+        let may_make = {
+            let mut state = self.lock();
+            let left = state.unmade.checked_sub(1);
+            state.unmade = left.unwrap_or(0);
+            left.is_some()
+        };
+        if may_make {
+            return self.new_heap();
+        }
+        // The other end is here, too: it is not closed.
+        self.idle.1.recv().map_err(|_| Error::Interrupted)
+    }
+
+    fn new_heap(&self) -> Result<WorkHeap> {
+        let bytes = self.rules.bytes / self.rules.heaps.max(1) as u64;
+        let block = (bytes / BLOCK_SHARE).clamp(SMALLEST_BLOCK, LARGEST_BLOCK) & !(PAGE - 1);
+        let heap = bytes.saturating_sub(block) & !(PAGE - 1);
+        Ok(WorkHeap {
+            heap: Heap::new(&self.budget, heap, self.rules.order)?,
+            block: Buffer::new(&self.budget, "the order of the answer", block)?,
+        })
+    }
+
+    /// Takes a heap back, with what is in it.
+    pub(super) fn put(&self, heap: WorkHeap) {
+        let _is_open = self.idle.0.send(heap);
+    }
+
+    /// Adds an entry, through the heap of this thread.
+    ///
+    /// # Errors
+    /// Where a run cannot be written.
+    pub(super) fn push(&self, work: &mut WorkHeap, entry: &Entry<'_>) -> Result<()> {
+        if work.heap.push(entry) {
+            return Ok(());
+        }
+        self.write(work)?;
+        if work.heap.push(entry) {
+            return Ok(());
+        }
+        // Longer than a heap: a run of its own, from where it lies.
+        let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
+        writer.push(entry, self.rules.order)?;
+        let run = writer.finish()?;
+        self.lock().runs.push(run);
+        Ok(())
+    }
+
+    /// Writes what is in a heap as a run, and empties it.
+    fn write(&self, work: &mut WorkHeap) -> Result<()> {
+        if work.heap.len() == 0 {
+            return Ok(());
+        }
+        work.heap.sort();
+        let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
+        for entry in (0..work.heap.len()).map_while(|number| work.heap.entry(number)) {
+            writer.push(&entry, self.rules.order)?;
+        }
+        let run = writer.finish()?;
+        work.heap.clear();
+        self.lock().runs.push(run);
+        Ok(())
+    }
+
+    /// Where the blocks of the next run belong.
+    fn next_run(&self) -> Address {
+        let mut state = self.lock();
+        state.next += 1;
+        Address {
+            bucket: state.next - 1,
+            ..self.rules.address
+        }
+    }
+
+    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
+    ///
+    /// # Errors
+    /// What `each` reports; where a run cannot be read, or is damaged.
+    pub(crate) fn merge(
+        self,
+        budget: &MemoryBudget,
+        mut each: impl FnMut(&Entry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Self {
+            rules, state, idle, ..
+        } = self;
+        let mut heaps: Vec<WorkHeap> = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
+        let State {
+            mut runs, mut next, ..
+        } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // Those of the fewest bytes first: what is merged twice should be little.
+        runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
+        // One block of a heap serves the merges before the last.
+        while let Some(first) = heaps
+            .first_mut()
+            .filter(|_| room_for(&runs, budget) < runs.len())
+        {
+            let some = runs.split_off(runs.len() - room_for(&runs, budget).max(2));
+            let address = Address {
+                bucket: next,
+                ..rules.address
+            };
+            next += 1;
+            let mut writer = RunWriter::new(rules.space, address, &mut first.block)?;
+            let mut sources = open(some, &rules, budget)?;
+            merge_sources(&mut sources, rules.order, |entry| {
+                writer.push(entry, rules.order)
+            })?;
+            discard(sources, rules.space);
+            runs.insert(0, writer.finish()?);
+        }
+        let mut sources = open(runs, &rules, budget)?;
+        for work in &mut heaps {
+            work.heap.sort();
+        }
+        sources.extend(heaps.iter().map(|work| Source::Heap {
+            heap: &work.heap,
+            next: 0,
+        }));
+        merge_sources(&mut sources, rules.order, |entry| each(entry))?;
+        discard(sources, rules.space);
+        Ok(())
+    }
+}
+
+/// How many runs, from the back of `runs`, can be read at once.
+fn room_for(runs: &[Run], budget: &MemoryBudget) -> usize {
+    let mut left = budget.available_bytes();
+    let fits = |run: &&Run| {
+        let fits = run.reading_bytes() <= left;
+        left = left.saturating_sub(run.reading_bytes());
+        fits
+    };
+    runs.iter().rev().take_while(fits).count()
+}
+
+/// Readers of all `runs`.
+fn open<'a>(
+    runs: Vec<Run>,
+    rules: &SorterRules<'a>,
+    budget: &'a MemoryBudget,
+) -> Result<Vec<Source<'a>>> {
+    let open = |run| {
+        RunReader::new(run, rules.space, rules.order, budget)
+            .map(|reader| Source::Run(Box::new(reader)))
+    };
+    runs.into_iter().map(open).collect()
+}
+
+/// Gives the disk space of runs back that were read.
+fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
+    for source in sources {
+        if let Source::Run(reader) = source {
+            reader.into_run().discard(space);
+        }
+    }
+}
+
+/// Entries in order, of which the merge sees one at a time.
+enum Source<'a> {
+    /// The entries of a heap that was sorted, up to `next` of which the merge has seen.
+    Heap {
+        heap: &'a Heap,
+        next: usize,
+    },
+    Run(Box<RunReader<'a>>),
+}
+
+impl Source<'_> {
+    /// Goes to the next entry; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        match self {
+            Self::Heap { heap, next } => {
+                *next += 1;
+                Ok(*next <= heap.len())
+            }
+            Self::Run(reader) => reader.advance(),
+        }
+    }
+
+    /// The present entry.
+    fn entry(&self) -> Option<Entry<'_>> {
+        match self {
+            Self::Heap { heap, next } => heap.entry(next.checked_sub(1)?),
+            Self::Run(reader) => reader.entry(),
+        }
+    }
+}
+
+/// Hands the entries of all sources to `each`, in order.
+///
+/// The sources are a binary heap by their present entries: the one with the smallest is at the front. When that has
+/// gone on to its next entry, it sinks to where it belongs.
+fn merge_sources(
+    sources: &mut [Source<'_>],
+    order: Order,
+    mut each: impl FnMut(&Entry<'_>) -> Result<()>,
+) -> Result<()> {
+    // Rank of the present entry, and number of the source.
+    let mut front: Vec<(u64, usize)> = Vec::with_capacity(sources.len());
+    for (number, source) in sources.iter_mut().enumerate() {
+        if source.advance()? {
+            front.push((rank(source, order), number));
+        }
+    }
+    for at in (0..front.len() / 2).rev() {
+        sink(&mut front, at, sources, order);
+    }
+    while let Some(&(_, number)) = front.first() {
+        if let Some(entry) = sources[number].entry() {
+            each(&entry)?;
+        }
+        if sources[number].advance()? {
+            front[0].0 = rank(&sources[number], order);
+        } else {
+            front.swap_remove(0);
+        }
+        sink(&mut front, 0, sources, order);
+    }
+    Ok(())
+}
+
+fn rank(source: &Source<'_>, order: Order) -> u64 {
+    source.entry().map_or(0, |entry| entry.rank(order))
+}
+
+/// Moves what is at `at` towards the end of `front` until nothing behind it comes before it.
+fn sink(front: &mut [(u64, usize)], mut at: usize, sources: &[Source<'_>], order: Order) {
+    let is_before = |one: &(u64, usize), other: &(u64, usize)| {
+        let by_rank = one.0.cmp(&other.0);
+        let by_entry = || {
+            let entries = sources[one.1].entry().zip(sources[other.1].entry());
+            entries.map_or(std::cmp::Ordering::Equal, |(one, other)| {
+                one.compare(&other, order)
+            })
+        };
+        by_rank.then_with(by_entry).is_lt()
+    };
+    loop {
+        let mut first = at;
+        for child in [2 * at + 1, 2 * at + 2] {
+            if child < front.len() && is_before(&front[child], &front[first]) {
+                first = child;
+            }
+        }
+        if first == at {
+            return;
+        }
+        front.swap(at, first);
+        at = first;
+    }
+}

@@ -1,0 +1,45 @@
+//! How the lines of a batch get their ordinals.
+//!
+//! *Owns:* the two ways: from where a line lies in its chunk, or from behind the line in a record of a bucket.
+//! *Invariants:* a batch has an ordinal for each line, or none at all. *Cost:* 8 bytes a line, where the order of
+//! the input is kept; nothing elsewhere.
+
+/// Bytes of an ordinal behind its line in a record of a bucket.
+pub(crate) const ORDINAL_BYTES: usize = 8;
+
+/// Where the ordinals of lines come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ordinals {
+    /// Nobody asks for them.
+    None,
+    /// From the place of the line in memory.
+    ByPlace {
+        /// The address of a byte in memory, and its ordinal.
+        address: usize,
+        ordinal: u64,
+    },
+    /// Each line has its ordinal behind it.
+    Behind,
+}
+
+impl Ordinals {
+    /// Sets `ordinals` to those of `lines`, and cuts off what is not part of a line.
+    pub(super) fn take(self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
+        ordinals.clear();
+        match self {
+            Self::None => {}
+            Self::ByPlace { address, ordinal } => {
+                let place = |line: &&[u8]| (line.as_ptr() as usize).wrapping_sub(address) as u64;
+                ordinals.extend(lines.iter().map(|line| ordinal.wrapping_add(place(line))));
+            }
+            Self::Behind => {
+                for line in lines {
+                    // A block with a shorter record is damaged; the counts of its bucket show that.
+                    let (rest, ordinal) = line.split_last_chunk().unwrap_or((&[], &[0; 8]));
+                    ordinals.push(u64::from_le_bytes(*ordinal));
+                    *line = rest;
+                }
+            }
+        }
+    }
+}

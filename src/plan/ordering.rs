@@ -1,0 +1,94 @@
+//! What it costs to put the answer in order.
+//!
+//! *Owns:* the estimate of the answer's size, and what an order adds to the costs of a design. *Invariants:* without
+//! an order nothing is added.
+//!
+//! *Formulas.* With the order of the input, what is spilled grows by 8 bytes for each line whose ordinal is kept. The
+//! answer, with about 12 bytes a line beside its own, is written and read once if it does not fit its part of the
+//! memory. The alternative, reading the first input again and asking the complete answer about each of its lines, moves
+//! all of that input again, and the answer must fit in memory: ordinals move less unless lines are shorter than they.
+
+use serde::Serialize;
+
+use crate::batch::ORDINAL_BYTES;
+use crate::plan::Costs;
+use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::selection::Order;
+
+/// What is kept of each line of the answer beside its bytes: rank and place in memory, or lengths and ordinal.
+const ENTRY_BYTES: u64 = 12;
+
+/// How the answer is put in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct OrderPlan {
+    /// `input` or `sorted`.
+    pub order: &'static str,
+    /// The answer as it is expected, in bytes, with what its order needs of each line.
+    pub answer_bytes: u64,
+    /// Memory for it, in bytes.
+    pub memory_bytes: u64,
+    /// Bytes of it that are written to temporary files and read again; 0 if it fits in memory.
+    pub spilled_bytes: u64,
+    /// Bytes of ordinals that are spilled with the lines: `input` only.
+    pub ordinal_bytes: u64,
+}
+
+/// Adds what the order of the answer costs to `costs`, those of a design for `job` in this layout. `None` where no
+/// order is asked for.
+pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<OrderPlan> {
+    let order = job.selection.order;
+    if order == Order::Any {
+        return None;
+    }
+    let answer = answer(job);
+    let answer_bytes = answer.bytes + answer.lines.saturating_mul(ENTRY_BYTES);
+    let spilled_bytes = if answer_bytes > layout.order_bytes || job.always_spill {
+        answer_bytes
+    } else {
+        0
+    };
+    let ordinal_bytes = ordinal_bytes(job, costs.bytes_written);
+    let more = spilled_bytes.saturating_add(ordinal_bytes);
+    costs.bytes_read = costs.bytes_read.saturating_add(more);
+    costs.bytes_written = costs.bytes_written.saturating_add(more);
+    costs.temp_peak_bytes = costs.temp_peak_bytes.saturating_add(more);
+    Some(OrderPlan {
+        order: order.name(),
+        answer_bytes,
+        memory_bytes: layout.order_bytes,
+        spilled_bytes,
+        ordinal_bytes,
+    })
+}
+
+/// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.
+fn ordinal_bytes(job: &Job, spilled: u64) -> u64 {
+    let keeps = |number: usize| job.selection.keeps_ordinals_of(number as u32, job.sides);
+    let sizes = sizes_in_order(job);
+    let total = sizes.iter().copied().fold(Extent::default(), Extent::and);
+    let with_ordinals = super::job::order(job)
+        .into_iter()
+        .zip(sizes)
+        .filter(|&(index, _)| keeps(index + 1))
+        .fold(0u64, |lines, (_, size)| lines.saturating_add(size.lines));
+    let share = with_ordinals as f64 / total.bytes.max(1) as f64;
+    (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
+}
+
+/// The answer, as far as it can be known before the run.
+fn answer(job: &Job) -> Extent {
+    let (sizes, selection) = (Sizes::of(job), job.selection);
+    let all = sizes_in_order(job)
+        .into_iter()
+        .fold(Extent::default(), Extent::and);
+    let first = sizes_in_order(job).first().copied().unwrap_or_default();
+    if selection.in_first {
+        first.part(1.0 - sizes.common_share)
+    } else if selection.needs_all(job.sides) {
+        first.part(sizes.common_share)
+    } else {
+        // What several inputs have is written once, or not at all: an upper bound.
+        all
+    }
+}

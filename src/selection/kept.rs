@@ -1,0 +1,91 @@
+//! What a set keeps of each line beside its bytes.
+//!
+//! *Owns:* [`Kept`], the words of a record in a set, and [`Found`], what they say in the end. *Invariants:* the
+//! smallest ordinal of all occurrences that a set has seen is the one that is kept.
+//!
+//! ```text
+//! header of the record │ mark │ ...      then the words of the tally, and the ordinal if the order is kept
+//! ```
+
+use crate::selection::order::NO_ORDINAL;
+use crate::selection::{Marks, Tally};
+
+/// What is kept of each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The code of its mark.
+    pub(crate) marks: Marks,
+    /// What is counted of it.
+    pub(crate) tally: Tally,
+    /// Whether its smallest ordinal is kept.
+    pub(crate) has_ordinal: bool,
+}
+
+/// What is known of a line when it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Which sides have it.
+    pub(crate) mark: u32,
+    /// What was counted of it.
+    pub(crate) tally: u64,
+    /// Where it came first.
+    pub(crate) ordinal: u64,
+}
+
+impl Found {
+    /// A line that has `mark`, and of which nothing else was kept.
+    pub(crate) fn with_mark(mark: u32) -> Self {
+        Self {
+            mark,
+            tally: 1,
+            ordinal: NO_ORDINAL,
+        }
+    }
+
+    /// The same, as it occurs at `ordinal`.
+    pub(crate) fn at(self, ordinal: u64) -> Self {
+        Self { ordinal, ..self }
+    }
+}
+
+impl Kept {
+    /// Marks in a row and nothing else: what the intersection of any number of sides keeps.
+    #[cfg(any(test, feature = "internals"))]
+    pub(crate) const ROW: Self = Self {
+        marks: Marks::Row,
+        tally: Tally::None,
+        has_ordinal: false,
+    };
+
+    /// Words of a record, beside its header.
+    pub(crate) fn words(self) -> usize {
+        self.tally.words() + usize::from(self.has_ordinal)
+    }
+
+    /// Sets `words` for the first occurrence of a line: in `side`, at `ordinal`.
+    pub(crate) fn start(self, words: &mut [u64], side: u32, ordinal: u64) {
+        let (counted, rest) = words.split_at_mut(self.tally.words());
+        self.tally.start(counted, side);
+        rest.fill(ordinal);
+    }
+
+    /// Notes a further occurrence, in `side` at `ordinal`, of a line that has `mark` now; `is_new` says that it got
+    /// this mark by this occurrence.
+    pub(crate) fn add(self, words: &mut [u64], side: u32, is_new: bool, mark: u32, ordinal: u64) {
+        let (counted, rest) = words.split_at_mut(self.tally.words());
+        self.tally.add(counted, side, is_new, mark);
+        if let [first] = rest {
+            *first = (*first).min(ordinal);
+        }
+    }
+
+    /// What these words say of a line with `mark`.
+    pub(crate) fn found(self, words: &[u64], mark: u32) -> Found {
+        let (counted, rest) = words.split_at(self.tally.words());
+        Found {
+            mark,
+            tally: self.tally.result(counted),
+            ordinal: rest.first().copied().unwrap_or(NO_ORDINAL),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The order of the answer, and ordinals: where a line came first.
+//!
+//! *Owns:* [`Order`], and the form of an ordinal. *Invariants:* of two lines that were read, the one with the
+//! smaller ordinal came earlier: in an earlier side, or in the same side at an earlier byte.
+//!
+//! ```text
+//! ordinal   │ side, from 1: 16 │ byte of the side where the line begins: 48 │
+//! ```
+
+/// In which order the lines of the answer come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// As they are found: the cheapest, and different from run to run.
+    #[default]
+    Any,
+    /// By their first occurrence: in the first side, and in the sides one after the other for lines that the
+    /// first side lacks.
+    Input,
+    /// By their bytes, as `LC_ALL=C sort` puts them.
+    Sorted,
+}
+
+impl Order {
+    /// Its name on the command line and in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Input => "input",
+            Self::Sorted => "sorted",
+        }
+    }
+}
+
+/// Bits of an ordinal for the byte: 256 TiB in one side.
+const OFFSET_BITS: u32 = 48;
+/// The ordinal of a line whose place is not known, or does not matter: behind all others.
+pub(crate) const NO_ORDINAL: u64 = u64::MAX;
+
+/// The ordinal of the first byte of a side (from 1).
+pub(crate) fn first_ordinal(side: u32) -> u64 {
+    u64::from(side) << OFFSET_BITS
+}
+
+/// Bytes that one side may have where the order of the input is kept.
+pub(crate) const MOST_ORDERED_BYTES: u64 = 1 << OFFSET_BITS;
