@@ -66,10 +66,11 @@ use crate::temp::space::{Notify, TempSpace};
 /// of 1 MiB.
 const CHECK_BYTES: u64 = 4 << 20;
 
-/// Finds the lines of `inputs` that `selection` asks for, and hands each to `sink` once.
+/// Finds the lines of `inputs` that `selection` asks for, and hands each to `sink`: once, unless the selection asks for
+/// repeats.
 ///
-/// Each input is one side. A file that is given twice is two sides. The order of the lines is unspecified. The
-/// crate page has an example.
+/// Each input is one side. A file that is given twice is two sides. The lines come in the order that the selection
+/// asks for. The crate page has an example.
 ///
 /// Threads of the run call `sink`, one at a time; all of them have ended when this returns.
 ///
@@ -459,6 +460,7 @@ impl<'a> Engine<'a> {
                 heaps: run.layout.workers,
                 space: self.space,
                 address: run.new_store(0),
+                always_spill: self.options.always_spill,
             })
         })
     }

@@ -25,8 +25,8 @@
 //!
 //! # Operations
 //!
-//! Every operation writes the distinct lines that a certain number of inputs have, each once. [`select`] takes any
-//! [`Selection`]; the others are [`select`] with one of these:
+//! Every operation writes the lines that a certain number of inputs have: each once, unless the [`Selection`] asks for
+//! repeats. [`select`] takes any [`Selection`]; the others are [`select`] with one of these:
 //!
 //! | function | lines of | [`Selection`] | command |
 //! |---|---|---|---|
@@ -34,10 +34,10 @@
 //! | [`difference`] | the first input alone | [`difference`](Selection::difference) | `diff` |
 //! | [`union`](union()) | any input | [`union`](Selection::union) | `union` |
 //! | [`symmetric_difference`] | exactly one input | [`symmetric_difference`](Selection::symmetric_difference) | `symdiff` |
-//! | [`select`] | so many inputs | [`at_least`](Selection::at_least), [`at_most`](Selection::at_most), [`exactly`](Selection::exactly), [`between`](Selection::between) | `intersect --at-least K` |
+//! | [`select`] | K inputs or more, K or fewer, exactly K | [`at_least`](Selection::at_least), [`at_most`](Selection::at_most), [`exactly`](Selection::exactly), [`between`](Selection::between) | `intersect --at-least K` |
 //! | [`overlaps`](overlaps()) | each combination of inputs, counted | | `overlaps` |
 //!
-//! A [`Label`] before each line says which inputs have it, or how many:
+//! [`Selection::ordered`] gives the lines an order. A [`Label`] before each line says which inputs have it, or how many:
 //!
 //! ```
 //! use outset::{Label, Options, Selection, Source, select};
@@ -128,7 +128,7 @@
 //! | `pass` | the three passes and what they share: scanning, reading ahead, splitting |
 //! | `run` | what the passes of one run share: layout, budget, hash, threads, statistics |
 //! | `options`, `observer` | what a caller asks for, and what a caller may watch |
-//! | [`plan`](mod@plan) | decisions from pure numbers: strategy, buckets, filters, the split of the memory |
+//! | `answer`, [`plan`](mod@plan) | lines on their way to the sink, and their order; decisions from pure numbers: strategy, buckets, filters, the split of the memory |
 //! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
 //! | `input`, `output`, `batch`, `sketch`, `temp` | reading lines; writing results; hashed lines in groups; counting distinct lines; temporary files |
 //! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
@@ -154,11 +154,13 @@
 //! - **Spill and result bypass the page cache**, in large pieces and on threads of their own. That took a quarter of
 //!   the time where it was measured, and a container's limit stays free of cache. Price: a result that is read
 //!   next comes from the disk.
-//! - **The result has no order.** Lines come out as their buckets are joined, or as they are read.
+//! - **The result has no order, unless one is asked for.** Lines come out as their buckets are joined, or as they are
+//!   read. An [`Order`] puts the answer through an external sort, never the inputs. Price: an eighth of the memory; what
+//!   of the answer does not fit in it is written and read once more.
 //!
 //! # Guarantees
 //!
-//! Each line of the result is reported once. Bytes are compared as they are: no locale, no Unicode, no trimming. A last
+//! Each line of the result is reported once, unless repeats are asked for. Bytes are compared as they are: no locale, no Unicode, no trimming. A last
 //! line without a terminator counts, and an empty line is a line. The result of an exact strategy does not depend
 //! on the memory limit, or the number of buckets or threads. It depends on the order of the inputs only in a difference,
 //! where the first input counts, and in labels. A run fails if an input

@@ -92,11 +92,11 @@ impl<'c, 's> Outbox<'c, 's> {
     /// Passes everything on to the sink, in one go under the collector's lock; or to the sorter.
     ///
     /// # Errors
-    /// [`Error::Output`] when the sink fails, [`Error::Interrupted`] when it has failed before. Some lines may have
+    /// [`crate::Error::Output`] when the sink fails, [`crate::Error::Interrupted`] when it has failed before. Some lines may have
     /// been passed on; the outbox is of no further use.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if let (Some(sorter), Some(heap)) = (&self.collector.sorter, self.heap.take()) {
-            sorter.put(heap);
+            sorter.put(heap)?;
         }
         if self.ends.is_empty() {
             return Ok(());

@@ -53,6 +53,8 @@ pub(crate) struct SorterRules<'s> {
     pub(crate) space: &'s TempSpace,
     /// The store of the runs; each is a bucket of it.
     pub(crate) address: Address,
+    /// Whether every entry is written, also where memory has room for it.
+    pub(crate) always_spill: bool,
 }
 
 /// Collects entries from several threads, and merges them.
@@ -129,8 +131,15 @@ impl<'s> Sorter<'s> {
     }
 
     /// Takes a heap back, with what is in it.
-    pub(super) fn put(&self, heap: WorkHeap) {
+    ///
+    /// # Errors
+    /// Where entries that must be written cannot be.
+    pub(super) fn put(&self, mut heap: WorkHeap) -> Result<()> {
+        if self.rules.always_spill {
+            self.write(&mut heap)?;
+        }
         let _is_open = self.idle.0.send(heap);
+        Ok(())
     }
 
     /// Adds an entry, through the heap of this thread.

@@ -2,16 +2,17 @@
 //!
 //! *Owns:* [`Selection`], what a caller asks for, and [`Rule`], the same for a known number of sides.
 //!
-//! *Invariants:* every operation is a value of one idea: the line must be in at least so many sides, in at
-//! most so many, and perhaps in the first. Nothing here knows how lines are stored.
+//! *Invariants:* every operation is a value of one idea: bounds for the number of sides that have a line, and whether
+//! the first side must be one of them. How often a selected line is written, what stands before it, and in which order
+//! the lines come are further values, which any operation can have. Nothing here knows how lines are stored.
 //!
 //! ```text
-//!                          at least   at most   in the first
-//! intersection             all        all       (yes)
-//! difference               1          1         yes
-//! union                    1          all       any
-//! symmetric difference     1          1         any
-//! in K sides or more       K          all       any
+//!                          at least   at most   first side    all: as often as          repeats
+//! intersection             all        all       has it, too   the side that has fewest  as the first side has it
+//! difference               1          1         must have it  first, less all others    as the first side has it
+//! union                    1          all                     all together
+//! symmetric difference     1          1                       one of two, less the other
+//! in K sides or more       K          all
 //! ```
 //!
 //! *Cost:* a comparison or two for each distinct line.
@@ -32,7 +33,7 @@ pub(crate) use rule::Rule;
 pub(crate) use sides::{Sides, Turn};
 pub(crate) use tally::Tally;
 
-/// Which distinct lines are written, by the number of sides that have them, and what stands before each.
+/// Which lines are written, by the number of sides that have them; how often, in which order, and behind what.
 ///
 /// A side is one input. A file that is given twice is two sides.
 ///

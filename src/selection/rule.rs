@@ -65,7 +65,7 @@ impl Rule {
         };
         if sides > room {
             return usage(
-                format!("inputs: {sides} given, and at most {room} can be told apart here"),
+                format!("inputs: {sides} given, and this takes at most {room}"),
                 advice,
             );
         }
@@ -145,7 +145,7 @@ impl Rule {
     pub(crate) fn side(&self, number: u32, rank: u32) -> u32 {
         match self.marks {
             Marks::Row | Marks::Count => rank,
-            // Without labels, only the first side is told from the others.
+            // Without labels, all sides but the first share a bit.
             Marks::Bits if self.selection.in_first && !self.selection.tells_sides() => {
                 number.min(2)
             }

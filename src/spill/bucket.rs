@@ -55,7 +55,8 @@ pub(crate) struct Bucket {
     pub(crate) lines: u64,
     /// Bytes of their records, lengths included: the sum of all payloads.
     pub(crate) record_bytes: u64,
-    /// The length of the longest line, in bytes; 0 without lines. Sizes the memory of a reader.
+    /// The length of the longest line with what is behind it, in bytes; 0 without lines. Sizes the memory of a
+    /// reader.
     pub(crate) longest_line: u64,
     /// The sum of the lines' hashes, modulo 2^64. Several threads append in any order, and a sum does not
     /// depend on it. Counts alone would miss a line that turned into another of the same length.

@@ -173,7 +173,7 @@ impl<'a> BucketWriter<'a> {
         }
         part.lines += 1;
         part.record_bytes += bytes as u64;
-        part.longest_line = part.longest_line.max(line.len() as u64);
+        part.longest_line = part.longest_line.max(length as u64);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use outset::{ErrorKind, Options, Selection, Strategy};
+use outset::{ErrorKind, Options, Order, Selection, Strategy};
 
 use crate::faults::{Moment, select_with_fault, spill_files};
 use crate::oracle::{Lines, selected};
@@ -107,6 +107,25 @@ const OTHERS: [Way; 4] = [
     (Selection::symmetric_difference(), Strategy::Sieve, 3),
 ];
 
+/// What is altered here is the answer: its lines are in order, and were written before they are merged.
+const IN_ORDER: [Way; 3] = [
+    (
+        Selection::union().ordered(Order::Sorted),
+        Strategy::Partition,
+        3,
+    ),
+    (
+        Selection::difference().ordered(Order::Input),
+        Strategy::Sieve,
+        3,
+    ),
+    (
+        Selection::intersection().ordered(Order::Input),
+        Strategy::Memory,
+        3,
+    ),
+];
+
 /// The lines that one of these selections asks for.
 fn answer(selection: Selection, contents: &[Vec<u8>]) -> Lines {
     let count = |which: &[bool]| which.iter().filter(|&&has| has).count();
@@ -146,7 +165,12 @@ fn alterations(count: usize, ways: &[Way]) {
             let spilled = spill_files(&temp);
             *into.lock().unwrap() = alter(&spilled, &mut dice.lock().unwrap());
         };
-        let result = select_with_fault(selection, &files, &options, "join", Moment::Start, act);
+        let phase = if selection.ordered(Order::Any) == selection {
+            "join"
+        } else {
+            "order"
+        };
+        let result = select_with_fault(selection, &files, &options, phase, Moment::Start, act);
         let (how, matters) = done.lock().unwrap().clone();
         match result {
             Err(error) => {
@@ -177,6 +201,11 @@ fn e8_spill_that_comes_back_altered_is_noticed() {
 #[test]
 fn e8_spill_of_any_operation_that_comes_back_altered_is_noticed() {
     alterations(40, &OTHERS);
+}
+
+#[test]
+fn e8_an_answer_that_comes_back_altered_is_noticed() {
+    alterations(40, &IN_ORDER);
 }
 
 #[test]

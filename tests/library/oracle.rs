@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use differential::oracle;
 use outset::LineFormat;
+use outset::Order;
 
 /// Distinct lines, in byte order.
 pub(crate) type Lines = BTreeSet<Vec<u8>>;
@@ -28,7 +29,7 @@ pub(crate) fn selected(inputs: &[Vec<u8>], is_asked: impl Fn(&[bool]) -> bool) -
         let which: Vec<bool> = counts.iter().map(|&count| count > 0).collect();
         usize::from(is_asked(&which))
     };
-    let selected = oracle::selected(&lines, times, |_| String::new());
+    let selected = oracle::selected(&lines, (Order::Any, false), times, |_| String::new());
     selected.into_iter().collect()
 }
 

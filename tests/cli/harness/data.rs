@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use differential::oracle;
+use outset::Order;
 
 /// A megabyte of these is about 30 000 lines.
 const LINE_BYTES: usize = 33;
@@ -94,7 +95,7 @@ impl Operation {
         let which = |counts: &[usize]| counts.iter().map(|&count| count > 0).collect::<Vec<_>>();
         let times = |counts: &[usize]| usize::from((self.is_asked)(&which(counts)));
         let written = |counts: &[usize]| label(&which(counts));
-        oracle::selected(&lines, times, written)
+        oracle::selected(&lines, (Order::Any, false), times, written)
             .into_iter()
             .collect()
     }

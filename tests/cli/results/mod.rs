@@ -3,6 +3,7 @@
 mod bytes;
 mod compare;
 mod estimate;
+mod order;
 mod plan;
 mod repeats;
 mod select;

@@ -6,7 +6,7 @@
 
 use outset::filter::Kind;
 use outset::hash::HashKey;
-use outset::{Label, LineFormat, Selection, Strategy};
+use outset::{Label, LineFormat, Order, Selection, Strategy};
 
 /// Inputs, and the settings that are to give the same answer for them.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,22 +111,41 @@ pub enum Often {
 pub enum Asked {
     /// Those of the first input alone.
     Difference,
-    /// Those that at least and at most so many inputs have.
+    /// Those that a number of inputs have: at least the first number, at most the second.
     Between(u32, u32),
 }
 
-impl Asked {
+/// What is asked of the inputs: which lines, how often, in which form and order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which lines.
+    pub asked: Asked,
+    /// What stands before each.
+    pub label: Label,
+    /// How often each comes.
+    pub often: Often,
+    /// In which order they come.
+    pub order: Order,
+}
+
+impl Wanted {
     /// As the engine is asked.
-    pub fn selection(self, label: Label, often: Often) -> Selection {
-        let selection = match self {
-            Self::Difference => Selection::difference(),
+    pub fn selection(self) -> Selection {
+        let Self {
+            asked,
+            label,
+            often,
+            order,
+        } = self;
+        let selection = match asked {
+            Asked::Difference => Selection::difference(),
             // A multiset is one of the four operations, by its own name.
-            Self::Between(1, most) if often == Often::All && most > 1 => Selection::union(),
-            Self::Between(1, 1) => Selection::symmetric_difference(),
-            Self::Between(least, most) if least == most => Selection::exactly(least),
-            Self::Between(least, most) => Selection::between(least, most),
+            Asked::Between(1, most) if often == Often::All && most > 1 => Selection::union(),
+            Asked::Between(1, 1) => Selection::symmetric_difference(),
+            Asked::Between(least, most) if least == most => Selection::exactly(least),
+            Asked::Between(least, most) => Selection::between(least, most),
         };
-        let selection = selection.labelled(label);
+        let selection = selection.labelled(label).ordered(order);
         match often {
             Often::Once => selection,
             Often::Repeats => selection.with_repeats(),
@@ -140,15 +159,8 @@ impl Asked {
 pub enum Way {
     /// `intersect`.
     Intersect,
-    /// `select`, of anything else than what all have.
-    Select {
-        /// Which lines.
-        asked: Asked,
-        /// What stands before each.
-        label: Label,
-        /// How often each is wanted.
-        often: Often,
-    },
+    /// `select`, of these.
+    Select(Wanted),
     /// The first input into a filter that is kept in a file, the others held against that.
     Stored {
         /// The filter's kind.

@@ -7,9 +7,9 @@
 use std::cmp::Ordering;
 use std::io;
 
-use outset::Label;
+use outset::{Label, Order};
 
-use crate::case::{Asked, Case, Often, Setting, Way};
+use crate::case::{Asked, Case, Often, Setting, Wanted, Way};
 use crate::oracle::{self, Lines};
 use crate::place::Contents;
 use crate::run::{Answer, Collected, Outcome, Runner, contents, numbers};
@@ -187,14 +187,9 @@ impl<'a> Truth<'a> {
                 Wrong::err(WrongKind::Missing, what)
             });
         }
-        if let Way::Select {
-            asked,
-            label,
-            often,
-        } = setting.way
-        {
+        if let Way::Select(wanted) = setting.way {
             let named = numbers(case, setting);
-            return self.judge_selected((asked, label, often), &named, case, answer);
+            return self.judge_selected(wanted, &named, case, answer);
         }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
@@ -234,7 +229,7 @@ impl<'a> Truth<'a> {
     /// The answer must be what the oracle selects, of inputs that are named by these numbers.
     fn judge_selected(
         &self,
-        (asked, label, often): (Asked, Label, Often),
+        wanted: Wanted,
         named: &[usize],
         case: &Case,
         answer: &Answer,
@@ -242,19 +237,19 @@ impl<'a> Truth<'a> {
         let lines =
             |&number: &usize| oracle::split(&self.contents[number], case.terminator, case.strip_cr);
         let sides: Vec<Vec<&[u8]>> = named.iter().map(lines).collect();
-        let is_asked = |counts: &[usize]| match asked {
+        let is_asked = |counts: &[usize]| match wanted.asked {
             Asked::Difference => counts[0] > 0 && having(counts) == 1,
             Asked::Between(least, most) => {
                 (least as usize..=most as usize).contains(&having(counts))
             }
         };
-        let times = |counts: &[usize]| match often {
+        let times = |counts: &[usize]| match wanted.often {
             Often::Once => usize::from(is_asked(counts)),
             Often::Repeats if is_asked(counts) => counts[0],
             Often::Repeats => 0,
-            Often::All => in_multisets(asked, counts),
+            Often::All => in_multisets(wanted.asked, counts),
         };
-        let written = |counts: &[usize]| match label {
+        let written = |counts: &[usize]| match wanted.label {
             Label::None => String::new(),
             Label::SideCount => format!("{}\t", having(counts)),
             Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
@@ -264,9 +259,13 @@ impl<'a> Truth<'a> {
                 format!("{digits}\t")
             }
         };
-        let expected = oracle::selected(&sides, times, written);
+        let is_each = wanted.often == Often::Repeats;
+        let mut expected = oracle::selected(&sides, (wanted.order, is_each), times, written);
         let mut found: Vec<&[u8]> = answer.lines.iter().collect();
-        found.sort_unstable();
+        if wanted.order == Order::Any {
+            expected.sort_unstable();
+            found.sort_unstable();
+        }
         let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
         if answer.claimed != (found.len() as u64, bytes as u64) {
             let what = format!("{:?} claimed, {} came", answer.claimed, found.len());
@@ -285,7 +284,7 @@ impl<'a> Truth<'a> {
             Ordering::Greater => WrongKind::Extra,
         };
         let what = format!(
-            "{asked:?} {label:?}: {} lines instead of {}: {} instead of {}",
+            "{wanted:?}: {} lines instead of {}: {} instead of {}",
             found.len(),
             expected.len(),
             at(wrong),

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use outset::Order;
+
 /// Distinct lines in byte order, within the bytes of their input.
 pub type Lines<'a> = BTreeSet<&'a [u8]>;
 
@@ -37,9 +39,11 @@ pub fn distinct(bytes: &[u8], terminator: u8, strip_cr: bool) -> Lines<'_> {
 }
 
 /// The lines of all inputs, each as often as `times` says and behind what `written` says, given how often each input
-/// has it. In byte order.
+/// has it. By first occurrence for [`Order::Input`], else in the order of their bytes. With `is_each`, the first input
+/// has every one of them at a place of its own.
 pub fn selected(
     inputs: &[Vec<&[u8]>],
+    (order, is_each): (Order, bool),
     times: impl Fn(&[usize]) -> usize,
     written: impl Fn(&[usize]) -> String,
 ) -> Vec<Vec<u8>> {
@@ -50,11 +54,26 @@ pub fn selected(
         }
     }
     let mut answer = Vec::new();
-    for (line, counts) in &counts {
+    let mut write = |line: &[u8], times: usize, counts: &[usize]| {
         let line = [written(counts).as_bytes(), line].concat();
-        answer.extend(std::iter::repeat_n(line, times(counts)));
+        answer.extend(std::iter::repeat_n(line, times));
+    };
+    if order != Order::Input {
+        for (line, counts) in &counts {
+            write(line, times(counts), counts);
+        }
+        return answer;
     }
-    answer.sort_unstable();
+    if is_each {
+        for line in &inputs[0] {
+            write(line, usize::from(times(&counts[line]) > 0), &counts[line]);
+        }
+        return answer;
+    }
+    let mut seen = BTreeSet::new();
+    for line in inputs.iter().flatten().filter(|line| seen.insert(**line)) {
+        write(line, times(&counts[line]), &counts[line]);
+    }
     answer
 }
 
@@ -90,7 +109,9 @@ mod tests {
         assert_eq!(common(&inputs), Lines::from([&b"b"[..]]));
         let sides = [&b"a\nb\na\n"[..], b"b\nc\n"].map(|bytes| split(bytes, b'\n', false));
         let of_first = |counts: &[usize]| counts[0];
-        let found = selected(&sides, of_first, |counts| format!("{}", counts[1]));
+        let found = selected(&sides, (Order::Any, false), of_first, |counts| {
+            format!("{}", counts[1])
+        });
         assert_eq!(found, [b"0a", b"0a", b"1b"]);
     }
 }

@@ -290,11 +290,7 @@ fn answer(
     let mut compared = None;
     let stats = match setting.way {
         Way::Intersect => intersect(sources, options, &mut sink)?,
-        Way::Select {
-            asked,
-            label,
-            often,
-        } => select(sources, asked.selection(label, often), options, &mut sink)?,
+        Way::Select(wanted) => select(sources, wanted.selection(), options, &mut sink)?,
         Way::Stored { kind, fpr } => {
             stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }

@@ -8,9 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use outset::Label;
+use outset::{Label, Order};
 
-use crate::case::{Alias, Asked, Case, HashChoice, Often, Setting, Way};
+use crate::case::{Alias, Asked, Case, HashChoice, Often, Setting, Wanted, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
 use crate::place::{Place, input_name};
@@ -77,12 +77,8 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
     }
     let (first, files) = match setting.way {
         Way::Intersect => ("outset intersect".to_owned(), &names[..]),
-        Way::Select {
-            asked,
-            label,
-            often,
-        } => {
-            let command = selecting((asked, label, often), names.len()).join(" ");
+        Way::Select(wanted) => {
+            let command = selecting(wanted, names.len()).join(" ");
             (format!("outset {command}"), &names[..])
         }
         Way::Compare => ("outset compare".to_owned(), &names[..]),
@@ -109,8 +105,8 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
 }
 
 /// The command that selects lines, and its options for that.
-fn selecting((asked, label, often): (Asked, Label, Often), sides: usize) -> Vec<String> {
-    let mut command = match asked {
+fn selecting(wanted: Wanted, sides: usize) -> Vec<String> {
+    let mut command = match wanted.asked {
         Asked::Difference => vec!["diff".to_owned()],
         Asked::Between(1, most) if most as usize == sides => vec!["union".to_owned()],
         Asked::Between(1, 1) => vec!["symdiff".to_owned()],
@@ -122,16 +118,19 @@ fn selecting((asked, label, often): (Asked, Label, Often), sides: usize) -> Vec<
             ["intersect".to_owned()].into_iter().chain(bounds).collect()
         }
     };
-    match label {
+    match wanted.label {
         Label::Sides => command.push("--which".to_owned()),
         Label::SideCount => command.push("--count-files".to_owned()),
         Label::Count => command.push("--count".to_owned()),
         _ => {}
     }
-    match often {
+    match wanted.often {
         Often::Once => {}
         Often::Repeats => command.push("--repeats".to_owned()),
         Often::All => command.push("--all".to_owned()),
+    }
+    if wanted.order != Order::Any {
+        command.push(format!("--order={}", wanted.order.name()));
     }
     command
 }
@@ -263,7 +262,7 @@ impl<'p> Program<'p> {
             self.place.write(number, content)?;
         }
         for setting in &case.settings {
-            if !matches!(setting.way, Way::Intersect | Way::Select { .. }) {
+            if !matches!(setting.way, Way::Intersect | Way::Select(_)) {
                 continue;
             }
             let mut found = self.run(case, setting)?;
@@ -315,11 +314,7 @@ impl<'p> Program<'p> {
     fn run(&mut self, case: &Case, setting: &Setting) -> io::Result<Result<(), Wrong>> {
         let mut command = Command::new(&self.path);
         let of_operation = match setting.way {
-            Way::Select {
-                asked,
-                label,
-                often,
-            } => selecting((asked, label, often), numbers(case, setting).len()),
+            Way::Select(wanted) => selecting(wanted, numbers(case, setting).len()),
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");

@@ -4,9 +4,9 @@
 //! met by a machine of 4 GiB. *Cost:* none.
 
 use outset::filter::Kind;
-use outset::{Label, Strategy};
+use outset::{Label, Order, Strategy};
 
-use crate::case::{Asked, Case, HashChoice, Often, Setting, Way};
+use crate::case::{Asked, Case, HashChoice, Often, Setting, Wanted, Way};
 use crate::choices::Choices;
 
 /// A mebibyte.
@@ -40,7 +40,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
-        Way::Select { .. } => strategy.filter(|&strategy| strategy != Strategy::Bloom),
+        Way::Select(_) => strategy.filter(|&strategy| strategy != Strategy::Bloom),
         Way::Stored { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };
@@ -117,11 +117,13 @@ fn selected(choices: &mut Choices, sides: u64) -> Way {
         Often::Repeats => choices.pick(&labels[..3]),
         Often::All => Label::None,
     };
-    Way::Select {
+    let orders = [Order::Any, Order::Any, Order::Input, Order::Sorted];
+    Way::Select(Wanted {
         asked,
         label,
         often,
-    }
+        order: choices.pick(&orders),
+    })
 }
 
 /// Many files take long to make: seldom.
@@ -139,7 +141,7 @@ fn buckets_and_spill(choices: &mut Choices) -> (Option<u32>, bool) {
 
 /// Whether the lines themselves are compared, so that their hashes may be as bad as can be.
 fn compares(way: Way) -> bool {
-    matches!(way, Way::Intersect | Way::Select { .. })
+    matches!(way, Way::Intersect | Way::Select(_))
 }
 
 fn hash(choices: &mut Choices, case: &Case, way: Way) -> HashChoice {
