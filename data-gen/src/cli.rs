@@ -23,8 +23,8 @@ Examples:
 Counts are written 20M or 5e9, sizes 64K or 1MiB (powers of 1024), shares 10% or 0.1.
 Exit status: 0 done (or the result is right), 1 a file failed (or the result is wrong), 2 wrong options.";
 
-/// Writes files of lines with a known intersection, and a manifest with the exact number of common
-/// lines and a checksum of them.
+/// Writes files of lines, and a manifest with the exact answer of every operation of outset on them: the
+/// number of lines and a checksum.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub(crate) struct Cli {
