@@ -50,6 +50,14 @@ pub struct Holders {
     pub first: bool,
 }
 
+impl Holders {
+    /// No file.
+    pub const NONE: Self = Self {
+        files: 0,
+        first: false,
+    };
+}
+
 impl Combination {
     /// The combination with these digits, before its first line.
     pub(crate) fn empty(which: &str) -> Self {

@@ -17,7 +17,8 @@
 //! # Ok::<(), data_gen::Error>(())
 //! ```
 //!
-//! [`generate()`] writes the files and a [`Manifest`]; [`check()`] compares a result with it.
+//! [`generate()`] writes the files and a [`Manifest`]; [`check()`] compares a result with it, and
+//! [`check_table()`] a table of `outset overlaps`.
 
 pub mod amount;
 pub mod answers;
@@ -31,6 +32,8 @@ pub mod key;
 pub mod manifest;
 pub mod options;
 pub mod plan;
+pub mod question;
+pub mod table;
 pub mod workload;
 
 mod chunk;
@@ -60,4 +63,6 @@ pub use generate::{Target, generate};
 pub use manifest::Manifest;
 pub use options::Options;
 pub use plan::Plan;
+pub use question::{Operation, Question};
+pub use table::{TableVerdict, check_table};
 pub use workload::Workload;

@@ -76,6 +76,22 @@ impl Manifest {
         })
     }
 
+    /// The answers byte for byte, or where one carriage return does not count.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where there are none, in a manifest of format 1.
+    pub fn answers(&self, strip_cr: bool) -> Result<&Answers> {
+        let answers = if strip_cr {
+            &self.answers_strip_cr
+        } else {
+            &self.answers
+        };
+        answers.as_ref().ok_or_else(|| {
+            let problem = "the answer of a plain intersect is all that this old manifest has";
+            Error::usage("--manifest", problem, "generate the data again")
+        })
+    }
+
     /// Writes it to `path`.
     ///
     /// # Errors

@@ -9,6 +9,7 @@
 
 use std::ops::Range;
 
+use crate::answers::Holders;
 use crate::chunk::Chunk;
 use crate::counts::Counts;
 use crate::error::Result;
@@ -121,6 +122,28 @@ impl Plan {
             Some(Class::Common) => true,
             Some(Class::Private(only)) => only as usize == file,
             Some(Class::AllBut(lacks)) => lacks as usize != file,
+        }
+    }
+
+    /// The line that lacks its carriage return because it is the last one of file number `file`.
+    pub(crate) fn line_without_cr(&self, file: usize) -> Option<Identity> {
+        let plan = &self.files[file];
+        let (slot, _) = plan.last.filter(|_| plan.crlf)?;
+        Some(self.identity_in(file, slot))
+    }
+
+    /// How many files have the line of `identity` with or without a carriage return, as `has_cr` says, or
+    /// in either form, and whether the first has it. `None` is the empty line.
+    pub fn holders(&self, identity: Option<Identity>, has_cr: Option<bool>) -> Holders {
+        let class = identity.map(|identity| identity.class);
+        let has = |file| {
+            let lacks_cr = identity.is_some() && self.line_without_cr(file) == identity;
+            let ends_with_cr = self.has_crlf(file) && !lacks_cr;
+            self.has(file, class) && has_cr.is_none_or(|has_cr| has_cr == ends_with_cr)
+        };
+        Holders {
+            files: (0..self.files()).filter(|&file| has(file)).count(),
+            first: has(0),
         }
     }
 

@@ -100,16 +100,13 @@ pub(crate) fn counts(run: &Run, strip_cr: bool) -> Counts {
     counts
 }
 
-/// The checksum of the lines of which `times` says how often they come, given how often each file has
-/// them.
-pub(crate) fn weighed(counts: &Counts, times: impl Fn(&[u64]) -> u64) -> OrderFree {
-    let mut sum = OrderFree::default();
-    for (line, counts) in counts {
-        for _ in 0..times(counts) {
-            sum.add(line);
-        }
-    }
-    sum
+/// The lines of which `times` says how often they come, given how often each file has them.
+pub(crate) fn weighed(counts: &Counts, times: impl Fn(&[u64]) -> u64) -> Vec<Vec<u8>> {
+    let repeated = |(line, counts): (&Vec<u8>, &Vec<u64>)| {
+        let times = times(counts) as usize;
+        std::iter::repeat_n(line.clone(), times)
+    };
+    counts.iter().flat_map(repeated).collect()
 }
 
 /// All answers, by plain means.
@@ -121,13 +118,14 @@ pub(crate) fn answers(counts: &Counts, files: usize) -> Answers {
     let combinations: BTreeSet<String> = counts.values().map(|counts| which(counts)).collect();
     let combination = |digits: String| {
         let sum = |times: fn(&[u64]) -> u64| {
-            weighed(counts, |counts| {
+            let of_these = |counts: &[u64]| {
                 if which(counts) == digits {
                     times(counts)
                 } else {
                     0
                 }
-            })
+            };
+            checksum(&weighed(counts, of_these))
         };
         Combination {
             once: sum(|_| 1),
@@ -136,7 +134,7 @@ pub(crate) fn answers(counts: &Counts, files: usize) -> Answers {
             which: digits,
         }
     };
-    let several = |times: fn(&[u64]) -> u64| (files > 1).then(|| weighed(counts, times));
+    let several = |times: fn(&[u64]) -> u64| (files > 1).then(|| checksum(&weighed(counts, times)));
     Answers {
         combinations: combinations.into_iter().map(combination).collect(),
         intersect_all: several(|counts| counts.iter().copied().min().unwrap_or(0)),
