@@ -134,9 +134,9 @@ fn is_nul(manifest: &Manifest) -> bool {
 
 fn check(manifest: &Manifest, result: &Path, strategy: &str) -> Result<(), Failure> {
     let rules = Rules {
-        strip_cr: false,
         superset: strategy == "bloom",
         nul: is_nul(manifest),
+        ..Rules::default()
     };
     let lines = BufReader::new(File::open(result)?);
     let verdict = data_gen::check(manifest, lines, result, rules)?;

@@ -87,5 +87,5 @@ def check(generator: Path, data: Data, result: Path, *, is_superset: bool) -> tu
         command.append("--superset")
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     said = " ".join(f"{answer.stdout} {answer.stderr}".split())
-    extra = re.search(r"not in all files (\d+)", said)
+    extra = re.search(r"not selected (\d+)", said)
     return answer.returncode == 0, int(extra[1]) if extra else 0, said

@@ -4,31 +4,34 @@
 //!
 //! *Invariants.* A result is right only if number, size and checksums equal the manifest's. Each line
 //! is traced to its identity, so a wrong result is described by what is in it, and an approximate
-//! one can be told from a wrong one: it holds all common lines, and others only from the input.
+//! one can be told from a wrong one: it holds all selected lines, and others only from the input.
 //!
 //! *Cost:* 100 ns a line on one thread; memory for the longest line.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::io::BufRead;
 use std::path::Path;
 
+use crate::answers::Holders;
 use crate::checksum::OrderFree;
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::identity::Class;
 use crate::manifest::Manifest;
-use crate::options::Crlf;
 use crate::plan::Plan;
+use crate::question::Question;
 
 /// How a result is to be read and what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rules {
     /// A carriage return at the end of a line does not count.
     pub strip_cr: bool,
-    /// Lines of the input that are not in common are allowed.
+    /// Lines of the input that are not selected are allowed.
     pub superset: bool,
     /// Lines end with a zero byte.
     pub nul: bool,
+    /// What the result should be of; a plain intersect by default.
+    pub question: Question,
 }
 
 /// What a result holds.
@@ -38,12 +41,12 @@ pub struct Verdict {
     pub right: bool,
     /// All its lines.
     pub found: OrderFree,
-    /// Its lines that are in common, each as often as it is there.
-    pub found_common: OrderFree,
-    /// What the lines in common should be.
+    /// Its lines that the operation selects, each as often as it is there.
+    pub found_selected: OrderFree,
+    /// What these lines should be.
     pub expected: OrderFree,
-    /// Lines that some files have, but not all.
-    pub not_common: u64,
+    /// Lines that some files have, but that the operation does not select.
+    pub not_selected: u64,
     /// Lines that no file has.
     pub foreign: u64,
 }
@@ -51,29 +54,25 @@ pub struct Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.right { "right" } else { "WRONG" };
-        writeln!(
-            f,
-            "{word}: {} lines, {} expected",
-            self.found.count, self.expected.count
-        )?;
-        writeln!(f, "  in common        {}", self.found_common.count)?;
-        writeln!(f, "  not in all files {}", self.not_common)?;
-        write!(f, "  in no file       {}", self.foreign)?;
-        if self.found_common != self.expected {
-            let missing = self.expected.count.saturating_sub(self.found_common.count);
-            write!(
-                f,
-                "\n  at least {missing} common lines are missing, or some are there twice"
-            )?;
+        let (found, expected) = (self.found_selected.count, self.expected.count);
+        writeln!(f, "{word}: {} lines, {expected} expected", self.found.count)?;
+        writeln!(f, "  selected     {found}")?;
+        writeln!(f, "  not selected {}", self.not_selected)?;
+        write!(f, "  in no file   {}", self.foreign)?;
+        match found.cmp(&expected) {
+            _ if self.found_selected == self.expected => Ok(()),
+            Ordering::Less => write!(f, "\n  {} lines too few", expected - found),
+            Ordering::Equal => write!(f, "\n  some lines too often, others missing"),
+            Ordering::Greater => write!(f, "\n  {} lines too many", found - expected),
         }
-        Ok(())
     }
 }
 
 /// Reads `result`, named `path` in errors, and compares it with `manifest`.
 ///
 /// # Errors
-/// [`Error::Io`] when reading fails, [`Error::Usage`] when the manifest's options are impossible.
+/// [`Error::Io`] when reading fails; [`Error::Usage`] when the manifest's options are impossible or it
+/// has no answer to the question.
 pub fn check(
     manifest: &Manifest,
     result: impl BufRead,
@@ -81,45 +80,38 @@ pub fn check(
     rules: Rules,
 ) -> Result<Verdict> {
     let plan = Plan::new(&manifest.options)?;
+    let expected = match rules.question {
+        // Manifests of format 1 have this answer, too.
+        Question::INTERSECT if rules.strip_cr => manifest.common_strip_cr,
+        Question::INTERSECT => manifest.common,
+        question => question.expected(manifest.answers(rules.strip_cr)?, plan.files())?,
+    };
     let judge = Judge {
         rules,
         plan: &plan,
-        crlf: manifest.options.crlf,
-        empty_is_common: manifest.empty_line_is_common,
-    };
-    let expected = if rules.strip_cr {
-        manifest.common_strip_cr
-    } else {
-        manifest.common
+        selects: rules.question.selects(plan.files())?,
     };
     judge
         .read(result, expected)
         .map_err(|source| Error::reading(path, source))
 }
 
-struct Judge<'a> {
+struct Judge<'a, S> {
     rules: Rules,
     plan: &'a Plan,
-    crlf: Crlf,
-    empty_is_common: bool,
+    /// Whether the operation may write a line that these files have.
+    selects: S,
 }
 
-#[derive(PartialEq, Eq)]
-enum Kind {
-    Common,
-    NotCommon,
-    Foreign,
-}
-
-impl Judge<'_> {
+impl<S: Fn(Holders) -> bool> Judge<'_, S> {
     fn read(&self, mut result: impl BufRead, expected: OrderFree) -> std::io::Result<Verdict> {
         let terminator = if self.rules.nul { 0 } else { b'\n' };
         let mut verdict = Verdict {
             right: false,
             found: OrderFree::default(),
-            found_common: OrderFree::default(),
+            found_selected: OrderFree::default(),
             expected,
-            not_common: 0,
+            not_selected: 0,
             foreign: 0,
         };
         let (mut line, mut spare) = (Vec::new(), Chunk::new());
@@ -131,36 +123,29 @@ impl Judge<'_> {
                 text
             };
             verdict.found.add(text);
-            match self.kind(text, &mut spare) {
-                Kind::Common => verdict.found_common.add(text),
-                Kind::NotCommon => verdict.not_common += 1,
-                Kind::Foreign => verdict.foreign += 1,
+            match self.holders(text, &mut spare) {
+                Holders { files: 0, .. } => verdict.foreign += 1,
+                holders if (self.selects)(holders) => verdict.found_selected.add(text),
+                _ => verdict.not_selected += 1,
             }
             line.clear();
         }
-        let complete = verdict.found_common == expected && verdict.foreign == 0;
+        let complete = verdict.found_selected == expected && verdict.foreign == 0;
         verdict.right = complete && (self.rules.superset || verdict.found == expected);
         Ok(verdict)
     }
 
-    fn kind(&self, text: &[u8], spare: &mut Chunk) -> Kind {
+    /// Which files have a line of the result.
+    fn holders(&self, text: &[u8], spare: &mut Chunk) -> Holders {
         let bare = text.strip_suffix(b"\r").unwrap_or(text);
         let has_cr = bare.len() < text.len();
-        let in_all_files = match self.plan.identify(bare, spare) {
-            Some(identity) => identity.class == Class::Common,
-            None if bare.is_empty() => self.empty_is_common,
-            None => return Kind::Foreign,
-        };
-        let same_bytes = self.rules.strip_cr
-            || match self.crlf {
-                Crlf::None => !has_cr,
-                Crlf::All => has_cr,
-                Crlf::Only(_) => false,
-            };
-        if in_all_files && same_bytes {
-            Kind::Common
-        } else {
-            Kind::NotCommon
+        let identity = self.plan.identify(bare, spare);
+        let is_line = identity.is_some() || bare.is_empty();
+        // A carriage return that is still there after one was stripped is no file's.
+        if !is_line || (has_cr && self.rules.strip_cr) {
+            return Holders::NONE;
         }
+        let has_cr = (!self.rules.strip_cr).then_some(has_cr);
+        self.plan.holders(identity, has_cr)
     }
 }

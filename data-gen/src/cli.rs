@@ -10,7 +10,7 @@ use data_gen::bucket::OneBucket;
 use data_gen::error::{Error, Result};
 use data_gen::key::Key;
 use data_gen::options::{Crlf, Form, Length, Order, Terminator};
-use data_gen::{Amount, Options, Share, Target, Workload};
+use data_gen::{Amount, Operation, Options, Question, Share, Target, Workload};
 use outset::size::{parse_bytes, parse_count};
 
 const EXAMPLES: &str = "\
@@ -19,12 +19,13 @@ Examples:
   data-gen --dir d --workload lopsided --lines 1M,5e9 a small file against a huge one
   data-gen --dir d --workload zipf --zipf 1.5         repeats by a steeper law
   data-gen check --manifest d/manifest.json --result out.txt
+  data-gen check --manifest d/manifest.json --operation diff --repeats --result out.txt
 
 Counts are written 20M or 5e9, sizes 64K or 1MiB (powers of 1024), shares 10% or 0.1.
 Exit status: 0 done (or the result is right), 1 a file failed (or the result is wrong), 2 wrong options.";
 
-/// Writes files of lines with a known intersection, and a manifest with the exact number of common
-/// lines and a checksum of them.
+/// Writes files of lines, and a manifest with the exact answer of every operation of outset on them: the
+/// number of lines and a checksum.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -36,7 +37,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Compare a result with a manifest: number, size and checksums of the lines, in any order.
+    /// Compare a result of outset with a manifest: number, size and checksums of the lines, in any order.
     Check(Check),
 }
 
@@ -45,19 +46,57 @@ pub(crate) struct Check {
     /// The manifest of the files that the result is of.
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest: PathBuf,
-    /// The lines that were found in common; - for standard input.
+    /// The lines that outset wrote, or the table of overlaps; - for standard input.
     #[arg(long, value_name = "FILE")]
     pub(crate) result: PathBuf,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
     /// One carriage return at the end of a line does not count.
     #[arg(long)]
     pub(crate) strip_cr: bool,
-    /// Accept lines that not all files have, as an approximate result holds. No common line may be
-    /// missing or there twice, and every line must be in some file.
+    /// Accept lines that are not selected, as an approximate result holds. No selected line may be missing
+    /// or there too often, and every line must be in some file.
     #[arg(long)]
     pub(crate) superset: bool,
     /// What ends a line of the result.
     #[arg(long, value_enum, default_value = "lf")]
     pub(crate) terminator: Terminator,
+}
+
+/// What outset was asked for.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// The command of outset.
+    #[arg(long, value_enum, default_value = "intersect")]
+    operation: Operation,
+    /// Repeats were counted as in multisets.
+    #[arg(long, conflicts_with = "repeats")]
+    all: bool,
+    /// Each line was written as often as the first file has it.
+    #[arg(long)]
+    repeats: bool,
+    /// Lines of this many files or more.
+    #[arg(long, value_name = "K")]
+    at_least: Option<usize>,
+    /// Lines of this many files or fewer.
+    #[arg(long, value_name = "K")]
+    at_most: Option<usize>,
+    /// Lines of exactly this many files.
+    #[arg(long, value_name = "K", conflicts_with_all = ["at_least", "at_most"])]
+    exactly: Option<usize>,
+}
+
+impl Asked {
+    /// The same as a question.
+    pub(crate) fn question(&self) -> Question {
+        Question {
+            operation: self.operation,
+            all: self.all,
+            repeats: self.repeats,
+            at_least: self.at_least.or(self.exactly),
+            at_most: self.at_most.or(self.exactly),
+        }
+    }
 }
 
 #[derive(Debug, Args)]

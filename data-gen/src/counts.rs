@@ -44,7 +44,12 @@ impl Counts {
             .map(|&lines| FileCounts::new(options, lines))
             .collect();
         let least = files.iter().map(|file| file.distinct).min().unwrap_or(0);
-        let common = options.common.of(least);
+        // What a single file has is what all files have.
+        let common = if files.len() == 1 {
+            least
+        } else {
+            options.common.of(least)
+        };
         if common > least {
             let problem = format!(
                 "{common} lines are more than the {least} distinct lines of the smallest file"
@@ -71,11 +76,16 @@ impl Counts {
     }
 
     /// The last line of a file with CR LF that lacks its terminator lacks the CR, too. To leave the
-    /// manifest exact byte for byte, that line is private and occurs just once.
+    /// manifest exact byte for byte, that line is in one file only and occurs just once.
     fn check_last_lines(&self, options: &Options) -> Result<()> {
         for (file, counts) in self.files.iter().enumerate() {
             let cut = !options.final_newline && options.crlf.is_in(file) && counts.lines > 0;
-            if cut && self.private(file) < 2 {
+            let own = if self.files.len() == 1 {
+                counts.distinct
+            } else {
+                self.private(file)
+            };
+            if cut && own < 2 {
                 let problem = "with CR LF the last line must be one that only its file has, and there is none";
                 let advice = "lower --common and --partial so that each file has two private lines";
                 return Err(Error::usage("--no-final-newline", problem, advice));
@@ -148,9 +158,9 @@ impl FileCounts {
 /// Refuses options that no counts can meet.
 fn check(options: &Options) -> Result<()> {
     let files = options.lines.len();
-    if !(2..=MAX_FILES).contains(&files) {
+    if !(1..=MAX_FILES).contains(&files) {
         let problem = format!("{files} files");
-        return Err(Error::usage("--files", problem, "use 2 to 1000"));
+        return Err(Error::usage("--files", problem, "use 1 to 1000"));
     }
     if options.lines.iter().any(|&lines| lines > 1 << 50) {
         let problem = "more than 2^50 lines in a file";

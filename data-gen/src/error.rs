@@ -75,9 +75,19 @@ impl Error {
         }
     }
 
-    pub(crate) fn reading(path: &Path, source: io::Error) -> Self {
+    /// The error of a file at `path` that could not be opened for reading.
+    pub fn opening(path: &Path, source: io::Error) -> Self {
+        Self::unreadable("open", path, source)
+    }
+
+    /// The error of a file at `path` that could not be read.
+    pub fn reading(path: &Path, source: io::Error) -> Self {
+        Self::unreadable("read", path, source)
+    }
+
+    fn unreadable(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io {
-            action: "read",
+            action,
             path: path.to_path_buf(),
             source,
             advice: "check that the path is right and the file readable",

@@ -2,25 +2,26 @@
 //!
 //! *Owns:* the files and their names. *Invariant:* the manifest is written last and an older one
 //! removed first, so a manifest means that its files are complete. *Cost:* the speed of the disk or
-//! of the threads; a few MiB of memory for each thread, more only for lines longer than 1 MiB.
+//! of the threads; a few MiB of memory for each thread, more for lines longer than 1 MiB and for
+//! counting repeats ([`Target::window`]).
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::num::NonZero;
-use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::checksum::OrderFree;
+use crate::answers::{Answers, Holders};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::identity::{Class, Identity};
 use crate::manifest::{FORMAT, FileEntry, Manifest};
-use crate::options::{Crlf, Options};
+use crate::occurrences::Counters;
+use crate::options::Options;
 use crate::plan::Plan;
 use crate::produce;
-use crate::words::CARRIAGE_RETURN;
+use crate::solve::Solver;
+use crate::sums::FileSums;
 
 /// Bytes that a thread makes at a time.
 const CHUNK: usize = 1 << 20;
@@ -34,7 +35,13 @@ pub struct Target {
     pub name: String,
     /// The number of threads that make lines.
     pub threads: usize,
+    /// How many lines have their repeats counted at a time; each takes 40 bytes of memory. Only lines
+    /// that two files or more have are counted, and only if some line is repeated.
+    pub window: u64,
 }
+
+/// 160 MiB of counters. Each window after the first draws all repeats again.
+const WINDOW: u64 = 4 << 20;
 
 impl Target {
     /// `dir` without a name, on all processors.
@@ -43,6 +50,7 @@ impl Target {
             dir: dir.into(),
             name: String::new(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
+            window: WINDOW,
         }
     }
 
@@ -79,10 +87,16 @@ pub fn generate(options: &Options, target: &Target) -> Result<Manifest> {
     let manifest_path = target.manifest();
     fs::create_dir_all(&target.dir).map_err(|source| Error::writing(&target.dir, source))?;
     remove(&manifest_path)?;
-    let files = (0..plan.files())
-        .map(|file| write_file(&plan, options, target, file))
-        .collect::<Result<Vec<FileEntry>>>()?;
-    let manifest = describe(&plan, options, files, target.threads);
+    let mut solver = Solver::new(&plan, target.threads, target.window);
+    let mut files = Vec::with_capacity(plan.files());
+    for file in 0..plan.files() {
+        let name = target.file_name(file, plan.files());
+        let path = target.dir.join(&name);
+        let (bytes, sums) = write_file(&plan, &path, target.threads, file, solver.counters())?;
+        solver.end_file(file, &sums);
+        files.push(entry(&plan, options, name, file, bytes));
+    }
+    let manifest = describe(&plan, options, files, solver.finish());
     manifest.write(&manifest_path)?;
     Ok(manifest)
 }
@@ -94,101 +108,77 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-fn write_file(plan: &Plan, options: &Options, target: &Target, file: usize) -> Result<FileEntry> {
-    let name = target.file_name(file, plan.files());
-    let path = target.dir.join(&name);
-    let mut output = File::create(&path).map_err(|source| Error::writing(&path, source))?;
+/// Writes a file; returns its bytes, and what its lines add up to.
+fn write_file(
+    plan: &Plan,
+    path: &Path,
+    threads: usize,
+    file: usize,
+    counters: &Counters,
+) -> Result<(u64, FileSums)> {
+    let mut output = File::create(path).map_err(|source| Error::writing(path, source))?;
     let lines = plan.lines(file);
     let step = plan.lines_in(CHUNK);
     let mut bytes = 0;
+    let no_sums = FileSums::new(file, plan.has_crlf(file));
+    let all_sums = Mutex::new(no_sums.clone());
     let make = |job, chunk: &mut Chunk| {
         let start = job * step;
-        plan.write(file, start..lines.min(start + step), chunk);
+        let mut sums = no_sums.clone();
+        plan.write(
+            file,
+            start..lines.min(start + step),
+            chunk,
+            &mut sums,
+            counters,
+        );
+        lock(&all_sums).merge(&sums);
     };
     let write = |chunk: &Chunk| {
         bytes += chunk.as_bytes().len() as u64;
         output.write_all(chunk.as_bytes())
     };
-    produce::in_order(lines.div_ceil(step), target.threads, make, write)
-        .map_err(|source| Error::writing(&path, source))?;
-    Ok(FileEntry {
-        path: name,
-        lines,
+    produce::in_order(lines.div_ceil(step), threads, make, write)
+        .map_err(|source| Error::writing(path, source))?;
+    let sums = lock(&all_sums).clone();
+    Ok((bytes, sums))
+}
+
+fn entry(plan: &Plan, options: &Options, path: String, file: usize, bytes: u64) -> FileEntry {
+    FileEntry {
+        path,
+        lines: plan.lines(file),
         distinct_lines: plan.distinct_lines(file),
         bytes,
         crlf: options.crlf.is_in(file),
-        final_newline: options.final_newline || lines == 0,
-    })
+        final_newline: options.final_newline || plan.lines(file) == 0,
+    }
 }
 
-fn describe(plan: &Plan, options: &Options, files: Vec<FileEntry>, threads: usize) -> Manifest {
-    let sums = CommonSums::of(plan, threads);
+/// The sums; a thread that panicked while it held them ends the run elsewhere.
+fn lock(sums: &Mutex<FileSums>) -> MutexGuard<'_, FileSums> {
+    sums.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn describe(
+    plan: &Plan,
+    options: &Options,
+    files: Vec<FileEntry>,
+    (answers, answers_strip_cr): (Answers, Answers),
+) -> Manifest {
+    let common = |answers: &Answers| {
+        let is_common = |holders: Holders| holders.files == plan.files();
+        answers.sum(is_common, |lines| lines.once)
+    };
     Manifest {
         generator: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")).to_owned(),
         format: FORMAT,
         options: options.clone(),
         files,
-        common: match options.crlf {
-            Crlf::None => sums.bare,
-            Crlf::All => sums.with_cr,
-            // There are two files at least, and one of them has no carriage returns.
-            Crlf::Only(_) => OrderFree::default(),
-        },
-        common_strip_cr: sums.bare,
+        common: common(&answers),
+        common_strip_cr: common(&answers_strip_cr),
         empty_line_is_common: plan.empty_is_common(),
-    }
-}
-
-/// The checksums of the lines in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CommonSums {
-    /// Of the lines themselves.
-    pub bare: OrderFree,
-    /// Of the lines with a carriage return behind each.
-    pub with_cr: OrderFree,
-}
-
-impl CommonSums {
-    /// Makes all lines in common, on `threads` threads and without writing them anywhere.
-    pub fn of(plan: &Plan, threads: usize) -> Self {
-        let threads = threads.clamp(1, 1024) as u64;
-        let lines = plan.common_lines();
-        let bound = |part: u64| (u128::from(lines) * u128::from(part) / u128::from(threads)) as u64;
-        let mut all = Self::default();
-        thread::scope(|scope| {
-            let parts: Vec<_> = (0..threads)
-                .map(|part| {
-                    scope.spawn(move || Self::of_indexes(plan, bound(part)..bound(part + 1)))
-                })
-                .collect();
-            for part in parts {
-                // A panic of the part goes on in this thread.
-                all.merge(part.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            }
-        });
-        if plan.empty_is_common() {
-            all.bare.add(b"");
-            all.with_cr.add(b"\r");
-        }
-        all
-    }
-
-    fn of_indexes(plan: &Plan, indexes: Range<u64>) -> Self {
-        let mut sums = Self::default();
-        let mut line = Chunk::new();
-        for index in indexes {
-            let class = Class::Common;
-            line.clear();
-            plan.write_line(Identity { class, index }, &mut line);
-            sums.bare.add(line.as_bytes());
-            line.push(CARRIAGE_RETURN);
-            sums.with_cr.add(line.as_bytes());
-        }
-        sums
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.bare.merge(&other.bare);
-        self.with_cr.merge(&other.with_cr);
+        answers: Some(answers),
+        answers_strip_cr: Some(answers_strip_cr),
     }
 }

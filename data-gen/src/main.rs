@@ -11,7 +11,7 @@ use std::time::Instant;
 use clap::Parser;
 use data_gen::error::{Error, Result};
 use data_gen::options::Terminator;
-use data_gen::{Manifest, Rules, Workload, check, generate};
+use data_gen::{Manifest, Operation, Question, Rules, Workload, check, check_table, generate};
 
 use crate::cli::{Check, Cli, Command, Generate};
 
@@ -68,14 +68,30 @@ fn run_generate(arguments: &Generate) -> Result<bool> {
 
 fn run_check(arguments: &Check) -> Result<bool> {
     let manifest = Manifest::read(&arguments.manifest)?;
+    let question = arguments.asked.question();
+    if question == Question::new(Operation::Overlaps) {
+        return run_check_table(arguments, &manifest);
+    }
     let rules = Rules {
         strip_cr: arguments.strip_cr,
         superset: arguments.superset,
         nul: arguments.terminator == Terminator::Nul,
+        question,
     };
     let path = &arguments.result;
     let result = BufReader::with_capacity(1 << 20, open(path)?);
     let verdict = check(&manifest, result, path, rules)?;
+    println!("{verdict}");
+    Ok(verdict.right)
+}
+
+fn run_check_table(arguments: &Check, manifest: &Manifest) -> Result<bool> {
+    let path = &arguments.result;
+    let mut table = String::new();
+    open(path)?
+        .read_to_string(&mut table)
+        .map_err(|source| Error::reading(path, source))?;
+    let verdict = check_table(manifest, &table, arguments.strip_cr)?;
     println!("{verdict}");
     Ok(verdict.right)
 }
@@ -86,11 +102,6 @@ fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
     match File::open(path) {
         Ok(file) => Ok(Box::new(file)),
-        Err(source) => Err(Error::Io {
-            action: "open",
-            path: path.to_path_buf(),
-            source,
-            advice: "check that the path is right and the file readable",
-        }),
+        Err(source) => Err(Error::opening(path, source)),
     }
 }

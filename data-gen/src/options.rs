@@ -22,9 +22,10 @@ pub struct Options {
     pub workload: Workload,
     /// Another seed gives other lines in another order, and the same counts.
     pub seed: u64,
-    /// The number of lines of each file; as many files as numbers, two at least.
+    /// The number of lines of each file; as many files as numbers, 1 to 1000.
     pub lines: Vec<u64>,
-    /// Distinct lines that every file has; a share is of the distinct lines of the smallest file.
+    /// Distinct lines that every file has; a share is of the distinct lines of the smallest file. A
+    /// single file has all its lines in common with itself, whatever this says.
     pub common: Amount,
     /// With three files or more: distinct lines that all files but one have, as a share of the
     /// distinct lines of the smallest file. The files left out take turns.

@@ -1,60 +1,33 @@
-//! Which line stands where.
+//! A run: its files, and the lines of each.
 //!
-//! *Owns:* the order of each file. A file's lines are laid out in slots: common lines, lines in all
-//! files but one, private lines, repeats, the hot line, empty lines. A permutation of the positions
-//! onto the slots shuffles them, another one in each file.
+//! *Owns:* what the files share: the counts, the making of lines, which file has which line.
 //!
-//! *Invariants.* Every slot has exactly one position, so each distinct line occurs. Any range of
-//! positions can be written without those before it, on any thread.
+//! *Invariants.* Any range of positions can be written without those before it, on any thread. What
+//! is written is also summed, and the repeats of shared lines are counted.
 //!
-//! *Cost:* 10 to 20 ns a line beside the text, 100 ns for repeats by Zipf's law; constant memory.
+//! *Cost:* 10 to 20 ns for the order of a line, 60 ns for its text, 5 ns for its checksum; constant memory.
 
 use std::ops::Range;
 
+use crate::answers::Holders;
 use crate::chunk::Chunk;
-use crate::counts::{Counts, FileCounts};
+use crate::counts::Counts;
 use crate::error::Result;
 use crate::identity::{Class, Identity};
 use crate::line::LineMaker;
-use crate::options::{Options, Order, Terminator};
-use crate::permutation::Permutation;
-use crate::seed::{self, Purpose, Stream};
-use crate::words::Piece;
-use crate::zipf::Zipf;
-
-const LF: Piece = Piece::new("\n");
-const CR_LF: Piece = Piece::new("\r\n");
-const NUL: Piece = Piece::new("\0");
+use crate::occurrences::Counters;
+use crate::options::Options;
+use crate::shared::Shared;
+use crate::slots::Slots;
+use crate::sums::FileSums;
 
 /// A run: what every file holds, ready to be written in any order.
 #[derive(Debug)]
 pub struct Plan {
     counts: Counts,
     maker: LineMaker,
-    files: Vec<FilePlan>,
+    files: Vec<Slots>,
     final_newline: bool,
-}
-
-/// The order of one file.
-#[derive(Debug)]
-struct FilePlan {
-    counts: FileCounts,
-    /// `None` where positions are slots.
-    order: Option<Permutation>,
-    /// The slot that the last position has, and the one it would have had.
-    last: Option<(u64, u64)>,
-    hot_slot: u64,
-    repeats: Repeats,
-    terminator: Piece,
-}
-
-/// Which of a file's distinct lines are repeated.
-#[derive(Debug)]
-struct Repeats {
-    key: u64,
-    /// Repeats are of the slots below this.
-    choices: u64,
-    zipf: Option<(Zipf, Permutation)>,
 }
 
 impl Plan {
@@ -66,7 +39,7 @@ impl Plan {
         let counts = Counts::new(options)?;
         let maker = LineMaker::new(options, counts.indexes())?;
         let files = (0..options.lines.len())
-            .map(|file| FilePlan::new(options, &counts, file))
+            .map(|file| Slots::new(options, &counts, file))
             .collect();
         Ok(Self {
             counts,
@@ -102,26 +75,143 @@ impl Plan {
         self.counts.empty_is_common()
     }
 
+    /// Whether a line occurs more than once in a file.
+    pub(crate) fn has_repeats(&self) -> bool {
+        let mut files = self.files.iter().map(|file| file.counts);
+        files.any(|counts| counts.repeats + counts.hot > 0 || counts.empty > 1)
+    }
+
+    /// How often file number `file` has the empty line.
+    pub(crate) fn empty_lines(&self, file: usize) -> u64 {
+        self.files[file].counts.empty
+    }
+
+    /// The number of the hot line of file number `file`, if it is a shared one, and how often it comes
+    /// beyond the first time and the repeats.
+    pub(crate) fn hot_line(&self, file: usize) -> Option<(u64, u64)> {
+        let plan = &self.files[file];
+        let number = self.shared().number(file, plan.hot_slot)?;
+        Some((number, plan.counts.hot))
+    }
+
+    /// Whether the lines of file number `file` end with CR LF.
+    pub(crate) fn has_crlf(&self, file: usize) -> bool {
+        self.files[file].crlf
+    }
+
+    /// Whether the lines of file number `file` end as those of the first file do.
+    pub(crate) fn is_alike(&self, file: usize) -> bool {
+        self.has_crlf(file) == self.has_crlf(0)
+    }
+
+    /// A digit for each file, 1 if it has the lines of this class as file number `file` wrote them: byte
+    /// for byte, or without carriage returns.
+    pub(crate) fn which(&self, class: Option<Class>, file: usize, strip_cr: bool) -> String {
+        let is_same = |other| strip_cr || self.has_crlf(other) == self.has_crlf(file);
+        let digit = |other| {
+            let has = self.has(other, class) && is_same(other);
+            if has { '1' } else { '0' }
+        };
+        (0..self.files()).map(digit).collect()
+    }
+
+    /// Whether file number `file` has the lines of this class; `None` is that of the empty line.
+    pub(crate) fn has(&self, file: usize, class: Option<Class>) -> bool {
+        match class {
+            None => self.files[file].counts.empty > 0,
+            Some(Class::Common) => true,
+            Some(Class::Private(only)) => only as usize == file,
+            Some(Class::AllBut(lacks)) => lacks as usize != file,
+        }
+    }
+
+    /// The line that lacks its carriage return because it is the last one of file number `file`.
+    pub(crate) fn line_without_cr(&self, file: usize) -> Option<Identity> {
+        let plan = &self.files[file];
+        let (slot, _) = plan.last.filter(|_| plan.crlf)?;
+        Some(self.identity_in(file, slot))
+    }
+
+    /// How many files have the line of `identity` with or without a carriage return, as `has_cr` says, or
+    /// in either form, and whether the first has it. `None` is the empty line.
+    pub fn holders(&self, identity: Option<Identity>, has_cr: Option<bool>) -> Holders {
+        let class = identity.map(|identity| identity.class);
+        let has = |file| {
+            let lacks_cr = identity.is_some() && self.line_without_cr(file) == identity;
+            let ends_with_cr = self.has_crlf(file) && !lacks_cr;
+            self.has(file, class) && has_cr.is_none_or(|has_cr| has_cr == ends_with_cr)
+        };
+        Holders {
+            files: (0..self.files()).filter(|&file| has(file)).count(),
+            first: has(0),
+        }
+    }
+
+    /// The numbers of the lines that two files or more have.
+    #[inline]
+    pub(crate) fn shared(&self) -> Shared {
+        Shared::new(&self.counts)
+    }
+
     /// How many lines make about as many bytes as `bytes`; memory stays within a few times as much.
     pub fn lines_in(&self, bytes: usize) -> u64 {
         self.maker.lines_in(bytes)
     }
 
-    /// Adds the lines at `positions` of file number `file` to `chunk`, with their terminators.
-    pub fn write(&self, file: usize, positions: Range<u64>, chunk: &mut Chunk) {
+    /// Adds the lines at `positions` of file number `file` to `chunk`, with their terminators, and to
+    /// `sums`; counts the repeats of shared lines.
+    pub(crate) fn write(
+        &self,
+        file: usize,
+        positions: Range<u64>,
+        chunk: &mut Chunk,
+        sums: &mut FileSums,
+        counters: &Counters,
+    ) {
         let plan = &self.files[file];
-        let cut = if self.final_newline {
-            None
-        } else {
-            plan.counts.lines.checked_sub(1)
-        };
+        let cut = plan.counts.lines.checked_sub(1);
+        let cut = cut.filter(|_| !self.final_newline);
         for position in positions {
-            if let Some(slot) = plan.distinct_slot_at(position) {
-                self.maker.write(self.identity_in(file, slot), chunk);
-            }
-            if Some(position) != cut {
+            let place = plan.place_at(position);
+            let start = chunk.as_bytes().len();
+            let class = place.line.map(|slot| {
+                let identity = self.identity_in(file, slot);
+                self.maker.write(identity, chunk);
+                identity.class
+            });
+            let bare = chunk.as_bytes().len() - start;
+            let is_cut = Some(position) == cut;
+            if !is_cut {
                 chunk.push(plan.terminator);
             }
+            let line = &chunk.as_bytes()[start..];
+            // The last byte is the line feed; a carriage return before it stays.
+            let written = &line[..line.len() - usize::from(!is_cut)];
+            sums.add(class, place.is_first, written, bare);
+            if let Some(slot) = place.line.filter(|_| place.is_repeat) {
+                self.count_repeat(file, slot, counters);
+            }
+        }
+    }
+
+    /// How many lines of file number `file` repeat others by its law, the hot line not among them.
+    pub(crate) fn repeats(&self, file: usize) -> u64 {
+        self.files[file].counts.repeats
+    }
+
+    /// Counts some of these repeats again, without making their lines.
+    pub(crate) fn count_repeats(&self, file: usize, repeats: Range<u64>, counters: &Counters) {
+        let plan = &self.files[file];
+        for repeat in repeats {
+            let slot = plan.repeats.slot(plan.counts.distinct + repeat);
+            self.count_repeat(file, slot, counters);
+        }
+    }
+
+    #[inline]
+    fn count_repeat(&self, file: usize, slot: u64, counters: &Counters) {
+        if let Some(number) = self.shared().number(file, slot) {
+            counters.count(number);
         }
     }
 
@@ -141,122 +231,12 @@ impl Plan {
     /// The line in a slot of distinct lines.
     #[inline]
     fn identity_in(&self, file: usize, slot: u64) -> Identity {
-        let common = self.counts.common;
-        let partial = self.counts.partial();
-        if slot < common {
-            let class = Class::Common;
-            Identity { class, index: slot }
-        } else if slot < common + partial {
-            let (other, index) = {
-                let number = slot - common;
-                (
-                    number / self.counts.all_but_one,
-                    number % self.counts.all_but_one,
-                )
-            };
-            // The class that lacks this very file has no lines here.
-            let lacks = if other < file as u64 {
-                other
-            } else {
-                other + 1
-            };
-            let class = Class::AllBut(lacks as u32);
-            Identity { class, index }
-        } else {
-            let class = Class::Private(file as u32);
-            let index = slot - common - partial;
-            Identity { class, index }
-        }
-    }
-}
-
-impl FilePlan {
-    fn new(options: &Options, all: &Counts, file: usize) -> Self {
-        let counts = all.files[file];
-        let crlf = options.crlf.is_in(file);
-        let cut = !options.final_newline && counts.lines > 0;
-        let key = |purpose| seed::key(options.seed, purpose, file as u64);
-        let order = match options.order {
-            Order::Shuffled => Some(Permutation::new(key(Purpose::Order), counts.lines)),
-            Order::Grouped => None,
-        };
-        let last = cut.then(|| {
-            let position = counts.lines - 1;
-            let displaced = order.as_ref().map_or(position, |order| order.at(position));
-            let wanted = if all.common > 0 && !crlf {
-                all.common
-            } else {
-                counts.distinct
-            };
-            (wanted - 1, displaced)
-        });
-        let first_private = counts.distinct - all.private(file);
-        let hot_is_private = options.hot_private && first_private < counts.distinct;
-        Self {
-            counts,
-            order,
-            last,
-            hot_slot: if hot_is_private { first_private } else { 0 },
-            // See `Counts::check_last_lines` for why the last private line is spared.
-            repeats: Repeats::new(options, file, counts.distinct - u64::from(cut && crlf)),
-            terminator: match options.terminator {
-                Terminator::Nul => NUL,
-                Terminator::Lf if crlf => CR_LF,
-                Terminator::Lf => LF,
+        match self.shared().number(file, slot) {
+            Some(number) => self.shared().identity(number),
+            None => Identity {
+                class: Class::Private(file as u32),
+                index: slot - self.counts.common - self.counts.partial(),
             },
-        }
-    }
-
-    /// The slot of the distinct line at `position`; `None` for an empty line.
-    #[inline]
-    fn distinct_slot_at(&self, position: u64) -> Option<u64> {
-        let slot = self.slot_at(position);
-        let counts = &self.counts;
-        if slot < counts.distinct {
-            Some(slot)
-        } else if slot < counts.distinct + counts.repeats {
-            Some(self.repeats.slot(slot))
-        } else if slot < counts.distinct + counts.repeats + counts.hot {
-            Some(self.hot_slot)
-        } else {
-            None
-        }
-    }
-
-    #[inline]
-    fn slot_at(&self, position: u64) -> u64 {
-        let slot = self
-            .order
-            .as_ref()
-            .map_or(position, |order| order.at(position));
-        match self.last {
-            Some((wanted, _)) if position == self.counts.lines - 1 => wanted,
-            Some((wanted, displaced)) if slot == wanted => displaced,
-            _ => slot,
-        }
-    }
-}
-
-impl Repeats {
-    fn new(options: &Options, file: usize, choices: u64) -> Self {
-        let key = |purpose| seed::key(options.seed, purpose, file as u64);
-        let law = |exponent| {
-            let law = Zipf::new(exponent, choices.max(1));
-            (law, Permutation::new(key(Purpose::Rank), choices))
-        };
-        Self {
-            key: key(Purpose::Repeat),
-            choices,
-            zipf: options.zipf.map(law),
-        }
-    }
-
-    /// The slot of the distinct line that the repeat in `slot` is of.
-    fn slot(&self, slot: u64) -> u64 {
-        let mut stream = Stream::new(self.key ^ slot);
-        match &self.zipf {
-            Some((law, ranks)) => ranks.at(law.draw(&mut stream)),
-            None => stream.below(self.choices),
         }
     }
 }

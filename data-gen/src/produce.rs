@@ -1,4 +1,4 @@
-//! Chunks made by several threads, handed over in order.
+//! Work by several threads: chunks that are handed over in order, and parts of a range.
 //!
 //! *Owns:* the threads. *Invariants.* Chunks reach the sink in the order of their numbers. There are
 //! two for each thread and two more, whatever the number of jobs. A thread takes a chunk's memory
@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -53,6 +55,28 @@ pub(crate) fn in_order(
         drop((take, hand_over));
         // Both channels move in and close when this returns; that ends the threads.
         reorder(jobs, free, finished, sink)
+    })
+}
+
+/// Runs `make` for equal parts of `0..count`, each on one of `threads` threads; the results come in the
+/// order of the parts.
+pub(crate) fn in_parts<T: Send>(
+    count: u64,
+    threads: usize,
+    make: impl Fn(Range<u64>) -> T + Sync,
+) -> Vec<T> {
+    let threads = threads.clamp(1, 1024) as u64;
+    let bound = |part: u64| (u128::from(count) * u128::from(part) / u128::from(threads)) as u64;
+    thread::scope(|scope| {
+        let make = &make;
+        let parts: Vec<_> = (0..threads)
+            .map(|part| scope.spawn(move || make(bound(part)..bound(part + 1))))
+            .collect();
+        // A panic of a part goes on in this thread.
+        let results = parts.into_iter().map(thread::ScopedJoinHandle::join);
+        results
+            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{Run, intersection, lines_of, run, small, text_of};
 use data_gen::options::{Crlf, Terminator};
-use data_gen::{Rules, Verdict, Workload, check};
+use data_gen::{Question, Rules, Verdict, Workload, check};
 
 fn judge(run: &Run, result: &[u8], rules: Rules) -> Verdict {
     check(&run.manifest, result, Path::new("result"), rules).unwrap()
@@ -18,6 +18,7 @@ const EXACT: Rules = Rules {
     strip_cr: false,
     superset: false,
     nul: false,
+    question: Question::INTERSECT,
 };
 
 const SUPERSET: Rules = Rules {
@@ -46,7 +47,7 @@ fn the_right_result_of_every_workload_is_right() {
         }
         let verdict = judge(&run, &result, Rules { nul, ..EXACT });
         assert!(verdict.right, "{workload:?}: {verdict}");
-        assert_eq!((verdict.not_common, verdict.foreign), (0, 0));
+        assert_eq!((verdict.not_selected, verdict.foreign), (0, 0));
         if !nul {
             let bare = text_of(&intersection(&run, true));
             assert!(judge(&run, &bare, STRIP_CR).right, "{workload:?}");
@@ -74,9 +75,12 @@ fn every_line_of_every_workload_is_told_apart() {
                 .filter(|line| common.contains(&bare(line)))
                 .count();
             assert_eq!(verdict.foreign, 0, "{workload:?}");
-            assert_eq!(verdict.found_common.count, in_common as u64, "{workload:?}");
             assert_eq!(
-                verdict.not_common,
+                verdict.found_selected.count, in_common as u64,
+                "{workload:?}"
+            );
+            assert_eq!(
+                verdict.not_selected,
                 (lines.len() - in_common) as u64,
                 "{workload:?}"
             );
@@ -114,7 +118,7 @@ fn a_superset_may_hold_other_lines_of_the_input_only() {
     assert!(!judge(&run, &text_of(&lines), EXACT).right);
     let verdict = judge(&run, &text_of(&lines), SUPERSET);
     assert!(verdict.right);
-    assert_eq!(verdict.not_common, 1);
+    assert_eq!(verdict.not_selected, 1);
     lines.push(b"https://example.com/".to_vec());
     assert!(!judge(&run, &text_of(&lines), SUPERSET).right);
 }

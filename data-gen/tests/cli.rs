@@ -119,12 +119,46 @@ fn check_tells_right_from_wrong_by_its_status() {
     assert!(
         String::from_utf8(wrong.stdout)
             .unwrap()
-            .contains("not in all files 900")
+            .contains("not selected 900")
     );
     assert_eq!(
         status(&[&check[..], &[text(&a), "--superset"]].concat()),
         Some(0)
     );
+}
+
+#[test]
+fn check_takes_the_options_of_outset() {
+    let dir = tempfile::tempdir().unwrap();
+    let generate = "--lines 300 --files 2 --duplicates 50% --common 0 --dir";
+    let path = text(dir.path());
+    let arguments: Vec<&str> = generate.split(' ').chain([path]).collect();
+    assert_eq!(status(&arguments), Some(0));
+    let (manifest, a) = (dir.path().join("manifest.json"), dir.path().join("a.txt"));
+    let check = |result: &Path, asked: &str| {
+        let files = [
+            "check",
+            "--manifest",
+            text(&manifest),
+            "--result",
+            text(result),
+        ];
+        let arguments: Vec<&str> = files.into_iter().chain(asked.split(' ')).collect();
+        status(&arguments)
+    };
+    // Nothing is in common: every line of the first file is in the difference.
+    assert_eq!(check(&a, "--operation diff --repeats"), Some(0));
+    assert_eq!(check(&a, "--operation diff --all"), Some(0));
+    assert_eq!(check(&a, "--operation diff"), Some(1));
+    assert_eq!(check(&a, "--operation union --all"), Some(1));
+    assert_eq!(check(&a, "--exactly 1"), Some(1));
+    assert_eq!(check(&a, "--at-least 3"), Some(2));
+    assert_eq!(check(&a, "--at-least 1 --exactly 1"), Some(2));
+    let table = dir.path().join("table");
+    fs::write(&table, "which  lines  files\n10 150 a.txt\n01 150 b.txt\n").unwrap();
+    assert_eq!(check(&table, "--operation overlaps"), Some(0));
+    assert_eq!(check(&table, "--operation overlaps --all"), Some(2));
+    assert_eq!(check(&a, "--operation overlaps"), Some(1));
 }
 
 #[test]

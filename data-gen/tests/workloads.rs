@@ -6,11 +6,11 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{Run, checksum, intersection, lines_of, run, small};
+use common::{Run, answers, checksum, counts, intersection, lines_of, run, small};
 use data_gen::bucket::OneBucket;
 use data_gen::key::Key;
 use data_gen::options::{Crlf, Form, Length, Order};
-use data_gen::{Amount, Error, Manifest, Options, Plan, Share, Workload};
+use data_gen::{Amount, Error, Manifest, Options, Plan, Share, Target, Workload, generate};
 use outset::hash::LineHasher;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,6 +29,13 @@ fn verify(run: &Run) {
         checksum(&intersection(run, true)),
         "{label}"
     );
+    for (found, strip_cr) in [
+        (&manifest.answers, false),
+        (&manifest.answers_strip_cr, true),
+    ] {
+        let expected = answers(&counts(run, strip_cr), run.files.len());
+        assert_eq!(found.as_ref(), Some(&expected), "{strip_cr} {label}");
+    }
     let empty: &[u8] = b"";
     assert_eq!(
         manifest.empty_line_is_common,
@@ -148,6 +155,66 @@ fn every_option_leaves_the_manifest_exact() {
         options.order = Order::Grouped;
         options.zipf = None;
         verify(&run(&options, 2));
+    }
+}
+
+/// Repeats of every kind, carriage returns in every mix, one to four files, with the last line cut or not.
+fn mixes() -> Vec<Options> {
+    let repeats: [fn(&mut Options); 5] = [
+        |_| {},
+        |options| options.duplicates = Share::percent(95),
+        |options| {
+            options.duplicates = Share::percent(60);
+            options.zipf = Some(1.1);
+        },
+        |options| {
+            options.duplicates = Share::percent(30);
+            options.hot = Share::percent(40);
+            options.empty_lines = Share::percent(3);
+        },
+        |options| {
+            options.hot = Share::percent(20);
+            options.hot_private = true;
+        },
+    ];
+    let mut mixes = Vec::new();
+    for files in 1..=4 {
+        for crlf in [Crlf::None, Crlf::All, Crlf::Only(0), Crlf::Only(files - 1)] {
+            for (number, change) in repeats.iter().enumerate() {
+                let mut options = small(Workload::Urls, 300);
+                options.seed = mixes.len() as u64;
+                options.lines = (0..files).map(|file| 300 + 70 * u64::from(file)).collect();
+                options.common = Amount::Share(Share::percent(40));
+                options.partial = Share::percent(20);
+                options.crlf = crlf;
+                options.final_newline = (number + files as usize).is_multiple_of(2);
+                change(&mut options);
+                mixes.push(options);
+            }
+        }
+    }
+    mixes
+}
+
+#[test]
+fn repeats_and_carriage_returns_in_one_to_four_files_are_as_the_manifest_says() {
+    for options in mixes() {
+        verify(&run(&options, 2));
+    }
+}
+
+#[test]
+fn the_answers_do_not_depend_on_how_many_lines_are_counted_at_a_time() {
+    for options in mixes().into_iter().step_by(3) {
+        let reference = run(&options, 1);
+        for window in [0, 1, 7, 50] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut target = Target::new(dir.path());
+            target.window = window;
+            target.threads = 3;
+            let manifest = generate(&options, &target).unwrap();
+            assert_eq!(manifest, reference.manifest, "{window} lines at a time");
+        }
     }
 }
 
@@ -300,7 +367,8 @@ fn impossible_options_are_refused_with_the_option_to_change() {
             other => panic!("{options:?} gave {other:?}"),
         }
     };
-    assert_eq!(refused(|options| options.lines = vec![1]), "--files");
+    assert_eq!(refused(|options| options.lines = vec![]), "--files");
+    assert_eq!(refused(|options| options.lines = vec![1; 1001]), "--files");
     assert_eq!(
         refused(|options| options.common = Amount::Count(101)),
         "--common"

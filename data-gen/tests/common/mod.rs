@@ -2,11 +2,11 @@
 
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use data_gen::options::Terminator;
-use data_gen::{Manifest, Options, OrderFree, Target, Workload, generate};
+use data_gen::{Answers, Combination, Manifest, Options, OrderFree, Target, Workload, generate};
 use tempfile::TempDir;
 
 /// A run that was written.
@@ -81,4 +81,64 @@ pub(crate) fn text_of<'a>(lines: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u
         .into_iter()
         .flat_map(|line| [&line[..], b"\n"].concat())
         .collect()
+}
+
+/// How often each file has each line.
+pub(crate) type Counts = BTreeMap<Vec<u8>, Vec<u64>>;
+
+/// Reads all files, with or without one carriage return at the ends of their lines.
+pub(crate) fn counts(run: &Run, strip_cr: bool) -> Counts {
+    let mut counts = Counts::new();
+    for (file, text) in run.files.iter().enumerate() {
+        for line in lines_of(text, run.manifest.options.terminator) {
+            let bare = line.strip_suffix(b"\r").filter(|_| strip_cr);
+            let line = bare.unwrap_or(line).to_vec();
+            let none = || vec![0; run.files.len()];
+            counts.entry(line).or_insert_with(none)[file] += 1;
+        }
+    }
+    counts
+}
+
+/// The lines of which `times` says how often they come, given how often each file has them.
+pub(crate) fn weighed(counts: &Counts, times: impl Fn(&[u64]) -> u64) -> Vec<Vec<u8>> {
+    let repeated = |(line, counts): (&Vec<u8>, &Vec<u64>)| {
+        let times = times(counts) as usize;
+        std::iter::repeat_n(line.clone(), times)
+    };
+    counts.iter().flat_map(repeated).collect()
+}
+
+/// All answers, by plain means.
+pub(crate) fn answers(counts: &Counts, files: usize) -> Answers {
+    let which = |counts: &[u64]| -> String {
+        let digit = |&count: &u64| if count > 0 { '1' } else { '0' };
+        counts.iter().map(digit).collect()
+    };
+    let combinations: BTreeSet<String> = counts.values().map(|counts| which(counts)).collect();
+    let combination = |digits: String| {
+        let sum = |times: fn(&[u64]) -> u64| {
+            let of_these = |counts: &[u64]| {
+                if which(counts) == digits {
+                    times(counts)
+                } else {
+                    0
+                }
+            };
+            checksum(&weighed(counts, of_these))
+        };
+        Combination {
+            once: sum(|_| 1),
+            in_first: sum(|counts| counts[0]),
+            in_all: sum(|counts| counts.iter().sum()),
+            which: digits,
+        }
+    };
+    let several = |times: fn(&[u64]) -> u64| (files > 1).then(|| checksum(&weighed(counts, times)));
+    Answers {
+        combinations: combinations.into_iter().map(combination).collect(),
+        intersect_all: several(|counts| counts.iter().copied().min().unwrap_or(0)),
+        diff_all: several(|counts| counts[0].saturating_sub(counts[1..].iter().sum())),
+        symdiff_all: several(|counts| counts[0].abs_diff(counts[1])).filter(|_| files == 2),
+    }
 }

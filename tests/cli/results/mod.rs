@@ -3,6 +3,7 @@
 mod bytes;
 mod compare;
 mod estimate;
+mod generated;
 mod order;
 mod plan;
 mod repeats;
