@@ -73,6 +73,10 @@ pub struct InputEstimate {
     pub lines: u64,
     /// Its different lines.
     pub distinct: Bounds,
+    /// Those of them that no other input has: of the first input, its difference with the others.
+    pub only: Bounds,
+    /// The common lines as a share of its different lines (containment), 0..1; 0 where it has none.
+    pub containment: Bounds,
 }
 
 impl Estimate {
@@ -133,7 +137,10 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     let sketches = inputs.iter().map(|input| gather(&run, input, hashes));
     let sketches = sketches.collect::<Result<Vec<Sketch>>>()?;
     let overlap = Overlap::of(&sketches);
-    let described: Vec<InputEstimate> = inputs.iter().zip(&sketches).map(describe).collect();
+    let described = inputs.iter().zip(&sketches).enumerate();
+    let described: Vec<InputEstimate> = described
+        .map(|(number, (input, sketch))| describe(input, sketch, (&overlap, number)))
+        .collect();
     // No more lines are common than any input has.
     let smallest = |common: Bounds, input: &InputEstimate| common.within(input.distinct);
     Ok(Estimate {
@@ -172,13 +179,22 @@ fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     Ok((layout, hashes))
 }
 
-fn describe((input, sketch): (&Input, &Sketch)) -> InputEstimate {
+/// What is known of an input, which is number `number` of those in `overlap`.
+fn describe(input: &Input, sketch: &Sketch, (overlap, number): (&Overlap, usize)) -> InputEstimate {
     let lines = Bounds::exactly(input.lines() as f64);
+    let distinct = sketch.distinct().within(lines);
     InputEstimate {
         path: input.name().display().to_string(),
         bytes: input.read_bytes(),
         lines: input.lines(),
-        distinct: sketch.distinct().within(lines),
+        distinct,
+        // A file that was given twice has nothing that the other one lacks.
+        only: if input.sides().len() > 1 {
+            Bounds::exactly(0.0)
+        } else {
+            overlap.only(number).within(distinct)
+        },
+        containment: overlap.containment(number),
     }
 }
 

@@ -24,8 +24,9 @@ const FEW: u64 = 10;
 /// Estimate how many lines each FILE has, and how many are in all of them.
 ///
 /// Reads each FILE once, using a few MiB of memory. Prints the lines and the distinct lines of each
-/// FILE, the lines common to all, and their share of all distinct lines (Jaccard index), with bounds
-/// that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly (under a
+/// FILE, how many of them no other FILE has (for the first FILE: what `outset diff` writes), the lines
+/// common to all, and their share of the lines of each FILE (containment) and of all distinct lines
+/// (Jaccard index), with bounds that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly (under a
 /// low memory limit, only smaller ones). `-` is standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 pub(crate) struct EstimateArguments {
@@ -69,15 +70,27 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
 }
 
 fn describe(found: &Estimate) -> String {
-    let mut lines: Vec<String> = found.inputs.iter().map(describe_input).collect();
+    let sees_common = !found.is_too_small_to_see();
+    let described = found.inputs.iter();
+    let mut lines: Vec<String> = described
+        .flat_map(|input| describe_input(input, sees_common))
+        .collect();
     lines.extend(describe_common(found));
     lines.join("\n")
 }
 
-fn describe_input(input: &InputEstimate) -> String {
+fn describe_input(input: &InputEstimate, sees_common: bool) -> Vec<String> {
     let path = visible(&input.path);
     let distinct = describe_count(input.distinct);
-    format!("{path}: {} lines, {distinct} distinct", input.lines)
+    let mut lines = vec![
+        format!("{path}: {} lines, {distinct} distinct", input.lines),
+        format!("  in no other file: {}", describe_count(input.only)),
+    ];
+    if sees_common && input.lines > 0 {
+        let share = describe_share(input.containment);
+        lines.push(format!("  in all files: {share} of its distinct lines"));
+    }
+    lines
 }
 
 fn describe_common(found: &Estimate) -> Vec<String> {

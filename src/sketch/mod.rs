@@ -203,13 +203,15 @@ impl Sketch {
     }
 }
 
-/// What several inputs have in common, estimated from their sketches.
-#[derive(Debug, Clone, Copy)]
+/// What several inputs have in common, and each for itself, estimated from their sketches.
+#[derive(Debug, Clone)]
 pub(crate) struct Overlap {
     /// Hashes below all thresholds that are in every sketch.
     pub(crate) common_seen: u64,
     /// Hashes below all thresholds that are in any.
     pub(crate) any_seen: u64,
+    /// For each sketch, its hashes below all thresholds, and those of them that no other sketch has.
+    pub(crate) own_seen: Vec<(u64, u64)>,
     /// The share, 0..1, of all possible hashes that is below all thresholds; 1 if the sketches have the hash
     /// of every line.
     pub(crate) share: f64,
@@ -222,21 +224,25 @@ impl Overlap {
         let threshold = thresholds.min().unwrap_or(ALL);
         let mut rests: Vec<&[u64]> = sketches.iter().map(|s| s.below(threshold)).collect();
         let (mut common_seen, mut any_seen) = (0, 0);
+        let mut own_seen = vec![(0, 0); sketches.len()];
         // All are in order: merged, each value is met in all that have it at once.
         while let Some(&least) = rests.iter().filter_map(|rest| rest.first()).min() {
-            let mut holders = 0;
-            for rest in &mut rests {
+            let (mut holders, mut last) = (0, 0);
+            for (number, rest) in rests.iter_mut().enumerate() {
                 if rest.first() == Some(&least) {
                     *rest = &rest[1..];
-                    holders += 1;
+                    own_seen[number].0 += 1;
+                    (holders, last) = (holders + 1, number);
                 }
             }
+            own_seen[last].1 += u64::from(holders == 1);
             any_seen += 1;
             common_seen += u64::from(holders == rests.len());
         }
         Self {
             common_seen,
             any_seen,
+            own_seen,
             share: share(threshold),
         }
     }
@@ -258,11 +264,27 @@ impl Overlap {
 
     /// The common ones as a share of these (Jaccard); 0 where there are none.
     pub(crate) fn jaccard(&self) -> Bounds {
+        self.common_of(self.any_seen)
+    }
+
+    /// How many different lines input number `input` has and no other.
+    pub(crate) fn only(&self, input: usize) -> Bounds {
+        let (_, only) = self.own_seen[input];
+        population(only, self.share)
+    }
+
+    /// The common ones as a share of the different lines of input number `input` (containment); 0 where it has none.
+    pub(crate) fn containment(&self, input: usize) -> Bounds {
+        let (own, _) = self.own_seen[input];
+        self.common_of(own)
+    }
+
+    /// The common ones as a share of lines of which `seen` were seen.
+    fn common_of(&self, seen: u64) -> Bounds {
         if self.is_exact() {
-            let jaccard = self.common_seen as f64 / self.any_seen.max(1) as f64;
-            return Bounds::exactly(jaccard);
+            return Bounds::exactly(self.common_seen as f64 / seen.max(1) as f64);
         }
-        proportion(self.common_seen, self.any_seen)
+        proportion(self.common_seen, seen)
     }
 }
 

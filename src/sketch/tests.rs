@@ -55,6 +55,16 @@ fn it_is_exact_up_to_k_different_lines() {
     assert_eq!(overlap.common(), Bounds::exactly(124.0));
     assert_eq!(overlap.any(), Bounds::exactly(1500.0));
     assert_eq!(overlap.jaccard(), Bounds::exactly(124.0 / 1500.0));
+    let distinct = [0, 1].map(|input| overlap.own_seen[input].0);
+    assert_eq!(distinct[0] + distinct[1], 1624);
+    for (input, distinct) in distinct.into_iter().enumerate() {
+        assert_eq!(
+            overlap.only(input),
+            Bounds::exactly((distinct - 124) as f64)
+        );
+        let containment = 124.0 / distinct as f64;
+        assert_eq!(overlap.containment(input), Bounds::exactly(containment));
+    }
     assert!(!sketch(1024, 1, 0..1025).distinct().is_exact());
 }
 
@@ -63,6 +73,7 @@ fn nothing_is_known_to_be_common_to_no_lines() {
     let overlap = Overlap::of(&[sketch(1024, 1, []), sketch(1024, 1, [])]);
     assert_eq!(overlap.common(), Bounds::exactly(0.0));
     assert_eq!(overlap.jaccard(), Bounds::exactly(0.0));
+    assert_eq!(overlap.containment(1), Bounds::exactly(0.0));
 }
 
 /// Whether the truth is within the bounds.
@@ -70,25 +81,31 @@ fn covers(bounds: Bounds, truth: u64) -> bool {
     bounds.low <= truth as f64 && truth as f64 <= bounds.high
 }
 
-/// Of how many seeded runs each bound covers the truth: different lines of the first, common, any,
-/// Jaccard.
-fn coverage(runs: u64, inputs: &[Range<u64>]) -> [u64; 4] {
+/// Of how many seeded runs each bound covers the truth: different lines of the first, common, any, Jaccard, lines of
+/// the first that no other has, containment of the first. The first begins before all others.
+fn coverage(runs: u64, inputs: &[Range<u64>]) -> [u64; 6] {
     let start = inputs.iter().map(|range| range.start).max().unwrap();
     let end = inputs.iter().map(|range| range.end).min().unwrap();
     let common = end.saturating_sub(start);
     let any = inputs.iter().map(|range| range.end).max().unwrap();
-    let mut covered = [0; 4];
+    let others = inputs[1..].iter().map(|range| range.start).min().unwrap();
+    let only = others.min(inputs[0].end) - inputs[0].start;
+    let own = inputs[0].end - inputs[0].start;
+    let mut covered = [0; 6];
     for seed in 0..runs {
         let sketches = inputs.iter().map(|range| sketch(512, seed, range.clone()));
         let sketches: Vec<Sketch> = sketches.collect();
         let overlap = Overlap::of(&sketches);
         let jaccard = overlap.jaccard();
         let truth = common as f64 / any as f64;
+        let (contained, share) = (overlap.containment(0), common as f64 / own as f64);
         let now = [
-            covers(sketches[0].distinct(), inputs[0].end - inputs[0].start),
+            covers(sketches[0].distinct(), own),
             covers(overlap.common(), common),
             covers(overlap.any(), any),
             jaccard.low <= truth && truth <= jaccard.high,
+            covers(overlap.only(0), only),
+            contained.low <= share && share <= contained.high,
         ];
         for (count, is_covered) in covered.iter_mut().zip(now) {
             *count += u64::from(is_covered);

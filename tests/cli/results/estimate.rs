@@ -36,7 +36,11 @@ fn small_inputs_are_counted_exactly() {
     assert_eq!(
         text(&sandbox.run("estimate a b")),
         "a: 5 lines, 4 distinct\n\
+         \x20 in no other file: 1\n\
+         \x20 in all files: 75.000% of its distinct lines\n\
          b: 8 lines, 6 distinct\n\
+         \x20 in no other file: 3\n\
+         \x20 in all files: 50.000% of its distinct lines\n\
          common: 3 distinct lines\n\
          \x20 42.857% of all distinct lines (Jaccard index)\n"
     );
@@ -50,6 +54,10 @@ fn small_inputs_are_counted_exactly() {
         (&found["common"], 3.0),
         (&found["any"], 7.0),
         (&found["jaccard"], 3.0 / 7.0),
+        (&found["inputs"][0]["only"], 1.0),
+        (&found["inputs"][0]["containment"], 0.75),
+        (&found["inputs"][1]["only"], 3.0),
+        (&found["inputs"][1]["containment"], 0.5),
     ] {
         for name in ["estimate", "low", "high"] {
             assert_eq!(bounds[name], truth, "{found}");
@@ -71,6 +79,8 @@ fn large_inputs_are_estimated_alike_whatever_the_threads_and_the_way_they_are_re
     assert_near(&found["common"], 50_000.0);
     assert_near(&found["any"], 300_000.0);
     assert_near(&found["jaccard"], 1.0 / 6.0);
+    assert_near(&found["inputs"][0]["only"], 100_000.0);
+    assert_near(&found["inputs"][0]["containment"], 1.0 / 3.0);
     let pipe = sandbox.fifo("pipe");
     for threads in [2, 5] {
         let (pipe, a) = (pipe.clone(), a.clone());
@@ -126,11 +136,12 @@ fn a_file_given_twice_has_everything_in_common_with_itself() {
     assert_eq!(found["inputs"].as_array().unwrap().len(), 1);
     assert_eq!(found["common"], found["inputs"][0]["distinct"]);
     assert_eq!(found["jaccard"]["high"], 1.0);
+    assert_eq!(found["inputs"][0]["only"]["high"], 0.0);
     assert!(found["jaccard"]["low"].as_f64().unwrap() > 0.999);
     let said = text(&sandbox.run("estimate b b"));
     assert_eq!(
         said,
-        "b: 0 lines, 0 distinct\ncommon: 0 distinct lines\n  0.000% of all distinct lines (Jaccard index)\n"
+        "b: 0 lines, 0 distinct\n  in no other file: 0\ncommon: 0 distinct lines\n  0.000% of all distinct lines (Jaccard index)\n"
     );
 }
 
