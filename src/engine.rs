@@ -495,6 +495,7 @@ impl Engine<'_> {
         let costs = &plan.costs;
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
+            files: input.file_count(),
             bytes: input.read_bytes(),
             lines: input.lines(),
         };

@@ -142,7 +142,7 @@ fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()>
     {
         None => Ok(()),
         Some(line) => Err(Error::NotAnAddress {
-            path: input.name().to_owned(),
+            path: input.part_name(chunk.part).to_owned(),
             offset: chunk.offset_of(line),
             line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
         }),
