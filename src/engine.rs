@@ -524,6 +524,7 @@ impl<'a> Engine<'a> {
         let costs = &plan.costs;
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
+            files: input.file_count(),
             bytes: input.read_bytes(),
             lines: input.lines(),
         };

@@ -65,8 +65,11 @@ pub struct Estimate {
 /// What was estimated of one input.
 #[derive(Debug, Clone, Serialize)]
 pub struct InputEstimate {
-    /// Its path, `-` for standard input.
+    /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
+    /// How many files it has, if it is a list of files ([`Source::Files`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
     /// Its bytes.
     pub bytes: u64,
     /// Its lines, repeats included.
@@ -185,6 +188,7 @@ fn describe(input: &Input, sketch: &Sketch, (overlap, number): (&Overlap, usize)
     let distinct = sketch.distinct().within(lines);
     InputEstimate {
         path: input.name().display().to_string(),
+        files: input.file_count(),
         bytes: input.read_bytes(),
         lines: input.lines(),
         distinct,

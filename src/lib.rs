@@ -205,8 +205,8 @@ pub use engine::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
-pub use input::Source;
 pub use input::lines::{LineFormat, Lines};
+pub use input::{Files, Source};
 pub use interrupt::Interrupt;
 pub use notice::Notice;
 pub use observer::Observer;

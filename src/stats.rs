@@ -41,8 +41,11 @@ pub struct Stats {
 /// An input.
 #[derive(Debug, Clone, Serialize)]
 pub struct InputStats {
-    /// Its path, `-` for standard input.
+    /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
+    /// How many files it has, if it is a list of files ([`Source::Files`](crate::Source::Files)).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
     /// Its bytes.
     pub bytes: u64,
     /// Its lines, repeats included.

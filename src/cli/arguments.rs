@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
-use outset::{Error, Interrupt, KeyType, Label, Options, Selection, Source, Strategy};
+use outset::{Error, Interrupt, KeyType, Label, Options, Selection, Strategy};
 
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
@@ -20,6 +20,7 @@ use super::select::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, SideArguments,
     SymdiffArguments, UnionArguments, WrittenArguments,
 };
+use super::sides::{FILES, InputArguments, SIDES};
 use super::size::SizeArguments;
 
 /// Set operations on huge files of lines, under a hard memory limit.
@@ -73,7 +74,14 @@ pub(crate) enum Command {
 ///
 /// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
 #[derive(Debug, Args)]
+#[command(mut_arg(FILES, |file| {
+    file.required_unless_present("lines")
+        .help("The files that the command would read, each one side")
+}))]
 pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+
     #[command(flatten)]
     pub(crate) choice: ChoiceArguments,
 
@@ -99,12 +107,8 @@ pub(crate) struct PlanArguments {
     #[command(flatten)]
     repeats: RepeatArguments,
 
-    /// The files that the command would read
-    #[arg(value_name = "FILE", required_unless_present = "lines")]
-    files: Vec<PathBuf>,
-
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
-    #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with = "files")]
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]
     pub(crate) lines: Vec<u64>,
 
     /// Mean line length in bytes, including the line end (with --lines)
@@ -257,16 +261,6 @@ impl PlanArguments {
             what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
             advice: "leave them out".into(),
         })
-    }
-
-    /// The inputs as paths.
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        &self.files
-    }
-
-    /// The inputs as named.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.files.iter().map(Source::from).collect()
     }
 }
 

@@ -4,17 +4,17 @@
 //! exact that was estimated, and an overlap that is too small for the sample is not given a number.
 //! *Cost:* that of [`outset::estimate`](outset::estimate()).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
-use outset::{Interrupt, Options, Result, Source, estimate};
+use outset::{Interrupt, Options, Result, estimate};
 
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use super::sides::{FILES, InputArguments};
 use super::text::visible;
 use crate::cli::numbers;
 
@@ -29,16 +29,16 @@ const FEW: u64 = 10;
 /// (Jaccard index), with bounds that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly (under a
 /// low memory limit, only smaller ones). `-` is standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
+#[command(mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input")))]
 pub(crate) struct EstimateArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
     #[command(flatten)]
     machine: MachineArguments,
 
     #[command(flatten)]
     lines: LineArguments,
-
-    /// Two or more files; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
 
     /// Print the estimate as JSON
     #[arg(long)]
@@ -50,7 +50,9 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    Claims::reading(&arguments.files).write(None, "the estimate")?;
+    let sources = arguments.inputs.sources()?;
+    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(&sources);
+    claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
         format: arguments.lines.format(),
@@ -58,7 +60,6 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
         observer: Some(reporter.clone()),
         ..arguments.machine.options(interrupt)
     };
-    let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
     let found = estimate(&sources, &options)?;
     reporter.finish();
     let text = if arguments.json {

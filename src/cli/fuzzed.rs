@@ -41,7 +41,7 @@ fn use_options(command: &Command) {
         Command::Intersect(arguments) => {
             let request = arguments.request();
             check(&request.options(&interrupt));
-            assert!(!request.sources().is_empty());
+            assert!(!request.inputs.is_empty());
         }
         Command::Plan(arguments) => {
             let options = arguments

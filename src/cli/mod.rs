@@ -1,7 +1,7 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
-//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`outputs`] and what they [`mod@print`], exit
+//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`sides`] and [`outputs`] and what they [`mod@print`], exit
 //! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
 //! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
@@ -25,6 +25,7 @@ mod print;
 mod progress;
 mod report;
 mod select;
+mod sides;
 mod signals;
 mod size;
 mod streams;

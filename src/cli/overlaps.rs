@@ -4,17 +4,17 @@
 //! listed; the numbers add up to all distinct lines.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use outset::{Interrupt, Options, Overlaps, Result, Source, overlaps};
+use outset::{Interrupt, Options, Overlaps, Result, overlaps};
 
 use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
 use super::options::TalkArguments;
 use super::outputs::Claims;
 use super::print::print_into;
 use super::progress::Reporter;
+use super::sides::{FILES, InputArguments};
 use super::summary::summary;
 use super::text::visible;
 use super::warn;
@@ -26,8 +26,14 @@ use super::warn;
 /// numbers can be drawn as a Venn diagram or an `UpSet` plot. Takes at most 16 FILEs; one given twice counts
 /// as two.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(
+    after_help = EXIT_STATUS,
+    mut_arg(FILES, |file| file.help("One or more files, each one side; `-` is standard input"))
+)]
 pub(crate) struct OverlapsArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
     #[command(flatten)]
     choice: ChoiceArguments,
 
@@ -36,10 +42,6 @@ pub(crate) struct OverlapsArguments {
 
     #[command(flatten)]
     force: ForceArguments,
-
-    /// One or more files; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
 
     /// Print the table and the statistics of the run as JSON
     #[arg(long)]
@@ -51,14 +53,15 @@ pub(crate) struct OverlapsArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {
-    Claims::reading(&arguments.files).write(None, "the table")?;
+    let sources = arguments.inputs.sources()?;
+    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(&sources);
+    claims.write(None, "the table")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = arguments.run.options(None, interrupt);
     let options = Options {
         observer: Some(reporter.clone()),
         ..arguments.force.add_to(arguments.choice.add_to(options))
     };
-    let sources: Vec<Source> = arguments.files.iter().map(Source::from).collect();
     let found = overlaps(&sources, &options)?;
     reporter.finish();
     print_into(|out| {

@@ -13,8 +13,10 @@ use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let files = arguments.files().iter();
-    Claims::reading(files.chain(arguments.filters.filter.as_ref())).write(None, "the plan")?;
+    let sources = arguments.inputs.sources()?;
+    let read = arguments.inputs.lists().chain(&arguments.filters.filter);
+    let mut claims = Claims::reading(read).and_sources(&sources);
+    claims.write(None, "the plan")?;
     let selection = arguments.selection()?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments.choice.add_to(options);
@@ -22,11 +24,11 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());
-        let (_, plan) = plan_with_estimate(&arguments.sources(), selection, &options)?;
+        let (_, plan) = plan_with_estimate(&sources, selection, &options)?;
         reporter.finish();
         plan
     } else if arguments.lines.is_empty() {
-        plan_for(&arguments.sources(), selection, &options)?
+        plan_for(&sources, selection, &options)?
     } else {
         plan_for_shapes(arguments, selection, &options)?
     };

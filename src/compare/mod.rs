@@ -340,7 +340,7 @@ impl<'o> Comparer<'o> {
     /// runs over different data cannot be compared.
     fn begin(&self, name: &str) -> Result<()> {
         for input in &self.inputs {
-            let _verified = input.open_file()?;
+            input.verify()?;
         }
         if let Some(observer) = &self.options.observer {
             observer.part_started(name);

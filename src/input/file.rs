@@ -13,10 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::{Errno, ReadWriteFlags};
 
+use crate::memory::buffer::PAGE;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
-/// How many places of a file are probed for being cached, spread evenly over it.
+/// How many places of a file are probed for being cached, spread evenly over it; a file of fewer pages has one in
+/// each.
 const CACHE_PROBES: u64 = 16;
 
 /// A regular file that several threads read by position.
@@ -97,13 +99,14 @@ impl PositionedFile {
 /// tell, buffered reading is the safe assumption.
 pub(super) fn is_cached(file: &File, size: u64) -> bool {
     let mut byte = [0u8];
-    let missing = (0..CACHE_PROBES)
+    let probes = size.div_ceil(PAGE).clamp(1, CACHE_PROBES);
+    let missing = (0..probes)
         .filter(|probe| {
-            let offset = size / CACHE_PROBES * probe;
+            let offset = size / probes * probe;
             let mut slices = [IoSliceMut::new(&mut byte)];
             let result = rustix::io::preadv2(file, &mut slices, offset, ReadWriteFlags::NOWAIT);
             result == Err(Errno::AGAIN)
         })
         .count() as u64;
-    missing * 2 <= CACHE_PROBES
+    missing * 2 <= probes
 }

@@ -5,10 +5,10 @@
 //! it waits for the workers, who wait for nobody. Only a line that does not fit alone is too long.
 //! *Cost:* the share, reserved for the time of a scan.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE, round_up};
@@ -76,12 +76,12 @@ impl<'a> LongLines<'a> {
         self.interrupt.check()
     }
 
-    /// A first buffer of `bytes` for the line at `offset` of `input`. Call it in turn.
+    /// A first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
     ///
     /// # Errors
     /// [`Error::LineTooLong`] where the whole budget has not as much.
-    pub(super) fn buffer(&self, input: &Input, offset: u64, bytes: u64) -> Result<Buffer> {
-        self.when_there_is_room(input, offset, 0, || {
+    pub(super) fn buffer(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        self.when_there_is_room(name, offset, 0, || {
             Buffer::new(&self.budget, LONG_LINE, bytes)
         })
     }
@@ -90,20 +90,20 @@ impl<'a> LongLines<'a> {
     ///
     /// # Errors
     /// [`Error::LineTooLong`] where the buffer has the whole budget already.
-    pub(super) fn lengthen(&self, buffer: &mut Buffer, input: &Input, offset: u64) -> Result<()> {
+    pub(super) fn lengthen(&self, buffer: &mut Buffer, name: &Path, offset: u64) -> Result<()> {
         let held = buffer.len() as u64;
         let most = self.budget.limit_bytes() & !(PAGE - 1);
         if held >= most {
-            return Err(self.too_long(input, offset, None));
+            return Err(self.too_long(name, offset, None));
         }
-        self.when_there_is_room(input, offset, held, || buffer.grow((held * 2).min(most)))
+        self.when_there_is_room(name, offset, held, || buffer.grow((held * 2).min(most)))
     }
 
     /// Repeats `ask` until it is granted, for as long as long lines of others hold memory that workers will give
     /// back. `held` are the bytes that the line in question has itself.
     fn when_there_is_room<T>(
         &self,
-        input: &Input,
+        name: &Path,
         offset: u64,
         held: u64,
         mut ask: impl FnMut() -> Result<T>,
@@ -115,7 +115,7 @@ impl<'a> LongLines<'a> {
                     self.failure.check()?;
                     thread::sleep(WAIT);
                 }
-                Err(Error::Memory { .. }) => return Err(self.too_long(input, offset, None)),
+                Err(Error::Memory { .. }) => return Err(self.too_long(name, offset, None)),
                 other => return other,
             }
         }
@@ -123,13 +123,13 @@ impl<'a> LongLines<'a> {
 
     /// The error for a line that does not fit alone. Where `line_bytes` are not known it is taken for one
     /// that is twice as long as what fits.
-    pub(super) fn too_long(&self, input: &Input, offset: u64, line_bytes: Option<u64>) -> Error {
+    pub(super) fn too_long(&self, name: &Path, offset: u64, line_bytes: Option<u64>) -> Error {
         let longest_bytes = self.budget.limit_bytes();
         let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
         // What the process itself needs varies a little from run to run.
         let enough = self.advice.limit_for_long_lines(needed, longest_bytes) + SLACK;
         Error::LineTooLong {
-            path: input.name().to_owned(),
+            path: name.to_owned(),
             offset,
             line_bytes,
             longest_bytes,

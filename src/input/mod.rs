@@ -1,71 +1,47 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
-//! *Owns:* opening and identifying inputs ([`Input`]), sampling them ([`sample`]), one reading of an input
-//! ([`reading`]) in chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
-//! ([`lines`]). Nothing else in the crate knows terminators.
+//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`Input`]) and their files ([`parts`]),
+//! sampling them ([`sample`]), one reading of an input ([`reading`]) in chunks that end at line ends ([`chunk`]), and
+//! the one place that knows what a line is ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts. What an input is decides whether it was
-//!   named twice, not what it is called ([`FileId`]): a file counts as one, and what can be read only
-//!   once (a pipe, a FIFO, a terminal) is refused.
+//!   named twice, not what it is called ([`FileId`]): a file, or a list of the same files, counts as one input,
+//!   and what can be read only once (a pipe, a FIFO, a terminal) is refused.
 //! - A regular file is closed again after the check and opened anew for each pass, so that any
-//!   number of inputs runs under any descriptor limit. Its identity (device, inode, size, time of
-//!   writing) is compared at every opening and after every reading: a changed input fails the run.
+//!   number of inputs and parts runs under any descriptor limit. A file that changed fails the run.
 //! - A pipe stays open and is read once. What must be read twice is spooled first.
 //!
-//! *Cost:* no memory that grows with the input; one descriptor per pipe, one per file being read.
+//! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
+//! file being read.
 
 pub(crate) mod chunk;
+pub(crate) mod claims;
 pub(crate) mod file;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
+pub(crate) mod parts;
+pub(crate) mod range;
 pub(crate) mod reading;
 pub(crate) mod sample;
+pub(crate) mod source;
 pub(crate) mod stream;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::input::parts::{Parts, has_size};
+use crate::input::source::STDIN;
 use crate::sys::file_id::FileId;
 
-/// What a user names as an input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// A file, a FIFO or a device.
-    Path(PathBuf),
-    /// Standard input; at most once in a run.
-    Stdin,
-}
-
-impl<P: AsRef<Path>> From<P> for Source {
-    /// `-` is standard input, everything else a path.
-    fn from(path: P) -> Self {
-        if path.as_ref() == Path::new(STDIN) {
-            Self::Stdin
-        } else {
-            Self::Path(path.as_ref().to_owned())
-        }
-    }
-}
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Path(path) => path.display().fmt(f),
-            Self::Stdin => f.write_str(STDIN),
-        }
-    }
-}
-
-/// How standard input is called in messages.
-const STDIN: &str = "-";
+pub use crate::input::source::{Files, Source};
 
 /// An input that was opened and checked.
 #[derive(Debug)]
@@ -90,59 +66,22 @@ pub(crate) struct Input {
 
 #[derive(Debug)]
 enum Access {
-    /// A regular file: can be read by position, any number of times. Whether it is in the page
-    /// cache is asked before anything else is read of it.
-    File {
-        path: PathBuf,
-        state: FileState,
-        is_warm: bool,
-    },
+    /// Regular files.
+    Parts(Parts),
     /// Anything else, read once from its start; `None` after that.
     Stream(Mutex<Option<File>>),
 }
 
-/// What tells that a file is still as it was at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileState {
-    /// Device and inode.
-    id: FileId,
-    /// Bytes.
-    pub(crate) size: u64,
-    /// Time of the last write: seconds, nanoseconds.
-    modified: (i64, i64),
-}
-
-impl FileState {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            id: FileId::of(metadata),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-
-    /// Which of the properties differ, in words.
-    fn difference(&self, now: &Self) -> Option<String> {
-        if self.id != now.id {
-            return Some("another file has its name".into());
-        }
-        if self.size != now.size {
-            return Some(format!(
-                "{} bytes at the start, {} now",
-                self.size, now.size
-            ));
-        }
-        // The change time is no evidence: it also moves when a file is linked or renamed.
-        (self.modified != now.modified).then(|| "it was written to".into())
-    }
-}
+/// What tells an input from all others: the files in their order.
+type Identity = Vec<FileId>;
 
 impl Input {
-    /// Opens and checks all `sources`. The same file named twice is one input, and two sides.
+    /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
+    /// files in the same order.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
-    /// anything else that can be read only once, named twice.
+    /// anything else that can be read only once, named twice, and for a list without files.
     pub(crate) fn open_all(sources: &[Source]) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
@@ -152,18 +91,18 @@ impl Input {
         }
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
-        let mut seen: BTreeMap<FileId, usize> = BTreeMap::new();
+        let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
         for (source, side) in sources.iter().zip(1..) {
             // Before it is opened: a FIFO whose writer is done would be waited for.
             if let Source::Path(path) = source
-                && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&id))
+                && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&vec![id]))
             {
                 inputs[first].refuse_if_read_once(path)?;
             }
-            let (mut input, id) = Self::open(source)?;
+            let (mut input, identity) = Self::open(source)?;
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
-                match seen.entry(id) {
+                match seen.entry(identity) {
                     Entry::Vacant(place) => {
                         place.insert(inputs.len());
                     }
@@ -200,10 +139,11 @@ impl Input {
     }
 
     /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
-    fn open(source: &Source) -> Result<(Self, FileId)> {
+    fn open(source: &Source) -> Result<(Self, Identity)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
+            Source::Files(files) => return Self::open_files(files),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -211,7 +151,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name the files in it",
+                advice: "name the files in it, or give it with --side to read all of them",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.
@@ -219,45 +159,64 @@ impl Input {
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
         let access = if by_position {
-            Access::File {
-                path: name.clone(),
-                state: FileState::of(&metadata),
-                is_warm,
-            }
+            Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, is_warm))
         } else {
             Access::Stream(Mutex::new(Some(file)))
         };
         let input = Self {
+            is_read_once,
+            ..Self::new(name, access)
+        };
+        Ok((input, vec![FileId::of(&metadata)]))
+    }
+
+    /// Checks many files that are one side.
+    fn open_files(files: &Files) -> Result<(Self, Identity)> {
+        let name = files.name().to_owned();
+        if files.paths().is_empty() {
+            return Err(Error::Usage {
+                what: format!("{}: names no file", name.display()),
+                advice: "name at least one file for each side".into(),
+            });
+        }
+        let parts = Parts::check(files.shared_paths())?;
+        let identity = parts.all().iter().map(|part| part.state.id).collect();
+        Ok((Self::new(name, Access::Parts(parts)), identity))
+    }
+
+    /// An input without a place among others yet.
+    fn new(name: PathBuf, access: Access) -> Self {
+        Self {
             name,
             number: 0,
             sides: Vec::new(),
             first_ordinal: None,
             access,
-            is_read_once,
+            is_read_once: false,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
-        };
-        Ok((input, FileId::of(&metadata)))
+        }
     }
 
     /// This input, after it was copied to `path`; messages still call it by its own name.
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
         let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, error))?;
-        let state = FileState::of(&metadata);
+        let copy = Parts::one(path, self.name.clone(), &metadata, false);
         Ok(Self {
-            access: Access::File {
-                path,
-                state,
-                is_warm: false,
-            },
+            access: Access::Parts(copy),
             ..self
         })
     }
 
     /// The same under another name.
     pub(crate) fn called(self, name: &str) -> Self {
+        let access = match self.access {
+            Access::Parts(parts) => Access::Parts(parts.called(name.into())),
+            stream @ Access::Stream(_) => stream,
+        };
         Self {
             name: name.into(),
+            access,
             ..self
         }
     }
@@ -298,18 +257,29 @@ impl Input {
         self.read_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the file is the one at `path`.
+    /// Its files; `None` for a stream.
+    fn parts(&self) -> Option<&Parts> {
+        match &self.access {
+            Access::Parts(parts) => Some(parts),
+            Access::Stream(_) => None,
+        }
+    }
+
+    /// How many files it has, where they were named as one side.
+    pub(crate) fn file_count(&self) -> Option<u64> {
+        self.parts().and_then(Parts::count)
+    }
+
+    /// Whether one of its files is the one at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        let Access::File { state, .. } = &self.access else {
-            return false;
-        };
-        FileId::at(path).is_ok_and(|id| id == state.id)
+        let all = self.parts().map_or(&[][..], Parts::all);
+        FileId::at(path).is_ok_and(|id| all.iter().any(|part| part.state.id == id))
     }
 
     /// Whether it can be read (again): a stream only before its one reading.
     pub(crate) fn can_be_read(&self) -> bool {
         match &self.access {
-            Access::File { .. } => true,
+            Access::Parts(_) => true,
             Access::Stream(file) => file
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -322,36 +292,35 @@ impl Input {
         &self.name
     }
 
+    /// How messages call one of its files, by its number; of a stream there is one, number 0.
+    pub(crate) fn part_name(&self, part: usize) -> &Path {
+        self.parts().map_or(&self.name, |parts| parts.name(part))
+    }
+
     /// Its size, where that is known before reading it.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        match &self.access {
-            Access::File { state, .. } => Some(state.size),
-            Access::Stream(_) => None,
-        }
+        self.parts().map(Parts::bytes)
     }
 
     /// Whether it can be read by position, and more than once.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.access, Access::File { .. })
+        self.parts().is_some()
     }
 
-    /// Opens a regular file for one reading and checks that it is still the same; `None` for a
-    /// stream. The descriptor is the caller's, so no more are open than there are readings.
+    /// Checks that all of its files are as they were at the start.
     ///
     /// # Errors
-    /// [`Error::Input`] where it cannot be opened any more, [`Error::InputChanged`].
-    pub(crate) fn open_file(&self) -> Result<Option<(File, u64)>> {
-        let Access::File { path, state, .. } = &self.access else {
-            return Ok(None);
+    /// As a reading of them.
+    pub(crate) fn verify(&self) -> Result<()> {
+        let Some(parts) = self.parts() else {
+            return Ok(());
         };
-        let file = File::open(path).map_err(|error| unreadable(&self.name, error))?;
-        self.verify(&file)?;
-        Ok(Some((file, state.size)))
+        (0..parts.all().len()).try_for_each(|part| parts.open(part).map(drop))
     }
 
-    /// Whether most of the file was in the page cache when it was checked.
+    /// Whether most of its bytes were in the page cache when it was checked.
     pub(crate) fn is_warm(&self) -> bool {
-        matches!(self.access, Access::File { is_warm: true, .. })
+        self.parts().is_some_and(Parts::is_warm)
     }
 
     /// Takes the stream for its one reading.
@@ -361,52 +330,13 @@ impl Input {
     pub(crate) fn take_stream(&self) -> Result<File> {
         let taken = match &self.access {
             Access::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
-            Access::File { .. } => None,
+            Access::Parts(_) => None,
         };
         taken.ok_or_else(|| Error::Input {
             path: self.name.clone(),
             source: io::Error::other("a pipe can be read only once"),
             advice: "write it to a file first",
         })
-    }
-
-    /// Compares the file that was read with the one that was checked at the start: same device and inode, size
-    /// and time of writing. A write that changes none of these is not noticed here.
-    ///
-    /// # Errors
-    /// [`Error::InputChanged`], with what differs.
-    pub(crate) fn verify(&self, file: &File) -> Result<()> {
-        let Access::File { state, .. } = &self.access else {
-            return Ok(());
-        };
-        let metadata = file
-            .metadata()
-            .map_err(|error| unreadable(&self.name, error))?;
-        match state.difference(&FileState::of(&metadata)) {
-            Some(what) => Err(Error::InputChanged {
-                path: self.name.clone(),
-                what,
-            }),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
-/// /sys claim a page and have less: they are read to their end, like a stream.
-fn has_size(file: &File) -> bool {
-    let Ok(metadata) = file.metadata() else {
-        return true;
-    };
-    let size = metadata.size();
-    // Behind an empty file there must be nothing, and any other must have its last byte.
-    let wanted = usize::from(size > 0);
-    match file.read_at(&mut [0], size.saturating_sub(1)) {
-        Ok(read) if read == wanted => true,
-        // One that is cut short at this moment has changed: the next look at it tells.
-        Ok(_) => file.metadata().is_ok_and(|now| now.size() != size),
-        // Reading it fails later, and says why.
-        Err(_) => true,
     }
 }
 

@@ -1,27 +1,27 @@
 //! One reading of an input: whole lines, chunk by chunk, for any number of threads.
 //!
-//! *Owns:* the choice of how an input is read: a file by position, in ranges that threads claim; anything
+//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim; anything
 //! else in order, by one thread at a time. A pass does not know which it has.
 //!
 //! *Invariants.*
 //! - Every byte of the input comes in exactly one chunk; chunks are numbered in the order of the input, from
 //!   0, without a gap.
-//! - A file is compared with the one that was checked at the start, when it is opened and again by every
-//!   thread that finds its end.
+//! - A file is compared with the one that was checked at the start, when it is opened and again when it is closed, or
+//!   at the end of the reading by every thread that finds it.
 //!
-//! *Cost:* a descriptor; of a stream, a buffer for the line that is not complete yet.
+//! *Cost:* a descriptor for each thread and a few; of a stream, a buffer for the line that is not complete yet.
 //!
 //! ```text
 //!  thread: Reading::next(buffer) ──▶ (number, Cut) ──▶ work on its chunks ──▶ the buffer again
 //!              │
-//!              ├─ File:   claim a range (atomic counter), read it; no lock
+//!              ├─ Files:  claim a range of a file (short lock), read it without a lock
 //!              └─ Stream: lock, read up to the last line end, carry the rest over, unlock
 //! ```
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::chunk::{ChunkRules, Cut, FileChunks};
-use crate::input::file::PositionedFile;
+use crate::input::chunk::{ChunkRules, Cut};
+use crate::input::claims::{self, Claims};
 use crate::input::stream::{StoppableStream, StreamChunks};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -55,20 +55,20 @@ pub(crate) struct Reading<'a> {
 
 enum Chunks<'a> {
     /// Any number of threads read at the same time.
-    File(FileChunks<'a>),
+    Files(Claims<'a>),
     /// Threads take turns; beside the stream, the number of its next chunk.
     Stream(Mutex<(StreamChunks<'a>, u64)>),
 }
 
 impl<'a> Reading<'a> {
-    /// Opens `input`: a file anew, a stream for the only time.
+    /// Opens `input`: files anew, a stream for the only time.
     ///
     /// # Errors
     /// [`crate::Error::Input`] where it cannot be opened or was read before, [`crate::Error::InputChanged`]
     /// where it is another file than the one that was checked.
     pub(crate) fn open(input: &'a Input, rules: ReadingRules<'a>) -> Result<Self> {
         let mut chunk_rules = rules.chunks;
-        let Some((file, size)) = input.open_file()? else {
+        let Some(parts) = input.parts() else {
             let mut stream = StoppableStream::new(input.take_stream()?, rules.stop);
             if let Some(waiting) = rules.waiting {
                 stream = stream.promptly(chunk_rules.format.terminator, waiting);
@@ -80,13 +80,15 @@ impl<'a> Reading<'a> {
                 is_warm: false,
             });
         };
-        let file = PositionedFile::new(file, size, input.is_warm());
-        let is_warm = file.is_warm();
+        let first = claims::open(parts, 0)?;
+        // A file system that has no direct reading has none for the other files either.
+        let is_refused = first.is_warm() && !parts.all()[0].is_warm;
+        let is_warm = parts.is_warm() || is_refused;
         if is_warm {
             chunk_rules.chunk_bytes = chunk_rules.chunk_bytes.min(WARM_CHUNK);
         }
         Ok(Self {
-            chunks: Chunks::File(FileChunks::new(input, file, chunk_rules)),
+            chunks: Chunks::Files(Claims::new(parts, first, chunk_rules)),
             chunk_bytes: chunk_rules.chunk_bytes,
             is_warm,
         })
@@ -110,7 +112,7 @@ impl<'a> Reading<'a> {
     /// How many of `threads` can read at the same time.
     pub(crate) fn readers(&self, threads: usize) -> usize {
         match self.chunks {
-            Chunks::File(_) => threads,
+            Chunks::Files(_) => threads,
             Chunks::Stream(_) => threads.min(1),
         }
     }
@@ -121,10 +123,7 @@ impl<'a> Reading<'a> {
     /// Where the input cannot be read, has changed, or has a line that is too long; and what `stop` returns.
     pub(crate) fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
         match &self.chunks {
-            Chunks::File(chunks) => match chunks.claim() {
-                Some((number, start)) => Ok(Some((number, chunks.read_range(start, buffer)?))),
-                None => chunks.finish().map(|()| None),
-            },
+            Chunks::Files(claims) => claims.next(buffer),
             Chunks::Stream(shared) => {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let (chunks, number) = &mut *shared;
@@ -149,9 +148,10 @@ mod tests {
 
     use super::*;
     use crate::error::Error;
-    use crate::input::Source;
+    use crate::input::chunk::Pooled;
     use crate::input::lines::LineFormat;
     use crate::input::long_lines::{LimitAdvice, LongLines};
+    use crate::input::{Files, Source};
     use crate::interrupt::Interrupt;
     use crate::sys::first_error::FirstFailure;
 
@@ -162,6 +162,34 @@ mod tests {
         fn limit_for_long_lines(&self, needed_bytes: u64, _: u64) -> u64 {
             needed_bytes
         }
+    }
+
+    /// Opens `input` for a reading in chunks of a page, which `stop` can end, and hands it to `read` with what makes
+    /// its buffers.
+    fn with_reading(
+        input: &Input,
+        stop: &(dyn Fn() -> Result<()> + Sync),
+        read: impl FnOnce(&Reading<'_>, &dyn Fn() -> Buffer),
+    ) {
+        let budget = MemoryBudget::new(1 << 20, 0);
+        let (interrupt, failure) = (Interrupt::new(), FirstFailure::default());
+        let room = budget.split_off("long lines", 1 << 16).unwrap();
+        let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
+        let rules = ReadingRules {
+            chunks: ChunkRules {
+                format: LineFormat::default(),
+                chunk_bytes: 4096,
+                long_lines: &long_lines,
+            },
+            budget: &budget,
+            stop,
+            waiting: None,
+        };
+        let reading = Reading::open(input, rules).unwrap();
+        let bytes = reading.buffer_bytes();
+        read(&reading, &|| {
+            Buffer::new(&budget, "a chunk", bytes).unwrap()
+        });
     }
 
     #[test]
@@ -175,10 +203,6 @@ mod tests {
             pipe.write_all(b"one\ntwo\n").unwrap();
         });
         let input = Input::open_all(&[Source::from(&path)]).unwrap().remove(0);
-        let budget = MemoryBudget::new(1 << 20, 0);
-        let (interrupt, failure) = (Interrupt::new(), FirstFailure::default());
-        let room = budget.split_off("long lines", 1 << 16).unwrap();
-        let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
         let is_to_fail = AtomicBool::new(true);
         let stop = || {
             let fails = is_to_fail.swap(false, Ordering::Relaxed);
@@ -188,21 +212,96 @@ mod tests {
                 Ok(())
             }
         };
-        let rules = ReadingRules {
-            chunks: ChunkRules {
-                format: LineFormat::default(),
-                chunk_bytes: 4096,
-                long_lines: &long_lines,
-            },
-            budget: &budget,
-            stop: &stop,
-            waiting: None,
-        };
-        let reading = Reading::open(&input, rules).unwrap();
-        let buffer = || Buffer::new(&budget, "a chunk", reading.buffer_bytes()).unwrap();
-        assert!(matches!(reading.next(buffer()), Err(Error::Interrupted)));
-        let (number, _) = reading.next(buffer()).unwrap().unwrap();
-        assert_eq!(number, 1);
+        with_reading(&input, &stop, |reading, buffer| {
+            assert!(matches!(reading.next(buffer()), Err(Error::Interrupted)));
+            let (number, _) = reading.next(buffer()).unwrap().unwrap();
+            assert_eq!(number, 1);
+        });
         writer.join().unwrap();
+    }
+
+    /// Files of one range and of several, empty ones, a line that is longer than a range, ends without a terminator.
+    fn many() -> (tempfile::TempDir, Input, Vec<Vec<u8>>) {
+        let texts = [
+            b"".to_vec(),
+            b"one\ntwo".to_vec(),
+            b"a line\n".repeat(2000),
+            b"".to_vec(),
+            [b"short\n", &b"x".repeat(20_000)[..], b"\nlast"].concat(),
+            b"y".repeat(4096),
+            b"\n".to_vec(),
+            b"another line\n".repeat(1000),
+            b"".to_vec(),
+        ];
+        let place = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = (0..texts.len())
+            .map(|number| place.path().join(number.to_string()))
+            .collect();
+        for (path, text) in paths.iter().zip(&texts) {
+            fs::write(path, text).unwrap();
+        }
+        let source = Source::from(Files::new("many", paths));
+        let input = Input::open_all(&[source]).unwrap().remove(0);
+        (place, input, texts.to_vec())
+    }
+
+    #[test]
+    fn b20_chunks_of_many_files_are_numbered_and_placed_in_the_order_of_the_side() {
+        let (_place, input, texts) = many();
+        let bytes: usize = texts.iter().map(Vec::len).sum();
+        assert_eq!(input.bytes(), Some(bytes as u64));
+        with_reading(&input, &|| Ok(()), |reading, buffer| {
+            let (mut numbers, mut place) = (0.., 0);
+            while let Some((number, cut)) = reading.next(buffer()).unwrap() {
+                assert_eq!(Some(number), numbers.next());
+                let pooled = match cut.pooled {
+                    Pooled::Lines(chunk) => Some(chunk),
+                    Pooled::Spare(_) => None,
+                };
+                for chunk in pooled.into_iter().chain(cut.long_line) {
+                    let (text, offset) = (&texts[chunk.part], chunk.offset as usize);
+                    let end = offset + chunk.bytes().len();
+                    assert_eq!(chunk.bytes(), &text[offset..end]);
+                    assert!(end == text.len() || text[end - 1] == b'\n');
+                    assert_eq!(chunk.position(), place);
+                    place += chunk.bytes().len() as u64;
+                }
+            }
+            assert_eq!(place, bytes as u64);
+            // Ranges of 4096 bytes; an empty file has one.
+            assert_eq!(numbers.next(), Some(1 + 1 + 4 + 1 + 5 + 1 + 1 + 4 + 1));
+        });
+    }
+
+    #[test]
+    fn b5_b6_a_file_among_many_that_changes_is_named() {
+        for part in [0, 1, 2, 4, 8] {
+            let (place, input, _) = many();
+            let path = place.path().join(part.to_string());
+            fs::write(&path, "other\n").unwrap();
+            let failed = std::cell::Cell::new(part == 0);
+            if part == 0 {
+                // The first is opened with the reading.
+                assert!(
+                    matches!(input.verify(), Err(Error::InputChanged { path: named, .. }) if named == path)
+                );
+                continue;
+            }
+            with_reading(&input, &|| Ok(()), |reading, buffer| {
+                loop {
+                    match reading.next(buffer()) {
+                        Ok(Some(_)) => {}
+                        Ok(None) => break,
+                        Err(Error::InputChanged { path: named, .. }) => {
+                            assert_eq!(named, path);
+                            failed.set(true);
+                            break;
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            });
+            assert!(failed.get(), "{part}");
+        }
     }
 }

@@ -1,16 +1,19 @@
-//! What a file looks like, from a few windows of it: how many lines, and how long.
+//! What an input looks like, from a few windows of it: how many lines, and how long.
 //!
 //! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
-//! on an estimate; a wrong one costs time, never a line. *Cost:* at most 1 MiB read per file (a
-//! file up to that size is counted exactly); 32 KiB of memory.
+//! on an estimate; a wrong one costs time, never a line. Windows lie at even distances over the bytes of all files of
+//! an input, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
+//! that size is counted exactly); 32 KiB of memory.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
 use memchr::memmem;
 
 use crate::error::Result;
 use crate::input::lines::LineFormat;
+use crate::input::parts::Parts;
 use crate::input::{Input, unreadable};
 
 /// The bytes of one window.
@@ -31,9 +34,11 @@ pub(crate) struct Sample {
     pub(crate) ends_after_cr: u64,
 }
 
-/// Samples a regular file; `None` for a stream, which cannot be looked into before it is read.
+/// Samples regular files; `None` for a stream, which cannot be looked into before it is read.
 pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>> {
     let (mut sampled, mut ends, mut ends_after_cr) = (0u64, 0u64, 0u64);
+    // Last lines of files that have no terminator.
+    let mut open_ends = 0;
     let mut lengths = Lengths::default();
     let Some(size) = for_each_window(input, WINDOWS, WINDOW, |window| {
         sampled += window.bytes.len() as u64;
@@ -42,23 +47,27 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         ends_after_cr +=
             memmem::find_iter(window.bytes, &[b'\r', format.terminator]).count() as u64;
         lengths.add(window.bytes, format);
-        if !window.is_followed {
-            lengths.interrupt();
+        match window.then {
+            Then::NextWindow => {}
+            Then::Gap => lengths.interrupt(),
+            Then::End => {
+                open_ends += u64::from(!window.bytes.ends_with(&[format.terminator]));
+                lengths.end();
+            }
         }
         Ok(())
     })?
     else {
         return Ok(None);
     };
-    let longest = lengths.longest.max(lengths.unfinished);
-    let lines = match ends {
+    let lines = match ends + open_ends {
         0 => size.div_ceil(WINDOW * WINDOWS).max(1),
-        _ if sampled == size => ends + 1,
-        _ => (size as f64 * ends as f64 / sampled as f64).ceil() as u64,
+        _ if sampled == size => ends + open_ends.max(1),
+        seen => (size as f64 * seen as f64 / sampled as f64).ceil() as u64,
     };
     Ok(Some(Sample {
         lines,
-        longest_line_bytes: longest,
+        longest_line_bytes: lengths.longest,
         ends,
         ends_after_cr,
     }))
@@ -69,12 +78,23 @@ pub(crate) struct Window<'a> {
     /// Where it begins in the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: &'a [u8],
-    /// Whether the next window begins where this one ends.
-    is_followed: bool,
+    then: Then,
 }
 
-/// Goes through up to `count` windows of `bytes` bytes of a regular file, at even distances; one that is
-/// no larger than all of them is read without gaps. Returns its size in bytes, or `None` for a stream.
+/// What comes behind a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The next window.
+    NextWindow,
+    /// Bytes that no window has.
+    Gap,
+    /// The end of the file.
+    End,
+}
+
+/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, at even distances; an input
+/// that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
+/// `None` for a stream.
 ///
 /// # Errors
 /// Where it cannot be read, or has changed, or the first of `look`.
@@ -84,32 +104,80 @@ pub(crate) fn for_each_window(
     bytes: u64,
     mut look: impl FnMut(Window<'_>) -> Result<()>,
 ) -> Result<Option<u64>> {
-    let Some((file, size)) = input.open_file()? else {
+    let Some(parts) = input.parts() else {
         return Ok(None);
     };
+    let (places, is_complete) = places(parts, count, bytes);
     let mut buffer = vec![0u8; bytes as usize];
-    let is_followed = size <= bytes * count;
-    let count = size.div_ceil(bytes).min(count);
-    for number in 0..count {
-        let offset = if is_followed {
-            number * bytes
-        } else {
-            size / count * number
+    // One file is open at a time.
+    let mut open: Option<(usize, File)> = None;
+    for Place { part, offset } in places {
+        let file = match open.take() {
+            Some((number, file)) if number == part => file,
+            _ => parts.open(part)?,
         };
-        let wanted = bytes.min(size - offset) as usize;
-        let read = loop {
-            match file.read_at(&mut buffer[..wanted], offset) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other.map_err(|e| unreadable(input.name(), e))?,
-            }
-        };
+        let size = parts.all()[part].state.size;
+        let window = &mut buffer[..bytes.min(size - offset) as usize];
+        let read = read_at(&file, window, offset);
+        let read = read.map_err(|error| unreadable(parts.name(part), error))?;
         look(Window {
             offset,
-            bytes: &buffer[..read],
-            is_followed,
+            bytes: &window[..read],
+            then: match offset + window.len() as u64 {
+                end if end == size => Then::End,
+                _ if is_complete => Then::NextWindow,
+                _ => Then::Gap,
+            },
         })?;
+        open = Some((part, file));
     }
-    Ok(Some(size))
+    Ok(Some(parts.bytes()))
+}
+
+/// Where a window begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    part: usize,
+    /// In the file, in bytes.
+    offset: u64,
+}
+
+/// Where up to `count` windows of `bytes` bytes begin, in order, and whether they have all bytes between them. A
+/// file that is no larger than a window is looked at as a whole.
+fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
+    let sizes = || parts.all().iter().map(|part| part.state.size);
+    let windows: u64 = sizes().map(|size| size.div_ceil(bytes)).sum();
+    if windows <= count {
+        let of_file = |(part, size): (usize, u64)| {
+            let offsets = (0..size).step_by(bytes as usize);
+            offsets.map(move |offset| Place { part, offset })
+        };
+        return (sizes().enumerate().flat_map(of_file).collect(), true);
+    }
+    let place = |number| {
+        let position = parts.bytes() / count * number;
+        let number = parts.at(position);
+        let part = &parts.all()[number];
+        let last = part.state.size.saturating_sub(bytes);
+        Place {
+            part: number,
+            offset: (position - part.start).min(last),
+        }
+    };
+    let mut places: Vec<Place> = (0..count).map(place).collect();
+    // A small file may have several of the positions.
+    places.dedup();
+    (places, false)
+}
+
+/// Reads what there is for `buffer` at `offset`; fewer bytes at the end of the file.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }
 
 /// The longest line in windows that follow one another.
@@ -140,6 +208,11 @@ impl Lengths {
             unfinished
         };
         self.longest = self.longest.max(likely);
+    }
+
+    /// The file ends here, and with it the line.
+    fn end(&mut self) {
+        self.longest = self.longest.max(std::mem::take(&mut self.unfinished));
     }
 }
 
@@ -206,5 +279,42 @@ mod tests {
             sample.longest_line_bytes >= 2 * WINDOW && sample.lines >= 1,
             "{sample:?}"
         );
+    }
+
+    fn sample_of_files(texts: &[&[u8]]) -> Sample {
+        let place = tempfile::tempdir().unwrap();
+        let write = |(number, text): (usize, &&[u8])| {
+            let path = place.path().join(number.to_string());
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let files = crate::Files::new("files", texts.iter().enumerate().map(write));
+        let input = Input::open_all(&[Source::from(files)]).unwrap().remove(0);
+        sample(&input, LineFormat::default()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn b20_a_few_small_files_are_counted() {
+        let sample = sample_of_files(&[b"a\nbcd", b"", b"efgh", b"i\n"]);
+        let expected = Sample {
+            lines: 4,
+            longest_line_bytes: 4,
+            ends: 2,
+            ends_after_cr: 0,
+        };
+        assert_eq!(sample, expected);
+    }
+
+    #[test]
+    fn b20_many_files_are_estimated_by_their_bytes() {
+        // 300 of two lines, and one that has most of the bytes.
+        let large = b"a line of the large file\n".repeat(100_000);
+        let small: &[u8] = b"one\ntwo";
+        let mut texts = vec![small; 300];
+        texts.insert(100, &large);
+        let sample = sample_of_files(&texts);
+        assert!((95_000..105_000).contains(&sample.lines), "{sample:?}");
+        let sample = sample_of_files(&vec![small; 5000]);
+        assert_eq!(sample.lines, 10_000);
     }
 }

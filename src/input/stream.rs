@@ -234,7 +234,7 @@ impl<'a> StreamChunks<'a> {
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
-        let mut long = long_lines.buffer(self.input, self.offset, bytes)?;
+        let mut long = long_lines.buffer(self.input.name(), self.offset, bytes)?;
         let mut filled = front.len();
         long[..filled].copy_from_slice(front);
         loop {
@@ -245,7 +245,7 @@ impl<'a> StreamChunks<'a> {
                 return Ok(self.chunk(long, end, false));
             }
             if filled == long.len() {
-                long_lines.lengthen(&mut long, self.input, self.offset)?;
+                long_lines.lengthen(&mut long, self.input.name(), self.offset)?;
             }
         }
     }
@@ -281,6 +281,8 @@ impl<'a> StreamChunks<'a> {
             buffer,
             start: 0,
             end,
+            part: 0,
+            part_start: 0,
             offset,
             is_pooled,
         }

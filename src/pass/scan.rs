@@ -144,7 +144,7 @@ fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()>
     {
         None => Ok(()),
         Some(line) => Err(Error::NotAnAddress {
-            path: input.name().to_owned(),
+            path: input.part_name(chunk.part).to_owned(),
             offset: chunk.offset_of(line),
             line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
         }),
@@ -257,7 +257,7 @@ impl<'a> Tally<'a> {
             return Ok(Ordinals::None);
         };
         let bytes = chunk.bytes();
-        if chunk.offset + bytes.len() as u64 > MOST_ORDERED_BYTES {
+        if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
             return Err(Error::Usage {
                 what: format!(
                     "{}: is too long to keep its order ({} at most)",
@@ -269,7 +269,7 @@ impl<'a> Tally<'a> {
         }
         Ok(Ordinals::ByPlace {
             address: bytes.as_ptr() as usize,
-            ordinal: first + chunk.offset,
+            ordinal: first + chunk.position(),
         })
     }
 

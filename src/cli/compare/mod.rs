@@ -22,6 +22,7 @@ use super::options::TalkArguments;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
+use super::sides::{FILES, InputArguments};
 use sweep::Sweep;
 
 /// Intersect two files exactly and approximately, and show how the results differ.
@@ -41,7 +42,11 @@ use sweep::Sweep;
 ///
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
+#[command(mut_arg(FILES, |file| file.help("Two files, each one side (read several times)")))]
 pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
     /// Strategy of the exact run; auto chooses one to fit the memory limit
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: ExactName,
@@ -55,14 +60,6 @@ pub(crate) struct CompareArguments {
 
     #[command(flatten)]
     force: ForceArguments,
-
-    /// First file (read several times)
-    #[arg(value_name = "FILE_A")]
-    first: PathBuf,
-
-    /// Second file (read several times)
-    #[arg(value_name = "FILE_B")]
-    second: PathBuf,
 
     /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
     ///
@@ -94,10 +91,6 @@ pub(crate) struct CompareArguments {
 const PREDICTED: u32 = 24;
 
 impl CompareArguments {
-    fn files(&self) -> [&PathBuf; 2] {
-        [&self.first, &self.second]
-    }
-
     fn options(&self, interrupt: &Interrupt) -> Options {
         Options {
             strategy: self.strategy.into(),
@@ -189,9 +182,9 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    let mut outputs = claim(arguments)?.open(interrupt)?;
+    let sources = arguments.inputs.sources()?;
+    let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
-    let sources: Vec<Source> = arguments.files().into_iter().map(Source::from).collect();
     let mut comparer = Comparer::new(&sources, &options)?;
     let points = arguments.points();
     // Before the first run: what can be known to fail does not wait until its turn.
@@ -283,8 +276,8 @@ fn listed(
 }
 
 /// Refuses outputs that are inputs, or one another.
-fn claim(arguments: &CompareArguments) -> Result<Claims> {
-    let mut claims = Claims::reading(arguments.files());
+fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
+    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(sources);
     claims.write(None, "the table")?;
     if let Some(list) = &arguments.list_false {
         claims.write_result(Some(list), "--list-false")?;

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outset::{Destination, Error, FileId, Result};
+use outset::{Destination, Error, FileId, Result, Source};
 use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
@@ -48,18 +48,24 @@ impl Claims {
     /// A command that reads `paths`; `-` is standard input. What does not exist is not claimed: opening
     /// it fails, with a better message.
     pub(crate) fn reading<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
-        let claim = |path: &'p PathBuf| {
-            let id = if is_stream(path) {
-                FileId::of_open(std::io::stdin())
-            } else {
-                FileId::at(path)
-            };
-            Some((path.clone(), Destination::Existing(id.ok()?)))
-        };
         Self {
-            inputs: paths.into_iter().filter_map(claim).collect(),
+            inputs: paths.into_iter().filter_map(|path| claim(path)).collect(),
             ..Self::default()
         }
+    }
+
+    /// As well as `sources`, of which standard input is one that a command may read.
+    pub(crate) fn and_sources(mut self, sources: &[Source]) -> Self {
+        let paths = sources.iter().flat_map(|source| match source {
+            Source::Path(path) => std::slice::from_ref(path),
+            Source::Stdin => &[],
+            Source::Files(files) => files.paths(),
+        });
+        self.inputs.extend(paths.filter_map(|path| claim(path)));
+        if sources.contains(&Source::Stdin) {
+            self.inputs.extend(claim(Path::new(STREAM)));
+        }
+        self
     }
 
     /// Claims the result; `option` asks for it. Without a path it goes to standard output.
@@ -141,6 +147,16 @@ impl Claims {
         self.outputs.push(output);
         Ok(())
     }
+}
+
+/// What is read at `path`, if it is there.
+fn claim(path: &Path) -> Option<(PathBuf, Destination)> {
+    let id = if is_stream(path) {
+        FileId::of_open(std::io::stdin())
+    } else {
+        FileId::at(path)
+    };
+    Some((path.to_owned(), Destination::Existing(id.ok()?)))
 }
 
 impl Output {

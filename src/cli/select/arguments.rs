@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use outset::{Interrupt, Label, Options, Order, Selection, Source};
+use outset::{Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::arguments::{
     ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
 };
 use crate::cli::options::TalkArguments;
+use crate::cli::sides::{FILES, InputArguments};
 
 /// Write the lines that are in every FILE, or in a given number of them.
 ///
@@ -21,8 +22,14 @@ use crate::cli::options::TalkArguments;
 /// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
 /// copies the input to the temporary directory first.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(
+    after_help = EXIT_STATUS,
+    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each one side; `-` is standard input"))
+)]
 pub(crate) struct IntersectArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
     #[command(flatten)]
     pub(crate) set: SetArguments,
 
@@ -34,10 +41,6 @@ pub(crate) struct IntersectArguments {
 
     #[command(flatten)]
     repeats: RepeatArguments,
-
-    /// Two or more files (one is enough with --filter); `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
 }
 
 /// Write the lines of the first FILE that no other FILE has.
@@ -47,19 +50,18 @@ pub(crate) struct IntersectArguments {
 #[derive(Debug, Args)]
 #[command(
     visible_aliases = ["difference", "subtract", "except", "minus", "exclude"],
-    after_help = EXIT_STATUS
+    after_help = EXIT_STATUS,
+    mut_arg(FILES, |file| file.help("The file whose lines are wanted, then one or more files whose lines are left out; `-` is standard input"))
 )]
 pub(crate) struct DiffArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
     #[command(flatten)]
     set: SetArguments,
 
     #[command(flatten)]
     repeats: RepeatArguments,
-
-    /// The file whose lines are wanted, then one or more files whose lines are left out; `-` is standard
-    /// input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
 }
 
 /// Write every distinct line of the FILEs once.
@@ -67,14 +69,17 @@ pub(crate) struct DiffArguments {
 /// The lines come in no particular order (see --order). With one FILE, outset drops its repeated lines. `-` is standard
 /// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
-#[command(visible_aliases = ["dedup", "distinct", "uniq"], after_help = EXIT_STATUS)]
+#[command(
+    visible_aliases = ["dedup", "distinct", "uniq"],
+    after_help = EXIT_STATUS,
+    mut_arg(FILES, |file| file.help("One or more files; `-` is standard input"))
+)]
 pub(crate) struct UnionArguments {
     #[command(flatten)]
-    set: SetArguments,
+    inputs: InputArguments,
 
-    /// One or more files; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    set: SetArguments,
 }
 
 /// Write the lines that are in exactly one FILE.
@@ -83,14 +88,17 @@ pub(crate) struct UnionArguments {
 /// however many FILEs there are: `outset symdiff A A` writes nothing. `-` is standard input, and a FILE may
 /// be a FIFO.
 #[derive(Debug, Args)]
-#[command(visible_alias = "xor", after_help = EXIT_STATUS)]
+#[command(
+    visible_alias = "xor",
+    after_help = EXIT_STATUS,
+    mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input"))
+)]
 pub(crate) struct SymdiffArguments {
     #[command(flatten)]
-    set: SetArguments,
+    inputs: InputArguments,
 
-    /// Two or more files; `-` is standard input
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    set: SetArguments,
 }
 
 /// How often a line is written.
@@ -301,14 +309,14 @@ impl SetArguments {
 pub(crate) struct Request<'a> {
     /// Which lines are written, and what stands before them.
     pub(crate) selection: Selection,
-    /// The inputs.
-    pub(crate) files: &'a [PathBuf],
+    /// The sides.
+    pub(crate) inputs: &'a InputArguments,
     pub(super) set: &'a SetArguments,
     pub(super) filters: Option<&'a StoredFilterArguments>,
 }
 
 impl<'a> Request<'a> {
-    fn new(selection: Selection, files: &'a [PathBuf], set: &'a SetArguments) -> Self {
+    fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         Self {
             // Numbers have no order.
@@ -317,7 +325,7 @@ impl<'a> Request<'a> {
             } else {
                 set.order.add_to(selection)
             },
-            files,
+            inputs,
             set,
             filters: None,
         }
@@ -331,11 +339,6 @@ impl<'a> Request<'a> {
             None => options,
         }
     }
-
-    /// The inputs as named.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        self.files.iter().map(Source::from).collect()
-    }
 }
 
 impl IntersectArguments {
@@ -344,7 +347,7 @@ impl IntersectArguments {
             filters: Some(&self.filters),
             ..Request::new(
                 self.repeats.add_to(self.sides.selection()),
-                &self.files,
+                &self.inputs,
                 &self.set,
             )
         }
@@ -354,18 +357,18 @@ impl IntersectArguments {
 impl DiffArguments {
     pub(crate) fn request(&self) -> Request<'_> {
         let selection = self.repeats.add_to(Selection::difference());
-        Request::new(selection, &self.files, &self.set)
+        Request::new(selection, &self.inputs, &self.set)
     }
 }
 
 impl UnionArguments {
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::new(Selection::union(), &self.files, &self.set)
+        Request::new(Selection::union(), &self.inputs, &self.set)
     }
 }
 
 impl SymdiffArguments {
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::new(Selection::symmetric_difference(), &self.files, &self.set)
+        Request::new(Selection::symmetric_difference(), &self.inputs, &self.set)
     }
 }

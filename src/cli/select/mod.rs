@@ -4,7 +4,9 @@ mod arguments;
 
 use std::sync::Arc;
 
-use outset::{CountSink, Interrupt, Options, OutputWriter, Result, Stats, WriteSink, select};
+use outset::{
+    CountSink, Interrupt, Options, OutputWriter, Result, Source, Stats, WriteSink, select,
+};
 
 pub(crate) use self::arguments::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
@@ -20,7 +22,8 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
-    let claims = claim(request)?;
+    let sources = request.inputs.sources()?;
+    let claims = claim(request, &sources)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;
     }
@@ -29,7 +32,7 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         observer: Some(outputs.observer(reporter.clone())),
         ..request.options(interrupt)
     };
-    let (stats, writer) = find(request, &options, &outputs)?;
+    let (stats, writer) = find(request, &sources, &options, &outputs)?;
     reporter.finish();
     outputs.require_result()?.flush(writer)?;
     outputs.fill_stats(&stats)?;
@@ -49,26 +52,27 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
 /// Writes the selected lines, or their number, to a writer that is yet to be flushed.
 fn find(
     request: Request<'_>,
+    sources: &[Source],
     options: &Options,
     outputs: &Outputs,
 ) -> Result<(Stats, OutputWriter)> {
-    let (sources, result) = (request.sources(), outputs.require_result()?);
+    let result = outputs.require_result()?;
     if request.set.count_only {
-        let stats = select(&sources, request.selection, options, &mut CountSink)?;
+        let stats = select(sources, request.selection, options, &mut CountSink)?;
         let writer = result.number(stats.output.lines)?;
         return Ok((stats, writer));
     }
     let terminator = options.format.terminator;
     let mut sink = WriteSink::new(result.writer()?, terminator, result.name());
-    let stats = select(&sources, request.selection, options, &mut sink)?;
+    let stats = select(sources, request.selection, options, &mut sink)?;
     Ok((stats, sink.into_inner()))
 }
 
 /// Refuses outputs that are inputs, or one another.
-fn claim(request: Request<'_>) -> Result<Claims> {
+fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
     let filters = request.filters;
     let asked = filters.and_then(|filters| filters.filter.as_ref());
-    let mut claims = Claims::reading(request.files.iter().chain(asked));
+    let mut claims = Claims::reading(request.inputs.lists().chain(asked)).and_sources(sources);
     claims.write_result(request.set.output.as_deref(), "-o")?;
     if let Some(filter) = filters.and_then(|filters| filters.save_filter.as_ref()) {
         claims.write(Some(filter), "--save-filter")?;

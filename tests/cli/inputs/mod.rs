@@ -3,4 +3,5 @@
 mod closed;
 mod identity;
 mod short;
+mod sides;
 mod sources;

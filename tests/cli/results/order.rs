@@ -198,3 +198,28 @@ fn l10_the_plan_says_what_an_order_costs() {
     let text = printed(&sandbox, "plan --lines 20M,20M --memory 64M");
     assert!(!text.contains("order"), "{text}");
 }
+
+#[test]
+fn l10_the_files_of_a_side_come_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    for (name, text) in [
+        ("p1", "d\na"),
+        ("p2", "c\nd\n"),
+        ("p3", ""),
+        ("p4", "b"),
+        ("q", "a\ne\n"),
+    ] {
+        sandbox.write(name, text);
+    }
+    for (arguments, expected) in [
+        ("union --side p1 p2 p3 p4 --side q", "d\na\nc\nb\ne\n"),
+        ("union --side q --side p4 p3 p2 p1", "a\ne\nb\nc\nd\n"),
+        ("diff --side p1 p2 p3 p4 --side q", "d\nc\nb\n"),
+        ("diff --repeats --side p1 p2 p3 p4 --side q", "d\nc\nd\nb\n"),
+    ] {
+        for strategy in ["memory", "partition", "sieve"] {
+            let words = format!("{arguments} --order input --strategy {strategy}");
+            prints(&sandbox.run(&words), expected);
+        }
+    }
+}

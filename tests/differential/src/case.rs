@@ -47,6 +47,8 @@ pub struct Input {
     pub is_terminated: bool,
     /// Whether it comes through a FIFO.
     pub is_fifo: bool,
+    /// How many files it is that are one side; of a FIFO this means nothing.
+    pub parts: usize,
 }
 
 /// How a case is run.
@@ -191,6 +193,33 @@ impl Input {
             content.pop();
         }
         content
+    }
+
+    /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one without
+    /// a terminator at its end.
+    pub fn split(&self, terminator: u8) -> Vec<Vec<u8>> {
+        let content = self.content(terminator);
+        let lines: Vec<&[u8]> = content
+            .split_inclusive(|&byte| byte == terminator)
+            .collect();
+        let end = |part: usize| lines.len() * part / self.parts;
+        let file = |part| {
+            let mut file = lines[end(part)..end(part + 1)].concat();
+            // An empty line is one by its terminator alone.
+            let ends_in_empty = lines[..end(part + 1)]
+                .last()
+                .is_none_or(|line| line.len() == 1);
+            if part % 2 == 1 && !ends_in_empty && file.last() == Some(&terminator) {
+                file.pop();
+            }
+            file
+        };
+        (0..self.parts).map(file).collect()
+    }
+
+    /// Whether it is a side of many files.
+    pub fn is_split(&self) -> bool {
+        self.parts > 1 && !self.is_fifo
     }
 }
 

@@ -44,6 +44,7 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
             lines,
             is_terminated: !choices.one_in(3),
             is_fifo: choices.one_in(10),
+            parts: choices.pick(&[1, 1, 1, 1, 1, 2, 5, 30]),
         });
     }
     let mut case = Case {

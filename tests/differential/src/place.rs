@@ -63,6 +63,17 @@ impl Place {
         fs::write(path, content)
     }
 
+    /// The path of one of the files that an input is split into.
+    pub fn part(&self, number: usize, part: usize) -> PathBuf {
+        self.path(&part_name(number, part))
+    }
+
+    /// Writes an input as so many files.
+    pub fn write_parts(&self, number: usize, files: &[Vec<u8>]) -> io::Result<()> {
+        let mut files = files.iter().enumerate();
+        files.try_for_each(|(part, file)| fs::write(self.part(number, part), file))
+    }
+
     /// Another name of the first input, which is a file.
     pub fn alias(&self, alias: Alias) -> io::Result<PathBuf> {
         let (first, link) = (self.input(0), self.path("again"));
@@ -145,6 +156,11 @@ fn is_still_opening(reader: Result<&File, &io::Error>) -> bool {
 /// The name of an input.
 pub fn input_name(number: usize) -> String {
     char::from(b'a' + (number % 26) as u8).to_string()
+}
+
+/// The name of one of the files that an input is split into.
+pub fn part_name(number: usize, part: usize) -> String {
+    format!("{}.{part}", input_name(number))
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use outset::{Error, ErrorKind, KeyType, Options, Source, compare, intersect, select};
+use outset::{Error, ErrorKind, Files, KeyType, Options, Source, compare, intersect, select};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
@@ -150,8 +150,7 @@ impl Runner<'_> {
             let resident = resident::now();
             let options = options(case, setting, self.place, memory_bytes + resident);
             let fifos = self.write_inputs(case, contents)?;
-            let sources = names(case, setting, self.place)?;
-            let sources: Vec<Source> = sources.into_iter().map(Source::from).collect();
+            let sources = sources(case, setting, self.place)?;
             let attempt = self.attempt(&sources, setting, &options, &mut collected);
             drop(fifos);
             let mut answer = match attempt {
@@ -184,6 +183,10 @@ impl Runner<'_> {
                 fifos.push(self.place.fifo(number, contents)?);
             } else {
                 self.place.write(number, &contents[number])?;
+            }
+            if input.is_split() {
+                let files = input.split(case.terminator);
+                self.place.write_parts(number, &files)?;
             }
         }
         Ok(fifos)
@@ -243,6 +246,22 @@ pub fn names(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<Pa
         names.reverse();
     }
     Ok(names)
+}
+
+/// The sides in the setting's order: the inputs by their names, or by those of the files that they are split into. The
+/// second name of the first input is that of all of it.
+pub fn sources(case: &Case, setting: &Setting, place: &Place) -> io::Result<Vec<Source>> {
+    let numbers = numbers(case, setting);
+    let names = names(case, setting, place)?;
+    let source = |(number, name): (usize, PathBuf)| {
+        let input = &case.inputs[number];
+        if !input.is_split() || name != place.input(number) {
+            return Source::from(name);
+        }
+        let files = (0..input.parts).map(|part| place.part(number, part));
+        Source::from(Files::new(name, files))
+    };
+    Ok(numbers.into_iter().zip(names).map(source).collect())
 }
 
 /// The numbers of the inputs in the order in which they are named.

@@ -8,13 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use outset::{Label, Order};
+use outset::{Label, Order, Source};
 
-use crate::case::{Alias, Asked, Case, HashChoice, Often, Setting, Wanted, Way};
+use crate::case::{Alias, Asked, Case, HashChoice, Input, Often, Setting, Wanted, Way};
 use crate::judge::{self, Difference, Wrong, WrongKind};
 use crate::oracle;
-use crate::place::{Place, input_name};
-use crate::run::{Answer, Collected, names, numbers};
+use crate::place::{Place, input_name, part_name};
+use crate::run::{Answer, Collected, numbers, sources};
 
 /// So many equal bytes are written as such.
 const LONG_RUN: usize = 200;
@@ -25,17 +25,18 @@ const MOST_BYTES: usize = 200_000;
 pub fn script(case: &Case) -> String {
     let mut script = String::from("#!/bin/sh\n");
     for (number, content) in case.contents().iter().enumerate() {
-        let name = input_name(number);
-        let input = if content.is_empty() {
-            format!(": > {name}")
-        } else {
-            format!("{{ {}; }} > {name}", printed(content))
-        };
-        script.push_str(&input);
-        if case.inputs[number].is_fifo {
+        let input = &case.inputs[number];
+        script.push_str(&written(content, &input_name(number)));
+        if input.is_fifo {
             script.push_str("  # through a FIFO");
         }
         script.push('\n');
+        if input.is_split() {
+            for (part, file) in input.split(case.terminator).iter().enumerate() {
+                script.push_str(&written(file, &part_name(number, part)));
+                script.push('\n');
+            }
+        }
     }
     for setting in &case.settings {
         add_setting(&mut script, case, setting);
@@ -47,6 +48,24 @@ pub fn script(case: &Case) -> String {
         );
     }
     script
+}
+
+/// The command that writes a file.
+fn written(content: &[u8], name: &str) -> String {
+    if content.is_empty() {
+        format!(": > {name}")
+    } else {
+        format!("{{ {}; }} > {name}", printed(content))
+    }
+}
+
+/// A side as it is named where one of the inputs is split.
+fn side(case: &Case, name: &str) -> String {
+    let is_split = |number: &usize| case.inputs[*number].is_split() && input_name(*number) == name;
+    match (0..case.inputs.len()).find(is_split) {
+        Some(_) => format!("--side '{name}.*'"),
+        None => format!("--side {name}"),
+    }
 }
 
 fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
@@ -101,6 +120,11 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
         }
     };
     let options = arguments(case, setting, &[]).join(" ");
+    let files: Vec<String> = if case.inputs.iter().any(Input::is_split) {
+        files.iter().map(|name| side(case, name)).collect()
+    } else {
+        files.to_vec()
+    };
     let _infallible = writeln!(script, "{first} {} {options}", files.join(" "));
 }
 
@@ -260,6 +284,11 @@ impl<'p> Program<'p> {
         let contents = case.contents();
         for (number, content) in contents.iter().enumerate() {
             self.place.write(number, content)?;
+            let input = &case.inputs[number];
+            if input.is_split() {
+                let files = input.split(case.terminator);
+                self.place.write_parts(number, &files)?;
+            }
         }
         for setting in &case.settings {
             if !matches!(setting.way, Way::Intersect | Way::Select(_)) {
@@ -318,7 +347,14 @@ impl<'p> Program<'p> {
             _ => vec!["intersect".to_owned()],
         };
         command.args(of_operation).arg("-q");
-        command.args(names(case, setting, self.place)?);
+        for source in sources(case, setting, self.place)? {
+            command.arg("--side");
+            match source {
+                Source::Files(files) => command.args(files.paths()),
+                Source::Path(path) => command.arg(path),
+                Source::Stdin => command.arg("-"),
+            };
+        }
         command.arg("--temp-dir").arg(self.place.temp());
         let output = command.args(arguments(case, setting, &[])).output()?;
         self.runs += 1;

@@ -1,0 +1,124 @@
+//! The arguments that name sides, as the parser knows them.
+//!
+//! *Owns:* their definitions, help texts and order. *Invariants:* a side stands where its first word does on the command
+//! line. This is what the derived parser cannot say: it keeps no order between arguments.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use outset::Result;
+
+use super::{InputArguments, Side};
+
+/// The id of the arguments that are a side each; commands say in its help what theirs are.
+pub(crate) const FILES: &str = "files";
+const SIDE: &str = "side";
+const FILES_FROM: &str = "files_from";
+const NULL: &str = "null";
+/// Those that name sides.
+pub(crate) const SIDES: [&str; 3] = [FILES, SIDE, FILES_FROM];
+
+const SIDE_HELP: &str = "\
+A PATH is a file, a directory (all files below it, in the order of their names) or a quoted pattern such as \
+'crawl-2026-11/part-*'. In a pattern, * ? and [...] match within a name; a PATH that exists is never a pattern.
+
+Directories and patterns leave out names that begin with . or _, such as _SUCCESS, as Spark and Hive do. A pattern that \
+begins with the same character finds them.
+
+The files are read as if they were concatenated, except that the last line of a file always ends there. They must be \
+regular files; a side of one PATH may also be a FIFO.
+
+Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides count in the order of the command \
+line, and wherever this help speaks of files it means sides.";
+
+const FILES_FROM_HELP: &str = "\
+A name is taken as it is, not as a pattern, and is relative to the current directory. Empty lines are ignored. Repeat \
+the option for further sides.";
+
+impl Args for InputArguments {
+    fn augment_args(command: Command) -> Command {
+        command.args([files(), side(), files_from(), null()])
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// An argument with paths as values, in all its occurrences together.
+fn paths(id: &'static str, name: &'static str) -> Arg {
+    Arg::new(id)
+        .value_name(name)
+        .action(ArgAction::Append)
+        .value_parser(value_parser!(PathBuf))
+}
+
+fn files() -> Arg {
+    paths(FILES, "FILE")
+        .num_args(1..)
+        .required_unless_present_any([SIDE, FILES_FROM])
+        .help("A file that is one side; `-` is standard input")
+}
+
+fn side() -> Arg {
+    let help = "Read all files of these PATHs as one side; repeat the option for further sides";
+    paths(SIDE, "PATH")
+        .long("side")
+        .num_args(1..)
+        .help(help)
+        .long_help(format!("{help}\n\n{SIDE_HELP}"))
+}
+
+fn files_from() -> Arg {
+    let help = "Read all files that LIST names, one a line, as one side; `-` is standard input";
+    paths(FILES_FROM, "LIST")
+        .long("files-from")
+        .help(help)
+        .long_help(format!("{help}\n\n{FILES_FROM_HELP}"))
+}
+
+fn null() -> Arg {
+    Arg::new(NULL)
+        .short('0')
+        .long("null")
+        .action(ArgAction::SetTrue)
+        .requires(FILES_FROM)
+        .help("Names in the LISTs of --files-from end in NUL, as `find -print0` writes them")
+}
+
+/// The words of an argument with their places on the command line.
+fn placed<'m>(
+    matches: &'m ArgMatches,
+    id: &str,
+) -> impl Iterator<Item = (usize, PathBuf)> + use<'m> {
+    let places = matches.indices_of(id).into_iter().flatten();
+    let words = matches.get_many::<PathBuf>(id).into_iter().flatten();
+    places.zip(words.cloned())
+}
+
+impl FromArgMatches for InputArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let files = placed(matches, FILES).map(|(place, file)| (place, Side::File(file)));
+        let lists = placed(matches, FILES_FROM).map(|(place, list)| (place, Side::List(list)));
+        let mut sides: Vec<(usize, Side)> = files.chain(lists).collect();
+        let mut words = placed(matches, SIDE);
+        for side in matches
+            .get_occurrences::<PathBuf>(SIDE)
+            .into_iter()
+            .flatten()
+        {
+            let (places, paths): (Vec<usize>, _) = words.by_ref().take(side.count()).unzip();
+            sides.push((places.first().copied().unwrap_or(0), Side::Paths(paths)));
+        }
+        sides.sort_by_key(|&(place, _)| place);
+        Ok(Self {
+            sides: sides.into_iter().map(|(_, side)| side).collect(),
+            null: matches.get_flag(NULL),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

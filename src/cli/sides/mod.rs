@@ -1,0 +1,121 @@
+//! The sides of an operation as they are named on the command line.
+//!
+//! *Owns:* the arguments FILE, --side and --files-from, and what they mean. *Invariants:* sides count in the order of
+//! the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:* the
+//! paths of all files.
+
+mod arguments;
+mod expand;
+mod list;
+
+use std::path::{Path, PathBuf};
+
+use outset::{Error, Files, Result, Source};
+
+pub(crate) use self::arguments::{FILES, SIDES};
+use self::expand::expand;
+use self::list::read_list;
+
+/// Standard input, as the command line names it.
+const STDIN: &str = "-";
+
+/// The sides that an operation is about, in the order of the command line.
+#[derive(Debug, Clone)]
+pub(crate) struct InputArguments {
+    sides: Vec<Side>,
+    /// Whether names in lists end in NUL.
+    null: bool,
+}
+
+/// One side as it was named.
+#[derive(Debug, Clone)]
+enum Side {
+    /// A file of its own.
+    File(PathBuf),
+    /// Files, directories and patterns.
+    Paths(Vec<PathBuf>),
+    /// The files that this file lists.
+    List(PathBuf),
+}
+
+impl InputArguments {
+    /// Whether no side was named.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sides.is_empty()
+    }
+
+    /// The files with the names of others, which the command reads as well.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &PathBuf> {
+        self.sides.iter().filter_map(|side| match side {
+            Side::List(list) => Some(list),
+            Side::File(_) | Side::Paths(_) => None,
+        })
+    }
+
+    /// The sides as the library reads them: directories and patterns are looked up, and lists are read. Call it once:
+    /// a list may be standard input.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
+    /// named twice; [`Error::Input`] for what cannot be looked at.
+    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+        let is_stdin = |side: &&Side| match side {
+            Side::File(path) | Side::List(path) => path == Path::new(STDIN),
+            Side::Paths(paths) => paths.as_slice() == [Path::new(STDIN)],
+        };
+        if self.lists().any(|list| list == Path::new(STDIN))
+            && self.sides.iter().filter(is_stdin).count() > 1
+        {
+            return Err(Error::Usage {
+                what: "-: standard input was named twice".into(),
+                advice: "name it once, because it can only be read once".into(),
+            });
+        }
+        self.sides.iter().map(|side| self.source(side)).collect()
+    }
+
+    fn source(&self, side: &Side) -> Result<Source> {
+        match side {
+            Side::File(path) => Ok(Source::from(path)),
+            Side::Paths(paths) => source_of(paths),
+            Side::List(list) => {
+                let files = read_list(list, if self.null { 0 } else { b'\n' })?;
+                Ok(Source::from(Files::new(list, files)))
+            }
+        }
+    }
+}
+
+/// The side of these files, directories and patterns.
+fn source_of(paths: &[PathBuf]) -> Result<Source> {
+    if let [path] = paths
+        && path == Path::new(STDIN)
+    {
+        return Ok(Source::Stdin);
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        expand(path, &mut files)?;
+    }
+    // One file is read as it would be without --side: it may be a FIFO.
+    if files == paths && files.len() == 1 {
+        return Ok(Source::Path(files.remove(0)));
+    }
+    let name = paths.first().map_or(Path::new(""), PathBuf::as_path);
+    Ok(Source::from(Files::new(name, files)))
+}
+
+/// Refuses standard input among several files.
+///
+/// # Errors
+/// [`Error::Usage`] where `path` is standard input.
+fn check_part(path: &Path) -> Result<()> {
+    if path != Path::new(STDIN) {
+        return Ok(());
+    }
+    Err(Error::Usage {
+        what: "-: a side of several files cannot have standard input among them".into(),
+        advice: "give it as a side of its own, or copy it to a file".into(),
+    })
+}

@@ -1,0 +1,245 @@
+//! The regular files of an input: one, or the parts of a side of many.
+//!
+//! *Owns:* what is known of each file since it was checked ([`FileState`]), and where it starts in the side.
+//!
+//! *Invariants.*
+//! - Parts are numbered from 0 in the order of the side. Positions in the side count the bytes of the parts before,
+//!   without anything between them.
+//! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
+//!   time of writing) is compared whenever it is opened and after it was read.
+//!
+//! *Cost:* 56 bytes for each file, beside its path; eight system calls or so to check one.
+
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::{file, unreadable};
+use crate::sys::file_id::FileId;
+
+/// What tells that a file is still as it was at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileState {
+    /// Device and inode.
+    pub(super) id: FileId,
+    /// Bytes.
+    pub(super) size: u64,
+    /// Time of the last write: seconds, nanoseconds.
+    modified: (i64, i64),
+}
+
+impl FileState {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            id: FileId::of(metadata),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// Which of the properties differ, in words.
+    fn difference(&self, now: &Self) -> Option<String> {
+        if self.id != now.id {
+            return Some("another file has its name".into());
+        }
+        if self.size != now.size {
+            return Some(format!(
+                "{} bytes at the start, {} now",
+                self.size, now.size
+            ));
+        }
+        // The change time is no evidence: it also moves when a file is linked or renamed.
+        (self.modified != now.modified).then(|| "it was written to".into())
+    }
+}
+
+/// What is known of one file since it was checked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) state: FileState,
+    /// Where it starts in the side: the bytes of the parts before it.
+    pub(super) start: u64,
+    /// Whether most of it was in the page cache. Asked before anything else was read of it.
+    pub(super) is_warm: bool,
+}
+
+/// The regular files of an input: can be read by position, any number of times.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// Where each is.
+    paths: Arc<[PathBuf]>,
+    /// As many, in the same order.
+    all: Vec<Part>,
+    /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
+    /// `None` where each file is called by its path.
+    name: Option<PathBuf>,
+}
+
+impl Parts {
+    /// The one file at `path`, which messages call `name`.
+    pub(super) fn one(path: PathBuf, name: PathBuf, metadata: &Metadata, is_warm: bool) -> Self {
+        let part = Part {
+            state: FileState::of(metadata),
+            start: 0,
+            is_warm,
+        };
+        Self {
+            paths: Arc::from([path]),
+            all: vec![part],
+            name: Some(name),
+        }
+    }
+
+    /// Checks the files at `paths`, one after the other: no more than one is open at a time.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
+    /// file.
+    pub(super) fn check(paths: Arc<[PathBuf]>) -> Result<Self> {
+        let mut parts = Vec::with_capacity(paths.len());
+        let mut start = 0;
+        for path in paths.iter() {
+            let part = Part {
+                start,
+                ..check(path)?
+            };
+            start += part.state.size;
+            parts.push(part);
+        }
+        Ok(Self {
+            paths,
+            all: parts,
+            name: None,
+        })
+    }
+
+    /// All parts.
+    pub(super) fn all(&self) -> &[Part] {
+        &self.all
+    }
+
+    /// How messages call a part.
+    pub(super) fn name(&self, part: usize) -> &Path {
+        self.name.as_deref().unwrap_or(&self.paths[part])
+    }
+
+    /// The same with `name` for the only file.
+    pub(super) fn called(self, name: PathBuf) -> Self {
+        Self {
+            name: Some(name),
+            ..self
+        }
+    }
+
+    /// How many files were named as one side; `None` where one was named as itself.
+    pub(super) fn count(&self) -> Option<u64> {
+        let count = self.all.len() as u64;
+        self.name.is_none().then_some(count)
+    }
+
+    /// All bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        let last = self.all.last();
+        last.map_or(0, |part| part.start + part.state.size)
+    }
+
+    /// Whether most bytes were in the page cache when the files were checked.
+    pub(super) fn is_warm(&self) -> bool {
+        let warm = self.all.iter().filter(|part| part.is_warm);
+        let warm: u64 = warm.map(|part| part.state.size).sum();
+        // A single file is warm or not, however small it is.
+        match &self.all[..] {
+            [only] => only.is_warm,
+            _ => warm * 2 >= self.bytes(),
+        }
+    }
+
+    /// The part that has the byte at `position` of the side; of an empty side the last.
+    pub(super) fn at(&self, position: u64) -> usize {
+        // Empty parts start where the next one does: the last of them has the byte.
+        let behind = self.all.partition_point(|part| part.start <= position);
+        behind.saturating_sub(1)
+    }
+
+    /// Opens a part for one reading and checks that it is still the same. The descriptor is the caller's, so no
+    /// more are open than there are readings.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where it cannot be opened any more, [`Error::InputChanged`].
+    pub(super) fn open(&self, part: usize) -> Result<File> {
+        let opened = File::open(&self.paths[part]);
+        let file = opened.map_err(|error| unreadable(self.name(part), error))?;
+        self.verify(part, &file)?;
+        Ok(file)
+    }
+
+    /// Compares the file that was read with the one that was checked at the start: same device and inode, size
+    /// and time of writing. A write that changes none of these is not noticed here.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`], with what differs.
+    pub(super) fn verify(&self, part: usize, file: &File) -> Result<()> {
+        let name = self.name(part);
+        let metadata = file.metadata().map_err(|error| unreadable(name, error))?;
+        let state = self.all[part].state;
+        match state.difference(&FileState::of(&metadata)) {
+            Some(what) => Err(Error::InputChanged {
+                path: name.to_owned(),
+                what,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Looks at one file of many, and closes it again.
+fn check(path: &Path) -> Result<Part> {
+    let fail = |error| unreadable(path, error);
+    // Before it is opened: a FIFO would be waited for.
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(not_a_part(path));
+    }
+    let file = File::open(path).map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    let state = FileState::of(&metadata);
+    let is_warm = file::is_cached(&file, state.size);
+    // One that claims more than it has is noticed when it is read.
+    if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
+        return Err(not_a_part(path));
+    }
+    Ok(Part {
+        state,
+        start: 0,
+        is_warm,
+    })
+}
+
+fn not_a_part(path: &Path) -> Error {
+    Error::Usage {
+        what: format!(
+            "{}: is not a regular file, and a side of several files takes only those",
+            path.display()
+        ),
+        advice: "copy it to a file, or give it as a side of its own".into(),
+    }
+}
+
+/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
+/// /sys claim a page and have less: they are read to their end, like a stream.
+pub(super) fn has_size(file: &File) -> bool {
+    let Ok(metadata) = file.metadata() else {
+        return true;
+    };
+    let size = metadata.size();
+    // Behind an empty file there must be nothing, and any other must have its last byte.
+    let wanted = usize::from(size > 0);
+    match file.read_at(&mut [0], size.saturating_sub(1)) {
+        Ok(read) if read == wanted => true,
+        // One that is cut short at this moment has changed: the next look at it tells.
+        Ok(_) => file.metadata().is_ok_and(|now| now.size() != size),
+        // Reading it fails later, and says why.
+        Err(_) => true,
+    }
+}

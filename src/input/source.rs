@@ -1,0 +1,100 @@
+//! What a caller names as an input.
+//!
+//! *Owns:* [`Source`] and [`Files`]. *Invariants:* a source says what to read, and nothing of it was looked at yet.
+//! *Cost:* the paths, which all copies of a source share.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How standard input is called in messages.
+pub(crate) const STDIN: &str = "-";
+
+/// What a user names as an input: one side of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file, a FIFO or a device.
+    Path(PathBuf),
+    /// Standard input; at most once in a run.
+    Stdin,
+    /// Many files that are one side.
+    Files(Files),
+}
+
+/// Regular files that are read as one input, in their order, as if they were concatenated.
+///
+/// A line never goes on in the next file: the last line of a file ends with the file, whether it has a
+/// terminator or not. A file that is in the list twice is read twice.
+///
+/// ```
+/// use outset::{Files, Options, Source, intersect};
+/// # let place = tempfile::tempdir()?;
+/// # let [one, two, b] = ["part-1", "part-2", "b"].map(|name| place.path().join(name));
+/// std::fs::write(&one, "apple\nbanana")?;
+/// std::fs::write(&two, "cherry\n")?;
+/// std::fs::write(&b, "banana\ncherry\n")?;
+///
+/// let parts = Files::new("both parts", [one, two]);
+/// let stats = intersect(&[Source::from(parts), Source::from(&b)], &Options::default(), &mut |_: &[u8]| Ok(()))?;
+/// assert_eq!((stats.inputs[0].lines, stats.inputs[0].files), (3, Some(2)));
+/// assert_eq!(stats.output.lines, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    name: PathBuf,
+    paths: Arc<[PathBuf]>,
+}
+
+impl Files {
+    /// The files at `paths`, which messages and statistics call `name` where they mean all of them. A run
+    /// refuses an empty list, and whatever is not a regular file.
+    pub fn new(name: impl Into<PathBuf>, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            name: name.into(),
+            paths: paths.into_iter().collect(),
+        }
+    }
+
+    /// What they are called together.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Where they are, in the order of reading.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// The paths, shared.
+    pub(super) fn shared_paths(&self) -> Arc<[PathBuf]> {
+        self.paths.clone()
+    }
+}
+
+impl<P: AsRef<Path>> From<P> for Source {
+    /// `-` is standard input, everything else a path.
+    fn from(path: P) -> Self {
+        if path.as_ref() == Path::new(STDIN) {
+            Self::Stdin
+        } else {
+            Self::Path(path.as_ref().to_owned())
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(f),
+            Self::Stdin => f.write_str(STDIN),
+            Self::Files(files) => files.name.display().fmt(f),
+        }
+    }
+}
+
+impl From<Files> for Source {
+    fn from(files: Files) -> Self {
+        Self::Files(files)
+    }
+}
