@@ -80,10 +80,12 @@
 //! | `sieve`, not an intersection | filter(A, B), noting what comes again · spill(A, B, screened by a filter of that; the rest is written or dropped) · join | yes | 2A + 2B + spill | what comes again |
 //! | `sieve`, repeats kept | filter(B) · spill(A, screened by it; a difference writes what is refused) · spill(B, screened by a filter of that) · join | yes | A + 2B + spill | what may be in both |
 //! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
+//! | `bloom`, a difference | filter(B) · spill(A, what B's filter refuses) · join, which only removes repeats | no: may miss lines | A + B + spill | the answer |
+//! | `bloom`, a union | filter(A, B), writing what it does not have | no: may miss lines | A + B | nothing |
 //!
 //! A is the input with the fewest bytes (of a difference, the first), B' the part of B that survives A's filter. In
 //! an intersection, further inputs extend the chain: each is screened by the filter of the survivors before it, and
-//! the join demands a mark from every input. `bloom` only finds intersections. Blocks of buckets stay in memory
+//! the join demands a mark from every input. Blocks of buckets stay in memory
 //! while there is room, so survivors that fit never touch the disk. The filter of B' is filled while B is spilled
 //! if memory has room for two filters; otherwise it is built from the buckets, and only if it saves more than
 //! reading them costs.

@@ -157,6 +157,16 @@ pub struct FilterStats {
     /// Lines of the last input that passed by mistake, as expected from the fill and from how many
     /// were refused; repeats are counted. 0 for exact strategies: they remove them.
     pub expected_false_lines: f64,
+    /// Lines that are missing because the filter took them for lines that it has, as expected from its fill: of an
+    /// approximate difference or union. 0 for all others, and then absent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub expected_missing_lines: f64,
+}
+
+/// Whether nothing is expected, so that a field is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(lines: &f64) -> bool {
+    *lines == 0.0
 }
 
 /// A phase of a run.

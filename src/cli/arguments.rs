@@ -139,14 +139,14 @@ pub(crate) struct ChoiceArguments {
     /// memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all).
     /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to
     /// find lines that need not be compared, and put only the others into buckets. bloom: use one filter
-    /// and check nothing further (approximate: may add lines, never misses one). bloom only finds lines
-    /// that every file has.
+    /// and check nothing further (approximate). With bloom, intersect may add lines and never misses one;
+    /// diff and union may miss lines and never add one. The other operations have no bloom.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     strategy: StrategyName,
 
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
-    /// auto chooses bloom if its predicted rate is at most P. With --strategy bloom or --filter, a
+    /// auto chooses bloom if its predicted rate is at most P (for union, only --strategy bloom does). With --strategy bloom or --filter, a
     /// higher prediction is an error. For a stored filter, the prediction is the rate it was built for.
     /// The rate computed from its fill applies instead if it is lower, or if the filter contains more
     /// lines than it was built for. 0 means exact only. Default: exact only with auto, any rate with

@@ -72,6 +72,8 @@ pub(super) fn describe(plan: &Plan) -> String {
             plan.costs.strategy,
             if plan.costs.exact {
                 "exact"
+            } else if plan.may_miss_lines() {
+                "approximate: may miss lines, never adds one"
             } else {
                 "approximate: may add lines, never misses one"
             },
@@ -141,7 +143,12 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
             numbers::rate(precision)
         ));
     }
-    if !costs.exact {
+    if costs.expected_missing_lines > 0.0 {
+        lines.push(format!(
+            "  about {} lines expected to be missing from the result",
+            numbers::count(costs.expected_missing_lines as u64)
+        ));
+    } else if !costs.exact {
         lines.push(format!(
             "  about {} false lines expected in the result",
             numbers::count(costs.expected_false_lines as u64)

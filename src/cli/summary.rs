@@ -10,19 +10,31 @@ use outset::Stats;
 /// What everybody must know of an approximate result; `None` if it is exact.
 pub(super) fn label(stats: &Stats) -> Option<String> {
     let filter = stats.filter.as_ref().filter(|_| !stats.exact)?;
-    let expected = filter.expected_false_lines.min(stats.output.lines as f64);
-    let expected = if expected > 0.0 && expected < 0.5 {
-        "less than one".to_owned()
-    } else {
-        format!("about {expected:.0}")
-    };
-    Some(format!(
-        "approximate result: no common line is missing, but {expected} of {} lines are expected to be false \
-         (false-positive rate: predicted {}, from the filter's fill {})",
-        stats.output.lines,
+    let rates = format!(
+        "(false-positive rate: predicted {}, from the filter's fill {})",
         numbers::rate(filter.predicted_fpr),
         numbers::rate(filter.fill_fpr)
+    );
+    let lines = stats.output.lines;
+    if stats.command != "intersect" {
+        let missing = about(filter.expected_missing_lines);
+        return Some(format!(
+            "approximate result: each of its {lines} lines is right, but {missing} more are expected to be missing {rates}"
+        ));
+    }
+    let expected = about(filter.expected_false_lines.min(lines as f64));
+    Some(format!(
+        "approximate result: no common line is missing, but {expected} of {lines} lines are expected to be false {rates}"
     ))
+}
+
+/// A number of lines that is expected.
+fn about(lines: f64) -> String {
+    if lines > 0.0 && lines < 0.5 {
+        "less than one".to_owned()
+    } else {
+        format!("about {lines:.0}")
+    }
 }
 
 /// What the lines of the result are called.
@@ -51,7 +63,12 @@ pub(super) fn summary(stats: &Stats) -> String {
         Some(filter) => {
             let rate = numbers::rate(filter.fill_fpr);
             let how = format!("approximate, false-positive rate {rate}");
-            (passed.to_owned(), how)
+            let found = if stats.command == "intersect" {
+                passed
+            } else {
+                noun
+            };
+            (found.to_owned(), how)
         }
         None => (passed.to_owned(), "approximate".to_owned()),
     };

@@ -96,6 +96,7 @@ impl FilterStats {
             fill: occupancy.fill,
             fill_fpr: occupancy.fpr,
             expected_false_lines: 0.0,
+            expected_missing_lines: 0.0,
         }
     }
 }

@@ -52,10 +52,19 @@ pub struct Costs {
     pub filter: Option<FilterPlan>,
     /// Lines that the result is expected to have by mistake; 0 for exact strategies.
     pub expected_false_lines: f64,
+    /// Lines that the result is expected to lack by mistake: of an approximate difference or union.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub expected_missing_lines: f64,
     /// The share of the result's lines that are expected to be common, of approximate strategies where
     /// the overlap was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_precision: Option<f64>,
+}
+
+/// Whether nothing is expected, so that a field is left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(lines: &f64) -> bool {
+    *lines == 0.0
 }
 
 /// A strategy that was not chosen.

@@ -82,7 +82,7 @@ const BLOOM_FILTERS: f64 = 1.4;
 /// Blocks have at least this fraction of the memory for buffers beside the filters of a sieve.
 const SIEVE_POOL_SHARE: u64 = 16;
 /// The same beside the filters of `bloom`, which spills only the last input.
-const BLOOM_POOL_SHARE: u64 = 128;
+pub(super) const BLOOM_POOL_SHARE: u64 = 128;
 /// The second filter of a chain has this fraction of the room for filters.
 const CHAIN_SHARE: u64 = 4;
 /// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
@@ -218,6 +218,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
         filter: filters.map(|(first, _)| first),
         expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
         expected_precision: None,
     };
     Ok(Design {
@@ -308,6 +309,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, layout.usable_bytes),
         filter: None,
         expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
         expected_precision: None,
     };
     Ok(Design::new(costs, filter, layout).joining(survivors))
@@ -374,6 +376,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(plan.first),
         expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
         expected_precision: None,
     };
     let mut design = Design::new(costs, plan.fed, layout).joining(plan.survivors);
@@ -448,6 +451,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(first),
         expected_false_lines: false_lines,
+        expected_missing_lines: 0.0,
         expected_precision,
     };
     Ok(Design::new(costs, second, layout).joining(survivors as u64))
@@ -456,7 +460,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
 /// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may
 /// have its part of the accepted rate; the cap grows until a filter reaches that, at most to
 /// [`MOST_BITS_PER_KEY`].
-fn bloom_cap(job: &Job, chain: usize) -> f64 {
+pub(super) fn bloom_cap(job: &Job, chain: usize) -> f64 {
     if let Some(cap) = job.bits_per_key {
         return cap;
     }

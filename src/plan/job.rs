@@ -171,6 +171,11 @@ impl Extent {
         estimate_set_bytes(self.lines, self.bytes)
     }
 
+    /// All of these together.
+    pub(super) fn sum(extents: &[Self]) -> Self {
+        extents.iter().copied().fold(Self::default(), Self::and)
+    }
+
     /// Both together.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
@@ -242,24 +247,16 @@ impl Sizes {
     /// Takes the sizes of `job` in working order.
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
-        let sum = |sizes: &[Extent]| {
-            sizes
-                .iter()
-                .fold(Extent::default(), |sum, &size| sum.and(size))
-        };
-        let build = sum(&sizes[..job.building_inputs()]);
+        let build = Extent::sum(&sizes[..job.building_inputs()]);
         let of_set = if job.selection.repeats {
-            sum(sizes.get(1..=job.telling_inputs()).unwrap_or_default())
+            Extent::sum(sizes.get(1..=job.telling_inputs()).unwrap_or_default())
         } else {
             build
         };
         Self {
             build,
             of_set,
-            total: sizes
-                .iter()
-                .fold(0, |sum: u64, size| sum.saturating_add(size.bytes))
-                .min(16 * MOST),
+            total: Extent::sum(&sizes).bytes,
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),

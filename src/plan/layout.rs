@@ -25,8 +25,8 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::input::long_lines::LimitAdvice;
-use crate::plan::Job;
 use crate::plan::job::threads_bytes;
+use crate::plan::{Job, Strategy};
 use crate::selection::Order;
 use crate::spill::pool::IN_FLIGHT;
 
@@ -129,6 +129,9 @@ impl Layout {
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
         // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
         let writes_early = job.selection.repeats && job.selection.in_first;
+        // So does a union that a filter answers.
+        let writes_early =
+            writes_early || job.strategy == Some(Strategy::Bloom) && !job.finds_common();
         let plans_once = has_stream || is_last_try || writes_early;
         let share = if plans_once { 8 } else { 128 };
         let long_line_bytes = (usable / share)

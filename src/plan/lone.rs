@@ -24,12 +24,12 @@ use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, use
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, OF_STRATEGY, Plan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::{Costs, FilterPlan, InputShape, OF_STRATEGY, Plan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the second filter may have. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;
 /// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
-const MEAN_RATE: f64 = 1.0 / 3.0;
+pub(crate) const MEAN_RATE: f64 = 1.0 / 3.0;
 
 /// `sieve` of anything but an intersection.
 ///
@@ -37,13 +37,7 @@ const MEAN_RATE: f64 = 1.0 / 3.0;
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
 /// can only be read once, unless the caller asked for `sieve`.
 pub(super) fn lone(job: &Job) -> Result<Design, Error> {
-    let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
-    if has_pipe && job.strategy != Some(Strategy::Sieve) {
-        return Err(Error::Usage {
-            what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
-            advice: "choose partition, or leave the choice to auto".into(),
-        });
-    }
+    refuse_pipes(job, &job.inputs)?;
     let (sizes, all) = (Sizes::of(job), all(job));
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let room = Layout::for_scan(job).rest_bytes();
@@ -77,15 +71,30 @@ pub(super) fn lone(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
         filter: Some(first),
         expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
         expected_precision: None,
     };
     Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))
 }
 
+/// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn refuse_pipes(job: &Job, read_twice: &[InputShape]) -> Result<(), Error> {
+    let has_pipe = read_twice.iter().any(|shape| shape.bytes.is_none());
+    if !has_pipe || job.strategy == Some(Strategy::Sieve) {
+        return Ok(());
+    }
+    Err(Error::Usage {
+        what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
+        advice: "choose partition, or leave the choice to auto".into(),
+    })
+}
+
 /// All inputs together.
 fn all(job: &Job) -> Extent {
-    let sizes = sizes_in_order(job).into_iter();
-    sizes.fold(Extent::default(), Extent::and)
+    Extent::sum(&sizes_in_order(job))
 }
 
 /// The layout for spilling and joining lines that are `survivors` at most, beside a second filter of

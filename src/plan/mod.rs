@@ -29,6 +29,7 @@
 //!         Plan ─▶ revision, once the first filter is complete
 //! ```
 
+mod absent;
 mod advice;
 mod buckets;
 mod costs;
@@ -47,7 +48,7 @@ mod strategy;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::selection::Order;
+use crate::selection::{Approximate, Order};
 use crate::size::{display_apart, display_rate};
 
 use advice::{advised, least_memory, too_high, with_advice};
@@ -57,6 +58,7 @@ use design::{Design, bloom, memory, partition, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
+pub(crate) use lone::MEAN_RATE;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
 use request::{check_floor, check_request};
@@ -123,6 +125,12 @@ impl Plan {
     /// Whether the lines are wanted that every input has, and nothing but these.
     pub(crate) fn finds_common(&self) -> bool {
         self.job.finds_common()
+    }
+
+    /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
+    /// too many instead.
+    pub fn may_miss_lines(&self) -> bool {
+        !self.costs.exact && !self.finds_common()
     }
 
     /// How many of the inputs behind the first go into the filter of a sieve that keeps repeats.
@@ -218,27 +226,51 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
 /// The design of one strategy, or why it does not fit the limit.
 fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     let design = match strategy {
-        Strategy::Bloom if !job.finds_common() => Err(only_common(strategy)),
         Strategy::Sieve if job.selection.repeats => repeats::repeats(job),
         Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),
         Strategy::Sieve => sieve(job),
-        Strategy::Bloom if loses_order(job) => Err(Error::Usage {
-            what: format!(
-                "{OF_STRATEGY}bloom writes the lines of the largest input as it reads them"
-            ),
-            advice: "name the largest input first, or leave out --order input".into(),
-        }),
-        Strategy::Bloom => bloom(job),
+        Strategy::Bloom => approximate(job),
     };
     Ok(design?.ordered(job))
 }
 
-/// Whether `bloom` could not keep the order of the first input: it never knows of a line of the last one where the
-/// first has it.
-fn loses_order(job: &Job) -> bool {
-    job.selection.order == Order::Input && job::order(job).last().is_some_and(|&last| last != 0)
+/// The design of `bloom`, for the operations that have an approximate answer.
+///
+/// # Errors
+/// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in
+/// the last input alone, and those of a union where a worker comes to them first.
+fn approximate(job: &Job) -> Result<Design, Error> {
+    let (selection, keeps_order) = (job.selection, job.selection.order == Order::Input);
+    let usage = |what: &str, advice: &str| {
+        Err(Error::Usage {
+            what: format!("{OF_STRATEGY}{what}"),
+            advice: advice.into(),
+        })
+    };
+    if job.finds_common() {
+        let is_first_last = job::order(job).last().is_none_or(|&last| last == 0);
+        if keeps_order && !is_first_last {
+            return usage(
+                "bloom writes the lines of the largest input as it reads them",
+                "name the largest input first, or leave out --order input",
+            );
+        }
+        return bloom(job);
+    }
+    match selection.approximate() {
+        Some(Approximate::Difference) => absent::difference(job),
+        Some(Approximate::Union) if !keeps_order => Ok(absent::union(job)),
+        Some(Approximate::Union) => usage(
+            "bloom does not know where a line of a union comes first",
+            "choose an exact strategy, or leave out --order input",
+        ),
+        None => usage(
+            "bloom has no answer to this: it finds common lines, the difference or the union, once and without labels",
+            "choose an exact strategy, or leave the choice to auto",
+        ),
+    }
 }
 
 /// The plan for a strategy that the caller named, or that a stored filter implies.
@@ -335,14 +367,6 @@ fn chosen(job: &Job) -> Result<Plan> {
 
 /// What a reason for a usage error begins with: the option.
 const OF_STRATEGY: &str = "strategy: ";
-
-/// The refusal of a strategy whose filter drops what one input lacks, or adds what it has by mistake.
-fn only_common(strategy: Strategy) -> Error {
-    Error::Usage {
-        what: format!("{OF_STRATEGY}{strategy} only finds lines that every file has"),
-        advice: "choose an exact strategy, or leave the choice to auto".into(),
-    }
-}
 
 /// The entry of a strategy that does not fit: its reason advises a limit as if it had been asked for.
 fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {

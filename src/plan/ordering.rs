@@ -66,7 +66,7 @@ pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<Ord
 fn ordinal_bytes(job: &Job, spilled: u64) -> u64 {
     let keeps = |number: usize| job.selection.keeps_ordinals_of(number as u32, job.sides);
     let sizes = sizes_in_order(job);
-    let total = sizes.iter().copied().fold(Extent::default(), Extent::and);
+    let total = Extent::sum(&sizes);
     let with_ordinals = super::job::order(job)
         .into_iter()
         .zip(sizes)
@@ -79,16 +79,14 @@ fn ordinal_bytes(job: &Job, spilled: u64) -> u64 {
 /// The answer, as far as it can be known before the run.
 fn answer(job: &Job) -> Extent {
     let (sizes, selection) = (Sizes::of(job), job.selection);
-    let all = sizes_in_order(job)
-        .into_iter()
-        .fold(Extent::default(), Extent::and);
-    let first = sizes_in_order(job).first().copied().unwrap_or_default();
+    let in_order = sizes_in_order(job);
+    let first = in_order.first().copied().unwrap_or_default();
     if selection.in_first {
         first.part(1.0 - sizes.common_share)
     } else if selection.needs_all(job.sides) {
         first.part(sizes.common_share)
     } else {
         // What several inputs have is written once, or not at all: an upper bound.
-        all
+        Extent::sum(&in_order)
     }
 }

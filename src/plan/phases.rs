@@ -70,6 +70,18 @@ fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPha
             filters.chain(spills).chain([join]).collect()
         }
         (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
+        (Strategy::Bloom, [first, others @ ..]) if job.selection.in_first => {
+            let filters = others.iter().map(|&bytes| phase("filter", bytes));
+            let answer = if job.selection.repeats {
+                vec![phase("probe", *first)]
+            } else {
+                vec![phase("spill", *first), join]
+            };
+            filters.chain(answer).collect()
+        }
+        (Strategy::Bloom, all) if !job.finds_common() => {
+            all.iter().map(|&bytes| phase("filter", bytes)).collect()
+        }
         // Each input but the last goes into a filter. A stored filter is one more, which needs no phase: it
         // is asked where else the filter of the first input is.
         (Strategy::Bloom, [before @ .., last]) => {

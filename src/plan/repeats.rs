@@ -11,7 +11,8 @@ use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, use
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, order, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, OF_STRATEGY, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::lone::refuse_pipes;
+use crate::plan::{Costs, FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the filter of the first input's survivors may have.
 const SECOND_SHARE: u64 = 8;
@@ -25,23 +26,14 @@ const FIRST_SHARE: u64 = 2;
 /// would be of a pipe, unless the caller asked for `sieve`.
 pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
     let in_order: Vec<_> = order(job).iter().map(|&index| job.inputs[index]).collect();
-    let mut filtered = in_order.iter().skip(1).take(job.telling_inputs());
-    let has_pipe = filtered.any(|shape| shape.bytes.is_none());
-    if has_pipe && job.strategy != Some(Strategy::Sieve) {
-        return Err(Error::Usage {
-            what: format!("{OF_STRATEGY}sieve would copy the pipe, to read it twice"),
-            advice: "choose partition, or leave the choice to auto".into(),
-        });
-    }
+    refuse_pipes(
+        job,
+        in_order.get(1..=job.telling_inputs()).unwrap_or_default(),
+    )?;
     let (sizes, in_order) = (Sizes::of(job), sizes_in_order(job));
     let first = in_order.first().copied().unwrap_or_default();
-    let sum = |inputs: &[Extent]| {
-        inputs
-            .iter()
-            .fold(Extent::default(), |sum, &size| sum.and(size))
-    };
-    let others = sum(in_order.get(1..).unwrap_or_default());
-    let filtered = sum(in_order.get(1..=job.telling_inputs()).unwrap_or_default());
+    let others = Extent::sum(in_order.get(1..).unwrap_or_default());
+    let filtered = Extent::sum(in_order.get(1..=job.telling_inputs()).unwrap_or_default());
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let scan = Layout::for_scan(job);
     let filter = FilterPlan::new(filtered.lines, scan.rest_bytes() / FIRST_SHARE, cap);
@@ -72,6 +64,7 @@ pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         filter: Some(filter),
         expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
         expected_precision: None,
     };
     Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::plan::Strategy;
 use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
-use crate::selection::Rule;
+use crate::selection::{Approximate, Rule};
 use crate::size::{display_apart, display_at_least, round_mebibytes};
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
@@ -112,10 +112,24 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
         };
     }
     if job.max_fpr.is_some_and(|rate| rate > 0.0) && !job.finds_common() {
-        return usage(
-            "max-fpr: only lines that every file has can be found approximately",
-            "leave out --max-fpr",
-        );
+        let is_asked = job.strategy == Some(Strategy::Bloom);
+        match job.selection.approximate() {
+            Some(Approximate::Difference) => {}
+            // Users do not expect a union to lose lines: the name of the strategy says that they know.
+            Some(Approximate::Union) if is_asked => {}
+            Some(Approximate::Union) => {
+                return usage(
+                    "max-fpr: an approximate union loses lines",
+                    "leave out --max-fpr, or ask for it with --strategy bloom",
+                );
+            }
+            None => {
+                return usage(
+                    "max-fpr: this has no approximate answer",
+                    "leave out --max-fpr",
+                );
+            }
+        }
     }
     // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
     // was given.

@@ -60,6 +60,15 @@ pub struct Selection {
     pub(crate) order: Order,
 }
 
+/// What can be answered approximately, beside an intersection: a filter that takes a line for one that it has loses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Approximate {
+    /// Lines of the first side that a filter of the others refuses.
+    Difference,
+    /// Lines that a filter of the lines before them refuses.
+    Union,
+}
+
 /// What is written before each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Label {
@@ -198,6 +207,22 @@ impl Selection {
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
         self.needs_all(sides) && self.label == Label::None && !self.repeats && !self.all
+    }
+
+    /// What a filter can answer of it; `None` for intersections, and where it takes more than a filter knows: several
+    /// sides, occurrences, a label.
+    pub(crate) fn approximate(&self) -> Option<Approximate> {
+        match self {
+            _ if self.all || self.label != Label::None => None,
+            Self { in_first: true, .. } => Some(Approximate::Difference),
+            Self { repeats: true, .. } => None,
+            Self {
+                least: Some(1),
+                most: None,
+                ..
+            } => Some(Approximate::Union),
+            _ => None,
+        }
     }
 
     /// Words that a set keeps of each line beside its mark.

@@ -8,6 +8,7 @@
 //! | [`lone`] | `sieve` of anything but an intersection: filter all, and what comes again into a second filter; spill all through that, write or drop what it refuses; join |
 //! | [`repeats`] | `sieve` that keeps the repeats of the first: filter the others, spill the first through it, and the others through a filter of that; write what a difference has for certain; join |
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
+//! | [`absent`] | `bloom` of a difference: filter the others, spill what it refuses of the first, distinct. Of a union: filter all, write what it did not have |
 //!
 //! All of it runs on the thread that called the engine. Each pass starts its threads and waits for them, so
 //! between two passes this thread is alone, and may drop a filter or a pool without a lock.
@@ -19,10 +20,11 @@
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
 //! - [`sieve`], [`bloom`] and the filters of [`memory`] only find what every input has.
-//! - Each line of the result reaches the collector once.
+//! - Each line of the result reaches the collector once, or as often as the rule says.
 //!
 //! *Cost:* the table in the crate page.
 
+mod absent;
 mod addresses;
 mod bloom;
 mod lone;
@@ -77,8 +79,10 @@ pub(crate) fn execute(
             repeats::repeats(run, plan, inputs, sides, out)
         }
         Strategy::Sieve => lone::lone(run, plan, inputs, sides, out),
-        // It only finds what every input has, and a plan has it for nothing else.
-        Strategy::Bloom => bloom::bloom(run, plan, inputs, filters, sides, out),
+        Strategy::Bloom if plan.finds_common() => {
+            bloom::bloom(run, plan, inputs, filters, sides, out)
+        }
+        Strategy::Bloom => absent::answer(run, plan, inputs, sides, out),
     }
 }
 

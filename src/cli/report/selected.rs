@@ -51,9 +51,15 @@ fn lead(stats: &Stats) -> Markup {
         }
         @if let Some(filter) = stats.filter.as_ref().filter(|_| !stats.exact) {
             p.warning {
-                strong { "Approximate: " } "no common line is missing, but about "
-                (grouped(filter.expected_false_lines.min(stats.output.lines as f64)))
-                " of these lines are expected to be false."
+                strong { "Approximate: " }
+                @if stats.command == "intersect" {
+                    "no common line is missing, but about "
+                    (grouped(filter.expected_false_lines.min(stats.output.lines as f64)))
+                    " of these lines are expected to be false."
+                } @else {
+                    "each of these lines is right, but about " (grouped(filter.expected_missing_lines))
+                    " more are expected to be missing."
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What a run that goes well gives.
 
+mod approximate;
 mod bytes;
 mod compare;
 mod estimate;

@@ -609,16 +609,8 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
     let seventeen = "a ".repeat(17);
     for (arguments, parts) in [
         (
-            "union a b --strategy bloom".to_owned(),
-            &["bloom", "exact strategy"][..],
-        ),
-        (
-            "diff a b --strategy bloom".to_owned(),
-            &["bloom", "exact strategy"],
-        ),
-        (
             "symdiff a b --strategy bloom".to_owned(),
-            &["bloom", "exact strategy"],
+            &["bloom", "exact strategy"][..],
         ),
         (
             "overlaps a b --strategy bloom".to_owned(),
@@ -673,10 +665,6 @@ fn l7_requests_that_make_no_sense_are_wrong_usage() {
             &["nonsense", "plan --help"],
         ),
         (
-            "plan --operation union --strategy bloom a b".to_owned(),
-            &["bloom", "exact strategy"],
-        ),
-        (
             "union a b --which --count-only".to_owned(),
             &["--which", "--count-only"],
         ),
@@ -720,18 +708,6 @@ fn l7_bounds_that_no_line_can_meet_are_wrong_usage_and_named() {
                 .fails(2, parts);
         }
     }
-}
-
-#[test]
-fn l7_the_union_of_one_file_is_no_intersection() {
-    // What a Bloom filter lets through is labelled approximate, and a line of a union is there or not.
-    let sandbox = Sandbox::with(&megabytes(14, 0), b"");
-    sandbox
-        .run("union a --strategy bloom --memory 16M --count-only")
-        .fails(2, &["bloom", "exact strategy"]);
-    sandbox
-        .run("union a --max-fpr 5% --memory 16M")
-        .fails(2, &["max-fpr", "every file"]);
 }
 
 #[test]

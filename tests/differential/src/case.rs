@@ -131,6 +131,12 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Whether it is a difference that a filter alone can answer, so that lines may be missing.
+    pub fn may_be_approximate(self) -> bool {
+        let is_plain = self.label == Label::None && self.often != Often::All;
+        is_plain && self.asked == Asked::Difference
+    }
+
     /// As the engine is asked.
     pub fn selection(self) -> Selection {
         let Self {

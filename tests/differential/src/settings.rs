@@ -40,7 +40,9 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     let max_fpr = choices.pick(&[None, Some(0.0), Some(0.05), Some(0.5)]);
     let strategy = match way {
         Way::Intersect => strategy,
-        Way::Select(_) => strategy.filter(|&strategy| strategy != Strategy::Bloom),
+        Way::Select(wanted) => {
+            strategy.filter(|&strategy| strategy != Strategy::Bloom || wanted.may_be_approximate())
+        }
         Way::Stored { .. } | Way::Changed { .. } => None,
         Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
     };
@@ -49,6 +51,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
         strategy,
         max_fpr: match (way, strategy) {
             (Way::Intersect, None) => max_fpr,
+            (Way::Select(wanted), None) if wanted.may_be_approximate() => max_fpr,
             _ => None,
         },
         memory_bytes,

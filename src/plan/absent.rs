@@ -1,0 +1,87 @@
+//! `bloom` of a difference or a union: the answer is what a filter refuses.
+//!
+//! *Owns:* the designs of both. *Invariants:* as those of `design`; nothing in the answer is wrong, and a line that the
+//! filter takes for one that it has is missing.
+//!
+//! ```text
+//!               filter of          answer
+//! difference    all other inputs   lines of the first that it refuses
+//! union         all lines so far   lines that it refuses when they come
+//! ```
+//!
+//! *Formulas*, with rate f of the complete filter, A the first input, of which the share 1 - c is nowhere else, and L
+//! different lines in all inputs: (1 - c) A f lines of a difference are missing. The filter of a union fills up while it
+//! is asked, so about a third of f counts: L f / 3. Bytes moved are those of the inputs; a difference whose lines are
+//! written once also spills (1 - c) A.
+
+use crate::error::Error;
+use crate::plan::buckets::{buckets_for_survivors, least_pool};
+use crate::plan::design::{
+    BLOOM_POOL_SHARE, Design, bloom_cap, give_rest_to_pool, spilled_bytes, used_at_most,
+};
+use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::plan::lone::MEAN_RATE;
+use crate::plan::{Costs, FilterPlan, Strategy};
+
+/// `bloom` of a difference.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
+pub(super) fn difference(job: &Job) -> Result<Design, Error> {
+    let sizes = sizes_in_order(job);
+    let first = sizes.first().copied().unwrap_or_default();
+    let others = Extent::sum(sizes.get(1..).unwrap_or_default());
+    let absent = first.part(1.0 - Sizes::of(job).common_share);
+    let mut layout = Layout::for_scan(job);
+    let cap = bloom_cap(job, 1);
+    // Lines that are written as often as they come need no buckets.
+    let spilled = if job.selection.repeats {
+        Extent::default()
+    } else {
+        absent
+    };
+    let wanted = (others.lines as f64 * cap / 8.0) as u64;
+    let buckets = if job.selection.repeats {
+        0
+    } else {
+        let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
+        buckets_for_survivors(job, &mut layout, spilled.set_bytes(), wanted, least)?
+    };
+    let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap);
+    if buckets > 0 {
+        give_rest_to_pool(&mut layout, filter.bits / 8, job);
+    }
+    let missing = absent.lines as f64 * filter.predicted_fpr;
+    Ok(design(job, layout, filter, spilled.bytes, missing))
+}
+
+/// `bloom` of a union.
+pub(super) fn union(job: &Job) -> Design {
+    let all = Extent::sum(&sizes_in_order(job));
+    let layout = Layout::for_scan(job);
+    let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));
+    let missing = all.lines as f64 * filter.predicted_fpr * MEAN_RATE;
+    design(job, layout, filter, 0, missing)
+}
+
+/// A design that reads each input once and spills `spilled` bytes.
+fn design(job: &Job, layout: Layout, filter: FilterPlan, spilled: u64, missing: f64) -> Design {
+    let written = spilled_bytes(&layout, layout.buckets, spilled, job);
+    let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
+    let costs = Costs {
+        strategy: Strategy::Bloom,
+        exact: false,
+        buckets: layout.buckets,
+        passes: 1,
+        bytes_read: Sizes::of(job).total.saturating_add(written),
+        bytes_written: written,
+        temp_peak_bytes: written,
+        memory_bytes: used_at_most(&layout, beside),
+        filter: Some(filter),
+        expected_false_lines: 0.0,
+        expected_missing_lines: missing,
+        expected_precision: None,
+    };
+    Design::new(costs, None, layout).joining(spilled)
+}
