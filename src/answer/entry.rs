@@ -3,12 +3,12 @@
 //! *Owns:* the form of an [`Entry`] in memory and on disk, and the comparison of two. Nothing here allocates.
 //!
 //! ```text
-//! │ times │ length of the label: 8 │ ordinal: 64, where lines are in the order of the input │ label │ line │
+//! │ times │ duplicates │ length of the label: 8 │ ordinal: 64, where lines are in the order of the input │ label │ line │
 //! ```
 //!
 //! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
 //!
-//! *Cost:* two bytes a line mostly, and 8 for the ordinal.
+//! *Cost:* three bytes a line mostly, and 8 for the ordinal.
 
 use std::cmp::Ordering;
 
@@ -20,6 +20,8 @@ use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
 pub(crate) struct Entry<'a> {
     /// How often it is written, at least once.
     pub(crate) times: u64,
+    /// How often it goes where duplicates go, without its label.
+    pub(crate) duplicates: u64,
     /// Where it came first.
     pub(crate) ordinal: u64,
     /// What is written before it; up to 255 bytes.
@@ -29,14 +31,17 @@ pub(crate) struct Entry<'a> {
 }
 
 /// The front of an entry, before its label.
-pub(super) type Front = arrayvec::ArrayVec<u8, { MAX_LENGTH_BYTES + 1 + 8 }>;
+pub(super) type Front = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
 
 impl<'a> Entry<'a> {
     /// What stands before the label.
     pub(super) fn front(&self, order: Order) -> Front {
-        let mut times = [0; MAX_LENGTH_BYTES];
-        let taken = put_length(&mut times, self.times as usize);
-        let mut front: Front = times[..taken].iter().copied().collect();
+        let mut front = Front::new();
+        for number in [self.times, self.duplicates] {
+            let mut bytes = [0; MAX_LENGTH_BYTES];
+            let taken = put_length(&mut bytes, number as usize);
+            front.extend(bytes[..taken].iter().copied());
+        }
         front.push(self.label.len() as u8);
         if order == Order::Input {
             front.extend(self.ordinal.to_be_bytes());
@@ -47,6 +52,8 @@ impl<'a> Entry<'a> {
     /// The entry that `bytes` are; `None` if they are none.
     pub(super) fn read(bytes: &'a [u8], order: Order) -> Option<Self> {
         let (times, taken) = take_length(bytes)?;
+        let bytes = &bytes[taken..];
+        let (duplicates, taken) = take_length(bytes)?;
         let (&label, mut rest) = bytes[taken..].split_first()?;
         let mut ordinal = NO_ORDINAL;
         if order == Order::Input {
@@ -57,6 +64,7 @@ impl<'a> Entry<'a> {
         let (label, line) = rest.split_at_checked(label.into())?;
         Some(Self {
             times: times as u64,
+            duplicates: duplicates as u64,
             ordinal,
             label,
             line,
@@ -95,6 +103,7 @@ mod tests {
             for (times, label, line) in [(1, "", ""), (300, "101\t", "line"), (1, "", "\t\0x")] {
                 let entry = Entry {
                     times,
+                    duplicates: times - 1,
                     ordinal: if order == Order::Input { 7 } else { NO_ORDINAL },
                     label: label.as_bytes(),
                     line: line.as_bytes(),
@@ -118,6 +127,7 @@ mod tests {
         ];
         let entry = |line| Entry {
             times: 1,
+            duplicates: 0,
             ordinal: 0,
             label: b"",
             line,

@@ -130,6 +130,7 @@ mod tests {
             let push = |line: String| {
                 let entry = Entry {
                     times: 1,
+                    duplicates: 0,
                     ordinal: 0,
                     label: b"",
                     line: line.as_bytes(),

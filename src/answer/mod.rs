@@ -122,16 +122,15 @@ impl<'s> Collector<'s> {
 }
 
 impl Shared<'_> {
-    /// Lets `pass` hand `lines` lines, which have `bytes` bytes with their terminators, to the sink, with the lock
-    /// held.
+    /// Lets `pass` hand lines to the sink, with the lock held. Counts so many lines of the answer, which have so many
+    /// bytes with their terminators.
     ///
     /// # Errors
     /// [`Error::Output`] with the sink's error, once; [`Error::Interrupted`] for every call after that, so that
     /// the first error is the one that the run reports.
     fn pass_on(
         &mut self,
-        lines: usize,
-        bytes: usize,
+        (lines, bytes): (usize, usize),
         pass: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> Result<()> {
         if self.has_failed {

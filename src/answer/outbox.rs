@@ -9,28 +9,56 @@ use crate::answer::sorter::WorkHeap;
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 
+/// Bytes that are gathered: enough that the lock is taken seldom, few enough to stay in the second-level cache.
+const BYTES: usize = 64 << 10;
+
+/// Lines one behind the other, each with a terminator behind it; at most [`BYTES`].
+#[derive(Debug, Default)]
+struct Gathered {
+    bytes: Vec<u8>,
+    /// Where each line ends in `bytes`, before its terminator.
+    ends: Vec<usize>,
+}
+
+impl Gathered {
+    /// Whether there is room for `bytes` more. Lines are counted, too: each takes an end, which is more than a short
+    /// one has bytes.
+    fn has_room(&self, bytes: usize) -> bool {
+        self.bytes.len() + bytes <= BYTES && self.ends.len() < BYTES / 16
+    }
+
+    fn push(&mut self, label: &[u8], line: &[u8], terminator: u8) {
+        self.bytes.extend_from_slice(label);
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+        self.bytes.push(terminator);
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
 /// One thread's lines on their way to the collector. It must be flushed at the end: lines in an outbox that
 /// is dropped are lost, which is right only after a failure.
 pub(crate) struct Outbox<'c, 's> {
     collector: &'c Collector<'s>,
-    /// The lines, each with the sink's terminator behind it; at most [`Outbox::BYTES`].
-    bytes: Vec<u8>,
-    /// Where each line ends in `bytes`, before its terminator.
-    ends: Vec<usize>,
+    /// The lines of the answer.
+    lines: Gathered,
+    /// What the answer drops, if that is wanted.
+    duplicates: Gathered,
     /// Where the lines go instead, if they are put in order.
     heap: Option<WorkHeap>,
 }
 
 impl<'c, 's> Outbox<'c, 's> {
-    /// Large enough that the lock is taken seldom, small enough to stay in the second-level cache.
-    const BYTES: usize = 64 << 10;
-
     /// An empty outbox. It takes no memory before the first line.
     pub(crate) fn new(collector: &'c Collector<'s>) -> Self {
         Self {
             collector,
-            bytes: Vec::new(),
-            ends: Vec::new(),
+            lines: Gathered::default(),
+            duplicates: Gathered::default(),
             heap: None,
         }
     }
@@ -42,6 +70,7 @@ impl<'c, 's> Outbox<'c, 's> {
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
         self.push_found(&Entry {
             times: 1,
+            duplicates: 0,
             ordinal: NO_ORDINAL,
             label: &[],
             line,
@@ -55,7 +84,8 @@ impl<'c, 's> Outbox<'c, 's> {
     /// As [`Outbox::flush`]; where a temporary file cannot be written.
     pub(crate) fn push_found(&mut self, entry: &Entry<'_>) -> Result<()> {
         let Some(sorter) = &self.collector.sorter else {
-            return (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line));
+            (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
+            return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
         };
         let mut heap = match self.heap.take() {
             Some(heap) => heap,
@@ -70,43 +100,67 @@ impl<'c, 's> Outbox<'c, 's> {
     /// collector's lock and for the sink.
     fn pass_on(&mut self, label: &[u8], line: &[u8]) -> Result<()> {
         let bytes = label.len() + line.len() + 1;
-        // Lines are counted, too: each takes an end, which is more than a short one has bytes.
-        if self.bytes.len() + bytes > Self::BYTES || self.ends.len() == Self::BYTES / 16 {
-            self.flush()?;
+        if !self.lines.has_room(bytes) {
+            self.flush_lines()?;
         }
         // A line that does not fit is passed on as it is, without a copy.
-        if bytes > Self::BYTES {
+        if bytes > BYTES {
             let mut shared = self.collector.lock();
-            return shared.pass_on(1, bytes, |sink| match label {
+            return shared.pass_on((1, bytes), |sink| match label {
                 [] => sink.line(line),
                 label => sink.long_line(label, line),
             });
         }
-        self.bytes.extend_from_slice(label);
-        self.bytes.extend_from_slice(line);
-        self.ends.push(self.bytes.len());
-        self.bytes.push(self.collector.terminator);
+        self.lines.push(label, line, self.collector.terminator);
         Ok(())
     }
 
-    /// Passes everything on to the sink, in one go under the collector's lock; or to the sorter.
+    /// As [`Outbox::pass_on`], for a line that the answer drops.
+    fn pass_duplicate_on(&mut self, line: &[u8]) -> Result<()> {
+        let bytes = line.len() + 1;
+        if !self.duplicates.has_room(bytes) {
+            self.flush_duplicates()?;
+        }
+        if bytes > BYTES {
+            let mut shared = self.collector.lock();
+            return shared.pass_on((0, 0), |sink| sink.duplicate(line));
+        }
+        self.duplicates.push(&[], line, self.collector.terminator);
+        Ok(())
+    }
+
+    /// Passes everything on to the sink, or to the sorter.
     ///
     /// # Errors
-    /// [`crate::Error::Output`] when the sink fails, [`crate::Error::Interrupted`] when it has failed before. Some lines may have
-    /// been passed on; the outbox is of no further use.
+    /// [`crate::Error::Output`] when the sink fails, [`crate::Error::Interrupted`] when it has failed before. Some
+    /// lines may have been passed on; the outbox is of no further use.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if let (Some(sorter), Some(heap)) = (&self.collector.sorter, self.heap.take()) {
             sorter.put(heap)?;
         }
-        if self.ends.is_empty() {
-            return Ok(());
+        self.flush_lines()?;
+        self.flush_duplicates()
+    }
+
+    /// Passes the lines of the answer on, in one go under the collector's lock.
+    fn flush_lines(&mut self) -> Result<()> {
+        let Gathered { bytes, ends } = &self.lines;
+        if !ends.is_empty() {
+            let mut shared = self.collector.lock();
+            shared.pass_on((ends.len(), bytes.len()), |sink| sink.block(bytes, ends))?;
         }
-        let (block, ends) = (&self.bytes, &self.ends);
-        let mut shared = self.collector.lock();
-        shared.pass_on(ends.len(), block.len(), |sink| sink.block(block, ends))?;
-        drop(shared);
-        self.bytes.clear();
-        self.ends.clear();
+        self.lines.clear();
+        Ok(())
+    }
+
+    /// As [`Outbox::flush_lines`], for what the answer drops: it is not counted as part of the answer.
+    fn flush_duplicates(&mut self) -> Result<()> {
+        let Gathered { bytes, ends } = &self.duplicates;
+        if !ends.is_empty() {
+            let mut shared = self.collector.lock();
+            shared.pass_on((0, 0), |sink| sink.duplicates(bytes, ends))?;
+        }
+        self.duplicates.clear();
         Ok(())
     }
 }

@@ -52,6 +52,28 @@ pub trait Sink: Send {
         Ok(())
     }
 
+    /// One line that the result drops, for a selection
+    /// [`with_duplicates`](crate::Selection::with_duplicates): once for each time that it occurs after the first.
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn duplicate(&mut self, _line: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Lines that the result drops, as in [`Sink::block`].
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn duplicates(&mut self, block: &[u8], ends: &[usize]) -> io::Result<()> {
+        let mut start = 0;
+        for &end in ends {
+            self.duplicate(&block[start..end])?;
+            start = end + 1;
+        }
+        Ok(())
+    }
+
     /// The byte behind each line of a [`Sink::block`]. Asked once, at the start of a run.
     fn terminator(&self) -> u8 {
         b'\n'

@@ -43,6 +43,10 @@ pub(crate) use tally::Tally;
 /// assert_ne!(in_two_or_more, Selection::intersection());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a wish of its own, and a rule refuses those that exclude each other"
+)]
 pub struct Selection {
     /// The fewest sides that have the line; `None` means all sides.
     pub(crate) least: Option<u32>,
@@ -54,6 +58,8 @@ pub struct Selection {
     pub(crate) repeats: bool,
     /// Whether repeats are counted, and each line is written as often as a multiset has it.
     pub(crate) all: bool,
+    /// Whether the occurrences behind the first of each line are wanted, too, apart from the lines.
+    pub(crate) duplicates: bool,
     /// What stands before each line.
     pub(crate) label: Label,
     /// In which order the lines come.
@@ -94,6 +100,7 @@ impl Selection {
             in_first: false,
             repeats: false,
             all: false,
+            duplicates: false,
             label: Label::None,
             order: Order::Any,
         }
@@ -168,6 +175,16 @@ impl Selection {
         Self { all: true, ..self }
     }
 
+    /// The same lines, and what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often as
+    /// it occurs after its first time.
+    #[must_use]
+    pub const fn with_duplicates(self) -> Self {
+        Self {
+            duplicates: true,
+            ..self
+        }
+    }
+
     /// The same lines in this order.
     #[must_use]
     pub const fn ordered(self, order: Order) -> Self {
@@ -206,14 +223,15 @@ impl Selection {
 
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        self.needs_all(sides) && self.label == Label::None && !self.repeats && !self.all
+        let is_counted = self.repeats || self.all || self.duplicates;
+        self.needs_all(sides) && self.label == Label::None && !is_counted
     }
 
     /// What a filter can answer of it; `None` for intersections, and where it takes more than a filter knows: several
     /// sides, occurrences, a label.
     pub(crate) fn approximate(&self) -> Option<Approximate> {
         match self {
-            _ if self.all || self.label != Label::None => None,
+            _ if self.all || self.duplicates || self.label != Label::None => None,
             Self { in_first: true, .. } => Some(Approximate::Difference),
             Self { repeats: true, .. } => None,
             Self {

@@ -176,6 +176,15 @@ impl Rule {
         }
     }
 
+    /// How often a selected line came again after its first time, if that is wanted.
+    pub(crate) fn duplicates(&self, found: Found) -> u64 {
+        if self.selection.duplicates {
+            found.tally.saturating_sub(1)
+        } else {
+            0
+        }
+    }
+
     /// Whether a line that has `mark` when all sides were read is selected.
     pub(crate) fn selects(&self, mark: u32) -> bool {
         let sides = self.marks.sides(mark);
@@ -251,8 +260,15 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
             "choose one of them",
         );
     }
+    if selection.duplicates && (selection.all || selection.name() != "union") {
+        return usage(
+            "duplicates: only a union without --all drops them".into(),
+            "leave out --duplicates",
+        );
+    }
     if !selection.all {
         return Ok(match selection.label {
+            _ if selection.duplicates => Tally::Sum,
             Label::Count => Tally::Sum,
             _ => Tally::None,
         });

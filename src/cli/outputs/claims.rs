@@ -30,6 +30,7 @@ pub(crate) struct Claims {
     outputs: Vec<Output>,
     /// `-` is standard output, and standard error for statistics.
     pub(super) result: Option<PathBuf>,
+    pub(super) duplicates: Option<PathBuf>,
     pub(super) filter: Option<PathBuf>,
     pub(super) stats: Option<PathBuf>,
     pub(super) page: Option<PathBuf>,
@@ -76,6 +77,15 @@ impl Claims {
         let path = path.unwrap_or(Path::new(STREAM));
         self.result = Some(path.to_owned());
         self.write(Some(path), option)
+    }
+
+    /// Claims the file for what the result drops, if it is wanted.
+    ///
+    /// # Errors
+    /// As [`Claims::write`].
+    pub(crate) fn write_duplicates(&mut self, path: Option<&Path>) -> Result<()> {
+        self.duplicates = path.map(Path::to_owned);
+        path.map_or(Ok(()), |path| self.write(Some(path), "--duplicates"))
     }
 
     /// Claims a filter that the command writes itself; `option` asks for it.

@@ -15,6 +15,7 @@
 mod claims;
 mod files;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use outset::filter::{Filter, FilterTarget};
@@ -29,6 +30,7 @@ use super::report::Page;
 /// The open outputs of a command.
 pub(crate) struct Outputs {
     result: Option<ResultFile>,
+    duplicates: Option<ResultFile>,
     filter: Option<FilterTarget>,
     stats: StatsFile,
     page: Option<Page>,
@@ -45,10 +47,13 @@ impl Claims {
         let filter = filter.transpose()?;
         let stats = StatsFile::open(self.stats.as_deref(), interrupt)?;
         let page = Page::open_if_wanted(self.page.as_deref(), interrupt)?;
-        let result = self.result.as_deref();
-        let result = result.map(|path| ResultFile::open(path, interrupt));
+        let file = |path: Option<PathBuf>| {
+            let file = path.map(|path| ResultFile::open(&path, interrupt));
+            file.transpose()
+        };
         Ok(Outputs {
-            result: result.transpose()?,
+            result: file(self.result)?,
+            duplicates: file(self.duplicates)?,
             filter,
             stats,
             page,
@@ -86,6 +91,11 @@ impl Outputs {
         })
     }
 
+    /// What the result drops, if it was claimed.
+    pub(crate) fn duplicates(&self) -> Option<&ResultFile> {
+        self.duplicates.as_ref()
+    }
+
     /// Writes the filter, if it was claimed.
     pub(crate) fn fill_filter(&self, filter: &Filter) -> Result<()> {
         let target = self.filter.as_ref();
@@ -113,6 +123,7 @@ impl Outputs {
     pub(crate) fn put_in_place_with_label(self, label: impl FnOnce()) -> Result<()> {
         self.result.map_or(Ok(()), ResultFile::put_in_place)?;
         label();
+        self.duplicates.map_or(Ok(()), ResultFile::put_in_place)?;
         self.filter.map_or(Ok(()), FilterTarget::finish)?;
         self.stats.put_in_place()?;
         self.page.map_or(Ok(()), Page::put_in_place)

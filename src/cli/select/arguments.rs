@@ -80,6 +80,12 @@ pub(crate) struct UnionArguments {
 
     #[command(flatten)]
     set: SetArguments,
+
+    /// Write what the result drops to DROPPED: each line as often as it occurs after its first time
+    ///
+    /// With the result, that is every line of the FILEs. DROPPED is complete or not written at all, as with -o.
+    #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
+    duplicates: Option<PathBuf>,
 }
 
 /// Write the lines that are in exactly one FILE.
@@ -313,6 +319,8 @@ pub(crate) struct Request<'a> {
     pub(crate) inputs: &'a InputArguments,
     pub(super) set: &'a SetArguments,
     pub(super) filters: Option<&'a StoredFilterArguments>,
+    /// Where what the result drops goes.
+    pub(super) duplicates: Option<&'a Path>,
 }
 
 impl<'a> Request<'a> {
@@ -328,6 +336,7 @@ impl<'a> Request<'a> {
             inputs,
             set,
             filters: None,
+            duplicates: None,
         }
     }
 
@@ -363,7 +372,14 @@ impl DiffArguments {
 
 impl UnionArguments {
     pub(crate) fn request(&self) -> Request<'_> {
-        Request::new(Selection::union(), &self.inputs, &self.set)
+        let selection = match self.duplicates {
+            Some(_) => Selection::union().with_duplicates(),
+            None => Selection::union(),
+        };
+        Request {
+            duplicates: self.duplicates.as_deref(),
+            ..Request::new(selection, &self.inputs, &self.set)
+        }
     }
 }
 

@@ -2,17 +2,18 @@
 
 mod arguments;
 
+use std::io;
 use std::sync::Arc;
 
 use outset::{
-    CountSink, Interrupt, Options, OutputWriter, Result, Source, Stats, WriteSink, select,
+    CountSink, Interrupt, Options, OutputWriter, Result, Sink, Source, Stats, WriteSink, select,
 };
 
 pub(crate) use self::arguments::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
     SymdiffArguments, UnionArguments, WrittenArguments,
 };
-use super::outputs::{Claims, Outputs};
+use super::outputs::{Claims, Outputs, ResultFile};
 use super::progress::Reporter;
 use super::summary::{label, summary};
 use super::{signals, warn};
@@ -32,9 +33,8 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         observer: Some(outputs.observer(reporter.clone())),
         ..request.options(interrupt)
     };
-    let (stats, writer) = find(request, &sources, &options, &outputs)?;
+    let stats = find(request, &sources, &options, &outputs)?;
     reporter.finish();
-    outputs.require_result()?.flush(writer)?;
     outputs.fill_stats(&stats)?;
     outputs.fill_page(|page| page.fill_run(&stats))?;
     outputs.put_in_place_with_label(|| {
@@ -49,23 +49,80 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
     Ok(())
 }
 
-/// Writes the selected lines, or their number, to a writer that is yet to be flushed.
+/// Writes the selected lines, or their number, and what they drop, if that is wanted.
 fn find(
     request: Request<'_>,
     sources: &[Source],
     options: &Options,
     outputs: &Outputs,
-) -> Result<(Stats, OutputWriter)> {
+) -> Result<Stats> {
     let result = outputs.require_result()?;
     if request.set.count_only {
         let stats = select(sources, request.selection, options, &mut CountSink)?;
-        let writer = result.number(stats.output.lines)?;
-        return Ok((stats, writer));
+        result.flush(result.number(stats.output.lines)?)?;
+        return Ok(stats);
     }
     let terminator = options.format.terminator;
-    let mut sink = WriteSink::new(result.writer()?, terminator, result.name());
+    let open = |file: &ResultFile| Ok(WriteSink::new(file.writer()?, terminator, file.name()));
+    let duplicates = outputs.duplicates();
+    let mut sink = Divided {
+        lines: open(result)?,
+        duplicates: duplicates.map(open).transpose()?,
+        has_lost_duplicates: false,
+    };
     let stats = select(sources, request.selection, options, &mut sink)?;
-    Ok((stats, sink.into_inner()))
+    result.flush(sink.lines.into_inner())?;
+    if let Some((file, sink)) = duplicates.zip(sink.duplicates) {
+        file.flush(sink.into_inner())?;
+    }
+    Ok(stats)
+}
+
+/// Writes the lines of the result to one file, and what the result drops to another.
+struct Divided {
+    lines: WriteSink<OutputWriter>,
+    duplicates: Option<WriteSink<OutputWriter>>,
+    /// Whether it was the other file that could not be written.
+    has_lost_duplicates: bool,
+}
+
+impl Sink for Divided {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        self.lines.line(line)
+    }
+
+    fn long_line(&mut self, label: &[u8], line: &[u8]) -> io::Result<()> {
+        self.lines.long_line(label, line)
+    }
+
+    fn block(&mut self, block: &[u8], ends: &[usize]) -> io::Result<()> {
+        self.lines.block(block, ends)
+    }
+
+    fn duplicate(&mut self, line: &[u8]) -> io::Result<()> {
+        let sink = self.duplicates.as_mut();
+        let written = sink.map_or(Ok(()), |sink| sink.line(line));
+        self.has_lost_duplicates |= written.is_err();
+        written
+    }
+
+    fn duplicates(&mut self, block: &[u8], ends: &[usize]) -> io::Result<()> {
+        let sink = self.duplicates.as_mut();
+        let written = sink.map_or(Ok(()), |sink| sink.block(block, ends));
+        self.has_lost_duplicates |= written.is_err();
+        written
+    }
+
+    fn terminator(&self) -> u8 {
+        self.lines.terminator()
+    }
+
+    fn target(&self) -> String {
+        match &self.duplicates {
+            Some(sink) if self.has_lost_duplicates => sink.target(),
+            _ => self.lines.target(),
+        }
+    }
 }
 
 /// Refuses outputs that are inputs, or one another.
@@ -74,6 +131,7 @@ fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
     let asked = filters.and_then(|filters| filters.filter.as_ref());
     let mut claims = Claims::reading(request.inputs.lists().chain(asked)).and_sources(sources);
     claims.write_result(request.set.output.as_deref(), "-o")?;
+    claims.write_duplicates(request.duplicates)?;
     if let Some(filter) = filters.and_then(|filters| filters.save_filter.as_ref()) {
         claims.write(Some(filter), "--save-filter")?;
     }

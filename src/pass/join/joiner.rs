@@ -277,6 +277,7 @@ pub(crate) fn write(
     let (label, line) = rule.written(line, found);
     out.push_found(&Entry {
         times,
+        duplicates: rule.duplicates(found),
         ordinal: found.ordinal,
         label: &label,
         line,

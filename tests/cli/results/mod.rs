@@ -3,6 +3,7 @@
 mod approximate;
 mod bytes;
 mod compare;
+mod duplicates;
 mod estimate;
 mod generated;
 mod order;
