@@ -58,7 +58,10 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     // Other runs of the same command (`compare` keeps their results) draw on the same cap.
     let others = options.shared.as_ref();
     let others_bytes = others.map_or(0, |shared| shared.quota.used_bytes());
-    let needed_bytes = plan.costs.temp_peak_bytes.saturating_add(others_bytes);
+    // How large the answer is shows only at the end.
+    let of_answer = plan.ordering.map_or(0, |ordering| ordering.spilled_bytes);
+    let certain = plan.costs.temp_peak_bytes.saturating_sub(of_answer);
+    let needed_bytes = certain.saturating_add(others_bytes);
     let too_little = |limit_bytes, reason, advice| {
         let path = temp_parents(options).remove(0);
         Err(Error::TempLimit {

@@ -1,0 +1,281 @@
+//! The attempts of one run: plan, run the strategy, and plan again if the first plan was built on a wrong estimate.
+//!
+//! *Owns:* steps 2 to 7 of the list in the head of [`engine`](super). *Invariants:* those of that head. *Cost:* that
+//! of the strategy; a failed attempt costs what it has read.
+
+use super::opening::with_stored;
+use crate::answer::{Collector, Sorter, SorterRules};
+use crate::error::{Error, Result};
+use crate::hash::LineHasher;
+use crate::input::Input;
+use crate::input::long_lines::long_line_buffer;
+use crate::options::Options;
+use crate::pass::spool::spool;
+use crate::plan::Strategy;
+use crate::plan::{self, Job, Plan, SetEstimate};
+use crate::run::Run;
+use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
+use crate::run::survey::{survey, survey_to_compare};
+use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
+use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
+use crate::strategy::{self, StoredFilters};
+use crate::sys::machine;
+use crate::temp::space::TempSpace;
+use std::ops::Range;
+use std::time::Instant;
+
+/// What all attempts of a run have in common.
+pub(super) struct Engine<'a> {
+    pub(super) options: &'a Options,
+    /// Which lines are written.
+    pub(super) selection: Selection,
+    /// How many sides the inputs are, a file that was given twice counted twice.
+    pub(super) sides: usize,
+    /// Whether lines of inputs are compared, so that different line ends are worth a hint.
+    pub(super) compares_lines: bool,
+    /// One key for all attempts; with a stored filter, that filter's.
+    pub(super) hasher: LineHasher,
+    pub(super) filters: StoredFilters<'a>,
+    /// Copies of pipes and bucket files; outlives every attempt.
+    pub(super) space: &'a TempSpace,
+    /// Counts what was passed on: once a line was, there is no second attempt.
+    pub(super) out: &'a Collector<'a>,
+}
+
+impl<'a> Engine<'a> {
+    /// Steps 2 to 7 of the module's list. `start` is when the caller began: the report counts from there.
+    ///
+    /// Runs on the caller's thread, which plans and waits; passes start and end their own threads.
+    ///
+    /// # Errors
+    /// The refusal of a plan, or the failure of the last attempt.
+    pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
+        // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
+        self.space.places().remove_orphans();
+        let try_set = |job| Job {
+            set_estimate: SetEstimate::Try,
+            selection: self.selection,
+            sides: self.sides,
+            ..with_stored(job, self.filters.stored)
+        };
+        let mut job = try_set(self.survey(&inputs)?);
+        let mut spool_phases = Vec::new();
+        let is_unknown =
+            self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
+        if is_unknown && wants_sizes(job.strategy) {
+            // All inputs are pipes, and nothing is known of their sizes. The first is copied to temporary
+            // space, so that the plan has one size to go by. The layout for copying is that of `partition`,
+            // which needs the least memory.
+            let partition = Job {
+                strategy: Some(Strategy::Partition),
+                ..job.clone()
+            };
+            let probe = plan_of(&partition, self.options)?;
+            let run = Run::new(self.options, probe.layout, self.hasher, self.space);
+            spool_pipes(&run, &mut inputs, 0..1)?;
+            spool_phases = std::mem::take(&mut run.record().phases);
+            job = try_set(self.survey(&inputs)?);
+        }
+        loop {
+            let plan = plan_of(&job, self.options)?;
+            check_space(&plan, &job, self.options)?;
+            if let Some(observer) = &self.options.observer {
+                observer.planned(&plan);
+            }
+            let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
+            // Copies were made before this attempt, but belong into the report.
+            run.record().phases.append(&mut spool_phases);
+            // Inputs and their shapes change places together: the next plan, if any, is made for this order.
+            inputs = in_order(inputs, &plan.order);
+            job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
+            match self.run_plan(&mut run, &plan, &mut inputs) {
+                Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
+                Err(error) => {
+                    job = self.second_plan(&plan, &inputs, job, error)?;
+                    // The attempt has ended its threads: no one reads these files any more.
+                    self.space.remove_buckets();
+                    let phases = std::mem::take(&mut run.record().phases);
+                    spool_phases.extend(phases.into_iter().filter(|phase| phase.name == "spool"));
+                }
+            }
+        }
+    }
+
+    /// Samples the inputs.
+    fn survey(&self, inputs: &[Input]) -> Result<Job> {
+        if self.compares_lines {
+            survey_to_compare(inputs, self.options)
+        } else {
+            survey(inputs, self.options)
+        }
+    }
+
+    /// One attempt: runs the strategy of `plan`. A pipe that is read twice is copied first, and replaced in
+    /// `inputs` by its copy, which a later attempt can read again.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
+    fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
+        // The sieve reads its first input twice; that of anything but an intersection reads all of them twice, or
+        // all but the first where repeats are kept.
+        if plan.strategy() == Strategy::Sieve {
+            let twice = if plan.finds_common() {
+                0..1
+            } else if self.selection.repeats {
+                1..1 + plan.filtered_inputs()
+            } else {
+                0..inputs.len()
+            };
+            spool_pipes(run, inputs, twice)?;
+        }
+        // What all sides have is what all files have, however often one was given.
+        let sides = if self.selection.is_plain_intersection(self.sides) {
+            Sides::common(inputs.len(), self.selection.order)
+        } else {
+            let rule = Rule::new(self.selection, self.sides)?;
+            Sides::new(rule, inputs.iter().map(Input::sides))
+        };
+        for input in inputs.iter_mut() {
+            let mut numbers = input.sides().iter().copied();
+            let first =
+                numbers.find(|&number| self.selection.keeps_ordinals_of(number, self.sides));
+            input.set_first_ordinal(first.map(first_ordinal));
+        }
+        let out = self.out.through(self.sorter(run));
+        strategy::execute(run, plan, inputs, self.filters, &sides, &out)?;
+        if !out.is_sorting() {
+            return Ok(());
+        }
+        let phase = run.phase("order", None);
+        out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))
+    }
+
+    /// What puts the lines of an attempt in order, if an order is asked for.
+    fn sorter(&self, run: &Run<'_>) -> Option<Sorter<'a>> {
+        let order = self.selection.order;
+        (order != Order::Any).then(|| {
+            Sorter::new(SorterRules {
+                order,
+                bytes: run.layout.order_bytes,
+                heaps: run.layout.workers,
+                space: self.space,
+                address: run.new_store(0),
+                always_spill: self.options.always_spill,
+            })
+        })
+    }
+
+    /// The job of the next attempt, with what the failed one of `plan` has found out.
+    ///
+    /// An attempt can be repeated while no line of the result was passed on, and if every input can be read
+    /// again: files and copies of pipes can, a pipe that was begun cannot.
+    ///
+    /// # Errors
+    /// `error` itself, where nothing can be repeated or a second plan would change nothing. For a set that the
+    /// caller asked for, an error that advises a limit.
+    fn second_plan(&self, plan: &Plan, inputs: &[Input], job: Job, error: Error) -> Result<Job> {
+        let can_start_over = self.out.written().lines == 0 && inputs.iter().all(Input::can_be_read);
+        match error {
+            // `auto` chose a set, and the sample had shown too few lines for it: plan without one.
+            Error::Memory { .. }
+                if can_start_over
+                    && job.strategy.is_none()
+                    && plan.strategy() == Strategy::Memory =>
+            {
+                Ok(Job {
+                    set_estimate: SetEstimate::Overflowed,
+                    ..job
+                })
+            }
+            // The caller asked for the set, or the attempt cannot be repeated: there is nothing else to try.
+            Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
+                let error = refused_set(&job, plan.layout.memory_bytes);
+                Err(with_address_space(error, &job, self.options))
+            }
+            // A line was longer than any in the samples: plan with more room for lines. Where its length is
+            // not known (it did not end within the room) it is taken for twice that room.
+            Error::LineTooLong {
+                line_bytes,
+                longest_bytes,
+                ..
+            } if can_start_over => {
+                let longest = line_bytes.unwrap_or(longest_bytes.saturating_mul(2));
+                let longer = Job {
+                    longest_line_bytes: longest.max(job.longest_line_bytes),
+                    ..job
+                };
+                // The same limit may not allow more room than before; then the attempt would fail in the same place.
+                let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
+                match plan::plan(&longer) {
+                    Ok(next) if next.layout.long_line_bytes >= needed => Ok(longer),
+                    _ => Err(error),
+                }
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// The report of the attempt that succeeded, with the inputs in the caller's order. Temporary space is counted
+    /// over all attempts, phases are those of this one and of the copying.
+    fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
+        inputs.sort_by_key(Input::number);
+        let record = run.record().clone();
+        let space = self.space.space_use();
+        let costs = &plan.costs;
+        let describe = |input: Input| InputStats {
+            path: input.name().display().to_string(),
+            files: input.file_count(),
+            bytes: input.read_bytes(),
+            lines: input.lines(),
+        };
+        Stats {
+            version: env!("CARGO_PKG_VERSION"),
+            command: self.selection.name(),
+            strategy: costs.strategy.name().to_owned(),
+            exact: costs.exact,
+            seconds: start.elapsed().as_secs_f64(),
+            threads: plan.layout.workers,
+            inputs: inputs.into_iter().map(describe).collect(),
+            output: self.out.written(),
+            memory: MemoryStats {
+                limit_bytes: plan.layout.memory_bytes,
+                peak_rss_bytes: machine::peak_resident_bytes(),
+            },
+            temp: TempStats {
+                written_bytes: space.written_bytes,
+                read_bytes: space.read_bytes,
+                peak_bytes: space.peak_bytes,
+                files: space.files,
+            },
+            buckets: record.buckets,
+            filter: record.filter,
+            phases: record.phases,
+        }
+    }
+}
+
+/// Copies the pipes among the inputs of these numbers to temporary space, and puts the copies in their places.
+fn spool_pipes(run: &Run<'_>, inputs: &mut Vec<Input>, numbers: Range<usize>) -> Result<()> {
+    for number in numbers {
+        if !inputs[number].is_file() {
+            let copy = spool(run, inputs.remove(number))?;
+            inputs.insert(number, copy);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a strategy (`None`: any) must know how large at least one input is. `partition` reads each input
+/// once, however large it is; `memory` grows its set as lines come.
+fn wants_sizes(strategy: Option<Strategy>) -> bool {
+    !matches!(strategy, Some(Strategy::Partition | Strategy::Memory))
+}
+
+/// The inputs in this order of indexes, each of which occurs once.
+fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
+    let mut slots: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
+    order
+        .iter()
+        .filter_map(|&index| slots[index].take())
+        .collect()
+}

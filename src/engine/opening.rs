@@ -1,0 +1,119 @@
+//! What is opened and checked before a run plans anything.
+//!
+//! *Owns:* the opening of inputs, stored filters and their places, and the temporary space of a run. *Invariants:*
+//! nothing is written here. *Cost:* a stored filter is read once, to be checked.
+
+use crate::error::{Error, Result};
+use crate::filter::{CheckedFilter, FilterTarget, StoredFilter};
+use crate::hash::HashKey;
+use crate::input::{Input, Source};
+use crate::memory::budget::MemoryBudget;
+use crate::options::Options;
+use crate::plan::{FilterPlan, Job};
+use crate::run::temp_parents;
+use crate::selection::Selection;
+use crate::temp::places::Places;
+use crate::temp::quota::Quota;
+use crate::temp::space::{Notify, TempSpace};
+use std::sync::Arc;
+
+/// Memory for checking a stored filter, in bytes, before a run has a budget. The check reads it in sections
+/// of 1 MiB.
+const CHECK_BYTES: u64 = 4 << 20;
+
+/// Opens and checks the stored filter that is one more input, if there is one.
+///
+/// # Errors
+/// [`Error::Usage`] for a fixed hash key, or for lines that the options tell apart otherwise than the filter
+/// does; else as [`StoredFilter::open`] and [`StoredFilter::check`].
+pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
+    let Some(path) = &options.stored_filter else {
+        return Ok(None);
+    };
+    if options.hash_key != HashKey::Random {
+        return Err(Error::Usage {
+            what: "hash-key: a stored filter brings its own hash key".into(),
+            advice: "leave out --hash-key or --filter".into(),
+        });
+    }
+    let filter = StoredFilter::open(path)?;
+    filter.check_format(options.format)?;
+    filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
+}
+
+/// Opens the place of the filter that is to be saved, if there is one. It must be none of the inputs: the
+/// filter would replace a file that the run still reads.
+pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<FilterTarget>> {
+    let Some(path) = &options.save_filter else {
+        return Ok(None);
+    };
+    if inputs.iter().any(|input| input.is_at(path)) {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: this command reads it, and --save-filter would replace it",
+                path.display()
+            ),
+            advice: "name another file for --save-filter".into(),
+        });
+    }
+    FilterTarget::open(path, &options.interrupt).map(Some)
+}
+
+/// What the planner needs to know of a filter: its size, its lines, and the rate that it is judged by.
+fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
+    let (stored, occupancy) = (filter.stored(), filter.occupancy());
+    let (planned, keys) = (stored.rules().planned_keys, stored.keys());
+    let judged = occupancy.judged_fpr(stored.shape(), planned, keys);
+    FilterPlan {
+        overfull_for: occupancy.has_more_than(planned, keys).then_some(planned),
+        ..FilterPlan::existing(stored.shape(), keys, judged)
+    }
+}
+
+/// The job with the stored filter as one more input, if there is one.
+pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
+    Job {
+        stored_filter: stored.map(plan_of_stored),
+        ..job
+    }
+}
+
+/// Opens all inputs and checks their number: two or more, or one for a union or beside a stored filter.
+///
+/// # Errors
+/// [`Error::Usage`] for too few, [`Error::Input`] for one that cannot be read.
+pub(super) fn open(
+    inputs: &[Source],
+    selection: Selection,
+    options: &Options,
+) -> Result<Vec<Input>> {
+    let (least, advice) = match options.stored_filter {
+        Some(_) => (1, "give at least one file to check against the filter"),
+        None if selection.least_sides() == 1 => (1, "give one or more files"),
+        None => (2, "give two or more files"),
+    };
+    if inputs.len() < least {
+        return Err(Error::Usage {
+            what: format!("inputs: {} given", inputs.len()),
+            advice: advice.into(),
+        });
+    }
+    Input::open_all(inputs)
+}
+
+/// Temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)
+/// draw on one quota.
+pub(crate) fn temp_space(options: &Options) -> TempSpace {
+    let (places, quota) = match &options.shared {
+        Some(shared) => (shared.places.clone(), shared.quota.clone()),
+        None => (
+            Places::new(&temp_parents(options), &options.interrupt),
+            Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
+        ),
+    };
+    let notify = options
+        .observer
+        .clone()
+        .map(|observer| -> Notify { Arc::new(move |notice| observer.noticed(notice)) });
+    TempSpace::in_places(places, quota, &options.interrupt).notifying(notify)
+}
