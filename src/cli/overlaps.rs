@@ -21,10 +21,10 @@ use super::warn;
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: which FILEs have them, the number of lines, and the
-/// names of these FILEs. 101 means that the first and the third FILE have the lines, and no other. The
-/// numbers can be drawn as a Venn diagram or an `UpSet` plot. Takes at most 16 FILEs; one given twice counts
-/// as two.
+/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the
+/// names of the FILEs that have them. 101 means that the first and the third FILE have these lines, and no
+/// other FILE has them. The numbers can be drawn as a Venn diagram or an UpSet plot. Takes at most 16 FILEs. A
+/// FILE given twice counts as two.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
