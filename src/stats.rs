@@ -1,8 +1,7 @@
 //! What a run did, in numbers. The field names are stable: scripts read them.
 //!
 //! *Owns:* [`Stats`] and its parts. *Invariants:* everything here was counted or measured in this
-//! run, except what is called predicted or expected. Sizes are bytes, rates are in 0..1. *Cost:*
-//! none.
+//! run, except what is called predicted or expected. Sizes are bytes, rates are in 0..1.
 
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the parsing and printing of shares; a count is parsed by [`outset::size`]. *Invariant:* what is printed parses to the
 //! same value; a share is an exact number of billionths, so that counts never depend on rounding
-//! of floats. *Cost:* none that matters.
+//! of floats.
 
 use std::fmt;
 use std::str::FromStr;

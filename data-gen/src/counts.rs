@@ -5,8 +5,6 @@
 //! *Invariants.* In each file the distinct lines, repeats, hot and empty lines add up to its lines;
 //! a file with lines has at least one distinct line that is not empty. Each distinct line of a file
 //! occurs at least once outside the repeats, so the counts of distinct lines are exact.
-//!
-//! *Cost:* none that matters.
 
 use crate::error::{Error, Result};
 use crate::identity::{Class, Identity, MAX_FILES};

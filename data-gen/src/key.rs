@@ -1,6 +1,6 @@
 //! The known key of the hash.
 //!
-//! *Owns:* its form as text. *Invariant:* what is printed parses to the same key. *Cost:* none.
+//! *Owns:* its form as text. *Invariant:* what is printed parses to the same key.
 
 use std::fmt;
 use std::str::FromStr;

@@ -2,7 +2,7 @@
 //!
 //! *Owns:* the operation with its options, the lines that it selects, and the answer in the manifest.
 //! *Invariant:* options mean what they mean to outset. That is written down a second time here, as a check
-//! must not share the errors of what it checks. *Cost:* none that matters.
+//! must not share the errors of what it checks.
 
 use clap::ValueEnum;
 

@@ -117,7 +117,7 @@ pub(crate) struct PlanArguments {
 
     /// Read the files first, and plan with their estimated distinct lines and overlap
     ///
-    /// The files are read as by `outset estimate`. The plan then also predicts the precision of an
+    /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
     /// approximate result. The command itself plans from a sample; to make it follow this plan, pass the
     /// strategy with --strategy.
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
@@ -176,7 +176,7 @@ pub(crate) struct StoredFilterArguments {
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
-    /// Save the filter of the smallest FILE for later runs; auto then chooses a strategy that builds one
+    /// Save the filter of the smallest FILE for later runs; auto then chooses a strategy that builds a filter
     #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
     pub(crate) save_filter: Option<PathBuf>,
 }
@@ -224,8 +224,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     lines: LineArguments,
 
-    /// Treat lines as values of this type: with ipv4, the lines that every file has are found with an
-    /// exact bitmap (512 MiB; 1 GiB for three or more files) if it fits in memory
+    /// Treat lines as values of this type; ipv4 finds the lines that every file has with an exact bitmap
+    /// if one fits in memory (512 MiB; 1 GiB for three or more files)
     #[arg(long, value_name = "TYPE")]
     key_type: Option<KeyTypeName>,
 }

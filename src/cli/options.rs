@@ -89,7 +89,7 @@ pub(crate) struct TalkArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
-    /// Print each phase to standard error; intersect and compare also print the memory limit and the plan
+    /// Print each phase to standard error, and first the memory limit and the plan if there is one
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 

@@ -4,6 +4,7 @@
 //! listed; the numbers add up to all distinct lines.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -21,10 +22,10 @@ use super::warn;
 
 /// Count the distinct lines in each combination of FILEs.
 ///
-/// Prints a row for each combination that has lines: which FILEs have them, the number of lines, and the
-/// names of these FILEs. 101 means that the first and the third FILE have the lines, and no other. The
-/// numbers can be drawn as a Venn diagram or an `UpSet` plot. Takes at most 16 FILEs; one given twice counts
-/// as two.
+/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the
+/// names of the FILEs that have them. 101 means that the first and the third FILE have these lines, and no
+/// other FILE has them. --report draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given
+/// twice counts as two.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
@@ -47,6 +48,14 @@ pub(crate) struct OverlapsArguments {
     #[arg(long)]
     json: bool,
 
+    /// Write a report of the overlaps to FILE, as an HTML page with charts
+    ///
+    /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
+    /// diagram too. It also shows what the run took, and has the table behind each chart. It loads nothing from
+    /// the network. It is written only if the run succeeds.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
     #[command(flatten)]
     talk: TalkArguments,
 }
@@ -56,14 +65,18 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     let sources = arguments.inputs.sources()?;
     let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(&sources);
     claims.write(None, "the table")?;
+    claims.write_page(arguments.report.as_deref())?;
+    let mut outputs = claims.open(interrupt)?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = arguments.run.options(None, interrupt);
     let options = Options {
-        observer: Some(reporter.clone()),
+        observer: Some(outputs.observer(reporter.clone())),
         ..arguments.force.add_to(arguments.choice.add_to(options))
     };
     let found = overlaps(&sources, &options)?;
     reporter.finish();
+    let filled = outputs.fill_page(|page| page.fill_overlaps(&found));
+    // The table is there whatever becomes of the page.
     print_into(|out| {
         if arguments.json {
             serde_json::to_writer_pretty(&mut *out, &found)?;
@@ -72,6 +85,8 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
             describe(&found, out)
         }
     })?;
+    filled?;
+    outputs.put_in_place()?;
     if !arguments.talk.quiet {
         warn(&summary(&found.stats));
     }

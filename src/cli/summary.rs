@@ -1,8 +1,7 @@
 //! What a run came to, in a line or two on standard error.
 //!
 //! *Owns:* the label of an approximate result and the final summary. *Invariants:* the label is there
-//! whatever was asked for; the summary never stands beside a report on standard error. *Cost:*
-//! none.
+//! whatever was asked for; the summary never stands beside a report on standard error.
 
 use crate::cli::numbers;
 use outset::Stats;

@@ -42,10 +42,6 @@ impl Chunk {
 
     /// Where the first line starts in the side, in bytes: in all its files, one behind the other. Positions of
     /// the chunks of a reading are in the order of its lines.
-    #[allow(
-        dead_code,
-        reason = "for passes that need the place of a line among all lines of its side"
-    )]
     pub(crate) fn position(&self) -> u64 {
         self.part_start + self.offset
     }

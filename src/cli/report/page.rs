@@ -1,20 +1,41 @@
 //! The frame of every page.
 //!
 //! *Owns:* head, style sheet, figures as JSON, and the order of things. *Invariants:* the page names
-//! no other resource, and its own policy forbids browsers to load any or to run anything. *Cost:* 4 KiB.
+//! no other resource, and its own policy forbids browsers to load any or to run anything. *Cost:* 4 KiB, and the page
+//! without the figures in memory; these are written one by one, for they may be many.
+
+use std::io::{self, Write};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
 
 use super::charts::colours;
-use super::figures::Figures;
+use super::figures::embed;
 use crate::cli::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing may be loaded or run; styles are in the page itself.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// The whole page.
-pub(super) fn page(title: &str, lead: &Markup, sections: &Markup, figures: &Figures) -> String {
+/// The end of the last element, which has the figures.
+const END: &str = "</script>";
+
+/// Writes the whole page to `out`; `document` has all its figures.
+pub(super) fn page(
+    title: &str,
+    lead: &Markup,
+    sections: &Markup,
+    document: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let text = without_figures(title, lead, sections).into_string();
+    let (before, after) = text.rsplit_once(END).unwrap_or((&text, ""));
+    out.write_all(before.as_bytes())?;
+    embed(document, &mut *out)?;
+    write!(out, "{END}{after}")
+}
+
+fn without_figures(title: &str, lead: &Markup, sections: &Markup) -> Markup {
     let title = visible(title);
     html! {
         (DOCTYPE)
@@ -36,11 +57,10 @@ pub(super) fn page(title: &str, lead: &Markup, sections: &Markup, figures: &Figu
                         "All figures are in this file as JSON too, in the element with the id “report”."
                     }
                 }
-                script type="application/json" id="report" { (PreEscaped(figures.embedded())) }
+                script type="application/json" id="report" {}
             }
         }
     }
-    .into_string()
 }
 
 /// A part of the page.

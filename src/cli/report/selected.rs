@@ -3,6 +3,8 @@
 //! *Owns:* its document and its parts. *Invariants:* `stats` in the document is what `--stats`
 //! writes, `plan` what `outset plan --json` prints. *Cost:* that of the parts.
 
+use std::io::{self, Write};
+
 use maud::{Markup, html};
 use outset::Stats;
 use serde_json::json;
@@ -11,37 +13,52 @@ use super::figures::{Figures, Unit, grouped};
 use super::page::{page as frame, section};
 use super::recording::Recorded;
 use super::sections;
-use super::tables::{beside, list, rows};
+use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
 
-/// The page.
-pub(super) fn page(stats: &Stats, recorded: &Recorded) -> serde_json::Result<String> {
+/// Writes the page.
+pub(super) fn page(stats: &Stats, recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> {
     let figures = Figures::new(json!({
         "stats": serde_json::to_value(stats)?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
     }));
+    let lines = grouped(stats.output.lines as f64);
+    let about = if stats.exact { "" } else { "About " };
+    let noun = crate::cli::summary::noun(stats);
+    let title = format!("{about}{lines} {noun} of {} inputs", stats.inputs.len());
+    let found = [
+        ("lines", "/stats/output/lines", Unit::Count),
+        ("bytes", "/stats/output/bytes", Unit::Bytes),
+    ];
+    let sections = run(&figures, stats, recorded, &found);
+    frame(&title, &lead(stats), &sections, figures.document(), out)
+}
+
+/// The parts about a run whose statistics are at `/stats`, and its plan at `/plan`: what it `found`, and what it took.
+pub(super) fn run(
+    figures: &Figures,
+    stats: &Stats,
+    recorded: &Recorded,
+    found: &[Named],
+) -> Markup {
     let peak = format!(
         "Its peak was {} of {}.",
         numbers::bytes(stats.memory.peak_rss_bytes),
         numbers::bytes(stats.memory.limit_bytes)
     );
-    let sections = html! {
-        (summary(&figures))
-        (plan(&figures))
-        (sections::timeline(&figures, recorded))
-        (sections::memory(&figures, recorded, &peak))
-        (sections::buckets(&figures, "/stats", &stats.buckets))
-        (filter(&figures, stats))
-    };
-    let lines = grouped(stats.output.lines as f64);
-    let about = if stats.exact { "" } else { "About " };
-    let noun = crate::cli::summary::noun(stats);
-    let title = format!("{about}{lines} {noun} of {} inputs", stats.inputs.len());
-    Ok(frame(&title, &lead(stats), &sections, &figures))
+    html! {
+        (summary(figures, found))
+        (plan(figures))
+        (sections::timeline(figures, recorded))
+        (sections::memory(figures, recorded, &peak))
+        (sections::buckets(figures, "/stats", &stats.buckets))
+        (filter(figures, stats))
+    }
 }
 
-fn lead(stats: &Stats) -> Markup {
+/// How the lines were found.
+pub(super) fn lead(stats: &Stats) -> Markup {
     html! {
         p.lead {
             "Found by " strong { (stats.strategy) } " (" (if stats.exact { "exact" } else { "approximate" }) ") in "
@@ -65,37 +82,32 @@ fn lead(stats: &Stats) -> Markup {
     }
 }
 
-fn summary(figures: &Figures) -> Markup {
-    let result = list(
-        figures,
-        "Result",
-        &[
-            ("lines", "/stats/output/lines", Unit::Count),
-            ("bytes", "/stats/output/bytes", Unit::Bytes),
-            ("result is", "/stats/exact", Unit::Exactness),
-            ("strategy", "/stats/strategy", Unit::Text),
-            ("time", "/stats/seconds", Unit::Seconds),
-            ("threads", "/stats/threads", Unit::Count),
-            ("peak memory", "/stats/memory/peak_rss_bytes", Unit::Bytes),
-            ("memory limit", "/stats/memory/limit_bytes", Unit::Bytes),
-            (
-                "temporary disk, written",
-                "/stats/temp/written_bytes",
-                Unit::Bytes,
-            ),
-            (
-                "temporary disk, read",
-                "/stats/temp/read_bytes",
-                Unit::Bytes,
-            ),
-            (
-                "temporary disk, peak",
-                "/stats/temp/peak_bytes",
-                Unit::Bytes,
-            ),
-            ("temporary files", "/stats/temp/files", Unit::Count),
-        ],
-    );
+fn summary(figures: &Figures, found: &[Named]) -> Markup {
+    let took = [
+        ("result is", "/stats/exact", Unit::Exactness),
+        ("strategy", "/stats/strategy", Unit::Text),
+        ("time", "/stats/seconds", Unit::Seconds),
+        ("threads", "/stats/threads", Unit::Count),
+        ("peak memory", "/stats/memory/peak_rss_bytes", Unit::Bytes),
+        ("memory limit", "/stats/memory/limit_bytes", Unit::Bytes),
+        (
+            "temporary disk, written",
+            "/stats/temp/written_bytes",
+            Unit::Bytes,
+        ),
+        (
+            "temporary disk, read",
+            "/stats/temp/read_bytes",
+            Unit::Bytes,
+        ),
+        (
+            "temporary disk, peak",
+            "/stats/temp/peak_bytes",
+            Unit::Bytes,
+        ),
+        ("temporary files", "/stats/temp/files", Unit::Count),
+    ];
+    let result = list(figures, "Result", &[found, &took].concat());
     let inputs = rows(
         figures,
         "Inputs",

@@ -7,6 +7,7 @@
 use maud::{Markup, html};
 
 use super::figures::{Figures, Unit};
+use crate::cli::numbers::grouped;
 
 /// A named figure: title, pointer, unit.
 pub(super) type Named<'a> = (&'a str, &'a str, Unit);
@@ -70,20 +71,25 @@ pub(super) fn rows_at(
             }
         }
     };
-    let table = scrolled(caption, &table);
-    if bases.len() <= MOST_OPEN_ROWS {
+    folded(caption, bases.len(), &table)
+}
+
+/// A table of so many rows, in a place of its own.
+pub(super) fn folded(caption: &str, rows: usize, table: &Markup) -> Markup {
+    let table = scrolled(caption, table);
+    if rows <= MOST_OPEN_ROWS {
         return table;
     }
     html! {
         details {
-            summary { "Table: " (caption) " (" (bases.len()) " rows)" }
+            summary { "Table: " (caption) " (" (grouped(rows as u64)) " rows)" }
             (table)
         }
     }
 }
 
-/// A place in which a table that is too wide or too long is scrolled.
-fn scrolled(caption: &str, table: &Markup) -> Markup {
+/// A place in which what is too wide or too long is scrolled.
+pub(super) fn scrolled(caption: &str, table: &Markup) -> Markup {
     html! { div.scrolled tabindex="0" role="region" aria-label=(caption) { (table) } }
 }
 

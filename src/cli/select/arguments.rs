@@ -18,7 +18,7 @@ use crate::cli::sides::{FILES, InputArguments};
 ///
 /// Each line is written once, in no particular order (see --order). A line is the bytes before a newline; a last
 /// line without a newline counts, and so does an empty line. A file given twice counts as two files,
-/// which matters only with --at-least, --at-most, --exactly, --which and --count-files.
+/// which matters only with --at-least, --at-most, --exactly, --which, --count-files, --count and --all.
 /// `-` is standard input, and a FILE may be a FIFO. If outset must read such an input twice, it
 /// copies the input to the temporary directory first.
 #[derive(Debug, Args)]
@@ -113,8 +113,8 @@ pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
     /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` does, and
-    /// `intersect --repeats` what it does without -v. Takes less work than writing each line once: no set of the
-    /// first FILE is needed.
+    /// `intersect --repeats` what it does without -v. diff then holds the lines of the other FILEs instead of
+    /// those of the first, which is less work if the first FILE is the largest.
     #[arg(long, conflicts_with_all = ["all", "count"])]
     repeats: bool,
 }
@@ -168,7 +168,7 @@ enum OrderName {
     /// As they are found: the fastest, and different from run to run
     #[default]
     Any,
-    /// By their first occurrence: in the first FILE; for lines that are not in it, in the FILEs one after the other
+    /// By their first occurrence, as if the FILEs were read one after the other
     Input,
     /// By their bytes, as `LC_ALL=C sort` writes them
     Sorted,
@@ -179,8 +179,9 @@ enum OrderName {
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
-    /// An order costs some time, and an eighth of the memory. An answer that does not fit in that is sorted on the
-    /// temporary disk; the inputs are not. With `input`, what is spilled grows by 8 bytes a line.
+    /// Every order but `any` takes some time, and an eighth of the memory. A result that does not fit there is
+    /// sorted on the temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary
+    /// disk takes 8 bytes more.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 
@@ -224,7 +225,7 @@ pub(crate) struct WrittenArguments {
 
     /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
     ///
-    /// A line that A has three times and B once: intersect writes it once, diff twice, union four times,
+    /// If A has a line three times and B has it once, intersect writes it once, diff twice, union four times, and
     /// symdiff (of two files) twice.
     #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
     all: bool,

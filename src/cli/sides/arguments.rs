@@ -28,8 +28,8 @@ begins with the same character finds them.
 The files are read as if they were concatenated, except that the last line of a file always ends there. They must be \
 regular files; a side of one PATH may also be a FIFO.
 
-Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides count in the order of the command \
-line, and wherever this help speaks of files it means sides.";
+Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides are \
+numbered in the order of the command line. Wherever this help speaks of files, it means sides.";
 
 const FILES_FROM_HELP: &str = "\
 A name is taken as it is, not as a pattern, and is relative to the current directory. Empty lines are ignored. Repeat \

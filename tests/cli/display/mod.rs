@@ -1,5 +1,6 @@
 //! What people look at while a run goes on and after it.
 
 mod notices;
+mod overlaps;
 mod progress;
 mod report;

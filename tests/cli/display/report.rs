@@ -18,24 +18,24 @@ fn large() -> Sandbox {
     Sandbox::with(&megabytes(12, 0), &megabytes(12, 100_000))
 }
 
-fn selector(text: &str) -> Selector {
+pub(super) fn selector(text: &str) -> Selector {
     Selector::parse(text).unwrap()
 }
 
 /// The elements of a page that `text` selects.
-fn all<'a>(page: &'a Html, text: &str) -> Vec<ElementRef<'a>> {
+pub(super) fn all<'a>(page: &'a Html, text: &str) -> Vec<ElementRef<'a>> {
     page.select(&selector(text)).collect()
 }
 
 /// The page in `file`, which must be well-formed.
-fn parsed(file: &Path) -> Html {
+pub(super) fn parsed(file: &Path) -> Html {
     let page = Html::parse_document(&fs::read_to_string(file).unwrap());
     assert_eq!(page.errors, Vec::<String>::new());
     page
 }
 
 /// All figures of a page.
-fn document(page: &Html) -> Value {
+pub(super) fn document(page: &Html) -> Value {
     let script = all(page, "script#report")[0];
     assert_eq!(script.attr("type"), Some("application/json"));
     serde_json::from_str(&script.text().collect::<String>()).unwrap()
@@ -46,7 +46,7 @@ fn json(file: &Path) -> Value {
 }
 
 /// Every cell of a table must show what the document has; returns how many there are.
-fn compared_cells(page: &Html, document: &Value) -> usize {
+pub(super) fn compared_cells(page: &Html, document: &Value) -> usize {
     let cells = all(page, "td[data-figure]");
     for cell in &cells {
         let pointer = cell.attr("data-figure").unwrap();
@@ -128,7 +128,8 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
     }
 }
 
-fn assert_needs_nothing(sandbox: &Sandbox) {
+/// The page in the output directory must load nothing and run nothing.
+pub(super) fn assert_needs_nothing(sandbox: &Sandbox) {
     let text = fs::read_to_string(sandbox.output("r.html")).unwrap();
     let without_namespace = text.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
     for reference in [
@@ -164,6 +165,21 @@ fn assert_needs_nothing(sandbox: &Sandbox) {
     );
 }
 
+/// Every colour of a picture must have one for dark mode.
+pub(super) fn assert_colours(page: &Html) {
+    let style = all(page, "style")[0].text().collect::<String>();
+    for attribute in ["fill", "stroke"] {
+        for element in page.select(&selector(&format!("svg [{attribute}]"))) {
+            let colour = element.attr(attribute).unwrap();
+            let rule = format!("svg [{attribute}=\"{colour}\"]{{{attribute}:var(--");
+            assert!(
+                colour == "none" || style.contains(&rule),
+                "{attribute} {colour}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_picture_has_a_name_colours_for_dark_mode_and_a_table() {
     let sandbox = large();
@@ -195,17 +211,7 @@ fn every_picture_has_a_name_colours_for_dark_mode_and_a_table() {
         let count = |text: &str| section.select(&selector(text)).count();
         assert!(count("table") >= count("svg"), "{}", section.html());
     }
-    let style = all(&page, "style")[0].text().collect::<String>();
-    for attribute in ["fill", "stroke"] {
-        for element in page.select(&selector(&format!("svg [{attribute}]"))) {
-            let colour = element.attr(attribute).unwrap();
-            let rule = format!("svg [{attribute}=\"{colour}\"]{{{attribute}:var(--");
-            assert!(
-                colour == "none" || style.contains(&rule),
-                "{attribute} {colour}"
-            );
-        }
-    }
+    assert_colours(&page);
     let document = document(&page);
     let samples = document["recording"]["samples"].as_array().unwrap();
     let most = samples
@@ -456,6 +462,7 @@ fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
         "intersect --strategy bloom --memory 16M -o ../out/o",
         "compare --memory 16M",
         "compare --sweep memory=16M,24M,64M",
+        "overlaps --memory 16M",
     ];
     for (number, command) in commands.into_iter().enumerate() {
         let sandbox = large();

@@ -150,7 +150,7 @@ fn a_closed_standard_error_fails_only_who_asked_for_something_there() {
 }
 
 /// Commands that print something, over the inputs and filters of the test below.
-const PRINTING: [&str; 22] = [
+const PRINTING: [&str; 23] = [
     "--help",
     "-h",
     "--version",
@@ -173,6 +173,7 @@ const PRINTING: [&str; 22] = [
     "filter count ../out/filter a",
     "filter insert ../out/filter b --print-new",
     "intersect a b --count-only --memory 64M --report ../out/page.html",
+    "overlaps a b --report ../out/page.html",
 ];
 
 /// Runs a command whose output nobody reads.

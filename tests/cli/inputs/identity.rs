@@ -173,6 +173,7 @@ fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
             "intersect a b --save-filter",
             "compare a b --stats",
             "compare a b --report",
+            "overlaps a b --report",
             "compare a b --list-false",
             "filter build a -o",
             "filter query filter a -o",

@@ -383,6 +383,7 @@ fn c11_a_stack_of_64_kib_is_enough_for_every_command() {
         "--help",
         "intersect a b",
         "intersect a b --report ../out/r",
+        "overlaps a b --report ../out/r",
         "compare a b",
         "plan a b",
         "estimate a b",

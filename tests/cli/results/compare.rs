@@ -233,6 +233,8 @@ fn a_failure_at_the_end_leaves_what_was_there_before() {
             true,
         ),
         ("compare -q a b --stats ../out/kept", false),
+        ("overlaps -q a b --report /dev/full", true),
+        ("overlaps -q a b --report ../out/kept", false),
     ] {
         fs::write(sandbox.output("kept"), "before").unwrap();
         let outcome = sandbox.run(arguments);

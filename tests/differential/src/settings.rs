@@ -1,7 +1,7 @@
 //! Settings from choices.
 //!
 //! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
-//! met by a machine of 4 GiB. *Cost:* none.
+//! met by a machine of 4 GiB.
 
 use outset::filter::Kind;
 use outset::{Label, Order, Strategy};

@@ -1,7 +1,7 @@
-//! Pictures: `plotters` draws them as SVG, the page gives them their colours.
+//! Pictures: `plotters` draws charts with axes as SVG, [`shapes`] those without; the page gives them their colours.
 //!
 //! *Owns:* the palette, the frame that every chart has, and scales with human units; the charts
-//! themselves are in [`timeline`], [`memory`], [`buckets`] and [`curves`].
+//! themselves are in [`timeline`], [`memory`], [`buckets`], [`curves`], [`upset`] and [`venn`].
 //!
 //! *Invariants:* a chart has no colour outside of the [`PALETTE`], so that the page's style sheet,
 //! which is made from the same list, can exchange each for that of dark mode; series differ in form
@@ -11,7 +11,10 @@
 pub(super) mod buckets;
 pub(super) mod curves;
 pub(super) mod memory;
+mod shapes;
 pub(super) mod timeline;
+pub(super) mod upset;
+pub(super) mod venn;
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -95,7 +98,6 @@ const PALETTE: [Paint; 7] = [
 /// The style sheet's part about colours: a variable for each, and charts that take theirs from them.
 pub(super) fn colours() -> String {
     let mut sheet = ":root{".to_owned();
-    let hex = |colour: RGBColor| format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
     let mut dark = "@media screen and (prefers-color-scheme:dark){:root{".to_owned();
     let mut charts = String::new();
     for paint in &PALETTE {
@@ -111,6 +113,11 @@ pub(super) fn colours() -> String {
             });
     }
     format!("{sheet}}}\n{dark}}}}}\n{charts}\n")
+}
+
+/// A colour as it stands in an attribute.
+fn hex(colour: RGBColor) -> String {
+    format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2)
 }
 
 /// Draws a chart of this height; `title` is what it shows, for those who cannot see it.

@@ -3,6 +3,8 @@
 //! *Owns:* its document and its parts. *Invariants:* `comparison` in the document is the comparison
 //! as `--stats` writes it, of one point or of several. *Cost:* that of the parts.
 
+use std::io::{self, Write};
+
 use maud::{Markup, html};
 use outset::compare::{Comparison, Plans};
 use serde_json::{Value, json};
@@ -16,13 +18,14 @@ use super::tables::{Named, rows, rows_at};
 use crate::cli::compare::Report;
 use crate::cli::numbers;
 
-/// The page.
+/// Writes the page.
 pub(super) fn page(
     report: &Report<'_>,
     plans: &[Plans],
     predicted: &[(u64, f64)],
     recorded: &Recorded,
-) -> serde_json::Result<String> {
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let points = report.points();
     let figures = Figures::new(document(report, plans, predicted, recorded)?);
     let bases = bases(report);
@@ -50,7 +53,7 @@ pub(super) fn page(
         1 => "Exact and approximate intersection".to_owned(),
         count => format!("Exact and approximate intersection at {count} points"),
     };
-    Ok(frame(&title, &lead(points), &sections, &figures))
+    frame(&title, &lead(points), &sections, figures.document(), out)
 }
 
 fn document(

@@ -46,13 +46,16 @@ fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
     };
     let predicted: Vec<(u64, f64)> = (0..8).filter(|_| has_prediction).map(predicted).collect();
     let recorded = recorder.finish();
-    let text = page(
+    let mut text = Vec::new();
+    page(
         &Report::new(&found, points.len() > 1),
         &plans,
         &predicted,
         &recorded,
+        &mut text,
     )
     .unwrap();
+    let text = String::from_utf8(text).unwrap();
     let (_, json) = text.split_once("id=\"report\">").unwrap();
     let document = serde_json::from_str(json.split_once("</script>").unwrap().0).unwrap();
     (text, document)
@@ -157,7 +160,9 @@ fn without_a_rate_the_section_says_so() {
     let mut found = outset::compare(&sources, &options, &mut |_: &[u8]| Ok(())).unwrap();
     found.predicted_fpr = None;
     let recorded = Recorder::start().unwrap().finish();
-    let page = page(&Report::One(&found), &[], &[], &recorded).unwrap();
+    let mut text = Vec::new();
+    page(&Report::One(&found), &[], &[], &recorded, &mut text).unwrap();
+    let page = String::from_utf8(text).unwrap();
     assert!(page.contains("there is no false-positive rate"));
     assert!(!page.contains("False-positive rate by memory"));
 }

@@ -1,0 +1,189 @@
+//! The page of `outset overlaps`.
+//!
+//! *Owns:* its document, its pictures with their tables, and what the page calls a combination. *Invariants:* the
+//! document is what `--json` prints, with the distinct lines of each file (`sets`), `plan` and `recording` beside it;
+//! pictures and tables have the combinations with the most lines. *Cost:* that of the parts, and of the run's.
+
+use std::io::{self, Write};
+
+use maud::{Markup, html};
+use outset::plan::Plan;
+use outset::{Combination, Overlaps, Stats};
+use serde::Serialize;
+
+use super::charts::{upset, venn};
+use super::figures::{Figures, Unit};
+use super::page::{alone, page as frame};
+use super::recording::Recorded;
+use super::selected;
+use super::tables::{folded, rows, scrolled};
+use crate::cli::numbers::grouped;
+use crate::cli::text::shortened;
+
+/// More combinations are not in the table.
+const MOST_ROWS: usize = 1000;
+/// The longest names of files, where there are several in one text.
+const NAME: usize = 40;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    inputs: &'a [String],
+    combinations: &'a [Combination],
+    stats: &'a Stats,
+    sets: &'a [Set<'a>],
+    plan: Option<&'a Plan>,
+    recording: &'a Recorded,
+}
+
+/// The distinct lines of a file.
+#[derive(Serialize)]
+struct Set<'a> {
+    path: &'a str,
+    distinct_lines: u64,
+}
+
+/// Writes the page.
+pub(super) fn page(found: &Overlaps, recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> {
+    let sets = sets(found);
+    let whole = Document {
+        inputs: &found.inputs,
+        combinations: &found.combinations,
+        stats: &found.stats,
+        sets: &sets,
+        plan: recorded.plan.as_ref(),
+        recording: recorded,
+    };
+    let shown = Document {
+        combinations: in_table(found),
+        ..whole
+    };
+    let figures = Figures::new(serde_json::to_value(&shown)?);
+    let sections = html! {
+        (overlaps(&figures, found, &sets))
+        (selected::run(&figures, &found.stats, recorded, &[("distinct lines", "/stats/output/lines", Unit::Count)]))
+    };
+    let title = format!(
+        "{} of {}, in {}",
+        counted(found.stats.output.lines, "distinct line"),
+        counted(found.inputs.len() as u64, "input"),
+        counted(found.combinations.len() as u64, "combination")
+    );
+    let lead = selected::lead(&found.stats);
+    frame(&title, &lead, &sections, &whole, out)
+}
+
+/// So many of a thing, whose name takes an s for more than one.
+fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(number))
+}
+
+fn sets(found: &Overlaps) -> Vec<Set<'_>> {
+    let set = |(input, path)| {
+        let all = found.combinations.iter();
+        let its = all.filter(|combination| combination.has(input));
+        Set {
+            path,
+            distinct_lines: its.map(|combination| combination.lines).sum(),
+        }
+    };
+    let paths = found.inputs.iter().map(String::as_str);
+    paths.enumerate().map(set).collect()
+}
+
+/// The combinations that the table has.
+fn in_table(found: &Overlaps) -> &[Combination] {
+    let all = &found.combinations;
+    all.get(..MOST_ROWS).unwrap_or(all)
+}
+
+/// The files of a combination; long names are shortened.
+pub(super) fn names_of(found: &Overlaps, combination: &Combination) -> String {
+    let inputs = found.inputs.iter().enumerate();
+    let its = inputs.filter(|&(input, _)| combination.has(input));
+    let names: Vec<String> = its.map(|(_, name)| shortened(name, NAME, "…")).collect();
+    names.join(", ")
+}
+
+fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
+    let lines: Vec<u64> = sets.iter().map(|set| set.distinct_lines).collect();
+    let key = html! {
+        "A bar above a column counts the distinct lines that every file with a strong dot (●) has, and no other file. A bar \
+         to the left counts all distinct lines of a file."
+    };
+    let plot = upset::plot(found, &lines);
+    let plot = plot.map(|plot| html! { div.whole { (scrolled("UpSet plot", &plot)) } });
+    let circles = venn::circles(found);
+    html! {
+        section {
+            h2 { "Combinations of files" }
+            p { (about(found)) }
+            div.pair {
+                (alone("Distinct lines of each combination", &key, plot))
+                @if circles.is_some() {
+                    (alone("The same numbers as circles", &html! { "The areas do not stand for numbers." }, circles))
+                }
+            }
+            div.pair {
+                div { (combinations(figures, found)) }
+                div {
+                    (rows(figures, "Distinct lines of each file", "/sets", &[
+                        ("file", "/path", Unit::Text),
+                        ("distinct lines", "/distinct_lines", Unit::Count),
+                    ]))
+                }
+            }
+        }
+    }
+}
+
+/// What the section has, and what it leaves out.
+fn about(found: &Overlaps) -> String {
+    let count = found.combinations.len();
+    let undrawn = count.saturating_sub(upset::MOST);
+    let mut text = vec![
+        "A combination is all lines that the same files have, and no other file. Every distinct line is in exactly one \
+         combination. Combinations without lines are left out."
+            .to_owned(),
+    ];
+    if undrawn > 0 {
+        text.push(format!(
+            "The plot has the {} combinations with the most lines and leaves out {}.",
+            upset::MOST,
+            grouped(undrawn as u64)
+        ));
+    }
+    if count > MOST_ROWS {
+        text.push(format!(
+            "The table has the first {}; all {} are in the figures as JSON.",
+            grouped(MOST_ROWS as u64),
+            grouped(count as u64)
+        ));
+    }
+    text.join(" ")
+}
+
+fn combinations(figures: &Figures, found: &Overlaps) -> Markup {
+    const CAPTION: &str = "Combinations";
+    let combinations = in_table(found);
+    let table = html! {
+        table {
+            caption { (CAPTION) }
+            thead { tr {
+                th.text scope="col" { "which" }
+                th.number scope="col" { "distinct lines" }
+                th.text scope="col" { "files" }
+            } }
+            tbody {
+                @for (row, combination) in combinations.iter().enumerate() {
+                    tr {
+                        (figures.cell(&format!("/combinations/{row}/which"), Unit::Text))
+                        (figures.cell(&format!("/combinations/{row}/lines"), Unit::Count))
+                        td class="text long" { (names_of(found, combination)) }
+                    }
+                }
+            }
+        }
+    };
+    folded(CAPTION, combinations.len(), &table)
+}
