@@ -20,7 +20,7 @@ fn pair(common: f64) -> [Vec<u8>; 2] {
 
 #[test]
 fn h11_survivors_of_an_overlap_find_room_in_their_buckets() {
-    survivors(&[0.3, 1.0]);
+    survivors(&[0.3]);
 }
 
 #[test]

@@ -91,14 +91,14 @@ fn c1_memory_stays_under_the_smallest_limit_for_every_operation() {
 }
 
 #[test]
-#[ignore = "slow: some 20 runs over 24 MB"]
+#[ignore = "slow: some 20 runs over 20 MB"]
 fn c1_memory_stays_under_every_limit_for_every_operation() {
     every_operation_stays_under(&[16, 24, 64]);
 }
 
 /// Runs operations under each limit, with numbers of threads by turns; each must succeed and stay under it.
 fn every_operation_stays_under(mebibytes: &[u64]) {
-    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let (a, b) = (megabytes(10, 0), megabytes(10, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let mut threads = [1, 2, 8].into_iter().cycle();
     for operation in [DIFF, UNION] {
