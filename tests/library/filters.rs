@@ -120,14 +120,14 @@ fn check_that_nothing_is_forgotten(lines: u32) {
 }
 
 #[test]
-fn i9_no_line_of_a_million_is_forgotten_by_any_kind() {
+fn i9_no_line_of_many_is_forgotten_by_any_kind() {
     let _alone = alone();
-    check_that_nothing_is_forgotten(1_000_000);
+    check_that_nothing_is_forgotten(250_000);
 }
 
 #[test]
 #[ignore = "slow: five filters of ten million lines"]
-fn no_line_of_ten_million_is_forgotten_by_any_kind() {
+fn i9_no_line_of_ten_million_is_forgotten_by_any_kind() {
     let _alone = alone();
     check_that_nothing_is_forgotten(10_000_000);
 }
@@ -179,7 +179,7 @@ const SIZES: [f64; 5] = [5.0, 6.87, 9.6, 14.4, 20.0];
 #[test]
 fn i9_every_kind_is_wrong_as_often_as_predicted() {
     let _alone = alone();
-    check_rates(300_000, 300_000, &BITS_AND_COUNTERS, &SIZES, None);
+    check_rates(100_000, 100_000, &BITS_AND_COUNTERS, &SIZES, None);
 }
 
 #[test]

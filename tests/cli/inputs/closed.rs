@@ -15,7 +15,7 @@ const STRATEGIES: [&str; 4] = ["memory", "partition", "sieve", "bloom"];
 const SPILLING: [&str; 3] = ["partition", "sieve", "bloom --bits-per-key 3"];
 
 fn spilling() -> Sandbox {
-    Sandbox::with(&megabytes(14, 0), &megabytes(16, 1000))
+    Sandbox::with(&megabytes(11, 0), &megabytes(12, 1000))
 }
 
 #[test]
@@ -51,8 +51,9 @@ fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done(
 
 #[test]
 fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
-    let sandbox = spilling();
-    let (a, b) = (megabytes(14, 0), megabytes(16, 1000));
+    let (a, b) = (megabytes(11, 0), megabytes(12, 1000));
+    let sandbox = Sandbox::with(&a, &b);
+    let expected = common(&[&a, &b]);
     for strategy in ["memory", "partition", "sieve"] {
         let memory = if strategy == "memory" { 64 } else { 16 };
         let arguments =
@@ -61,7 +62,7 @@ fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
         let outcome = sandbox.start(command).finish();
         outcome.succeeds_silently();
         let result = fs::read(sandbox.output("r")).unwrap();
-        assert_same_lines(&result, b'\n', &common(&[&a, &b]));
+        assert_same_lines(&result, b'\n', &expected);
         fs::remove_file(sandbox.output("r")).unwrap();
     }
     let (running, feed) = held_in_spill(&sandbox, "exec <&- >&-", "-o ../out/r");

@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 
 /// The key that somebody has got hold of, and as it is given.
 const KEY: [u64; 4] = [0x0123_4567_89ab_cdef; 4];
-const BUCKETS: u32 = 32;
+const BUCKETS: u32 = 8;
 /// Lines of each input.
 const LINES: usize = 240_000;
 

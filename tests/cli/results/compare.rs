@@ -114,7 +114,7 @@ fn a_sweep_has_a_row_for_each_point() {
 
 #[test]
 fn each_run_has_a_peak_of_its_own_under_a_small_limit() {
-    let sandbox = Sandbox::with(&megabytes(40, 0), &megabytes(40, 600_000));
+    let sandbox = Sandbox::with(&megabytes(20, 0), &megabytes(20, 300_000));
     let (outcome, peak) = measured(
         &sandbox,
         "compare -q --memory 16M --bits-per-key 3 --report ../out/page --stats ../out/stats a b",

@@ -61,9 +61,9 @@ fn with_three(texts: &[Vec<u8>; 3]) -> Sandbox {
 /// Two texts that do not fit in 16 MiB, with few lines in common, and a short one that has some of both.
 fn large() -> [Vec<u8>; 3] {
     [
-        [megabytes(14, 0), lines(0..10_000)].concat(),
-        megabytes(14, 400_000),
-        lines(390_000..450_000),
+        [megabytes(11, 0), lines(0..10_000)].concat(),
+        megabytes(11, 310_000),
+        lines(300_000..360_000),
     ]
 }
 
@@ -157,9 +157,19 @@ fn l1_an_empty_file_is_a_file_that_has_no_line() {
 
 #[test]
 fn l1_what_spills_gives_the_oracles_lines_and_a_sieve_spills_much_less() {
+    what_spills(&[SYMDIFF]);
+}
+
+#[test]
+#[ignore = "slow: 14 runs over 30 MB"]
+fn l1_what_spills_gives_the_oracles_lines_for_every_operation() {
+    what_spills(&OPERATIONS);
+}
+
+fn what_spills(operations: &[Operation]) {
     let texts = large();
     let sandbox = with_three(&texts);
-    for operation in OPERATIONS {
+    for operation in operations {
         // A sieve of lines that all files have is another one.
         if operation.words == "intersect --exactly 3" {
             continue;
@@ -176,7 +186,7 @@ fn l1_what_spills_gives_the_oracles_lines_and_a_sieve_spills_much_less() {
             written_bytes(&sandbox)
         });
         let [by_partition, by_sieve] = spilled;
-        // Blocks of 28 MB of lines, less what stays in memory.
+        // Blocks of 22 MB of lines, less what stays in memory.
         assert!(by_partition > 8e6, "{}: {spilled:?}", operation.words);
         assert!(
             by_sieve < by_partition / 2.0,
@@ -210,13 +220,28 @@ fn l2_which_files_and_how_many_have_a_line_stands_before_it() {
 
 #[test]
 fn l2_labels_are_right_where_lines_spill() {
+    labels_that_spill(|strategy, option| strategy == option);
+}
+
+#[test]
+#[ignore = "slow: four runs over 30 MB"]
+fn l2_labels_of_both_kinds_are_right_where_lines_spill() {
+    labels_that_spill(|_, _| true);
+}
+
+/// Runs those strategies with those labels that are wanted by their places in the lists.
+fn labels_that_spill(is_wanted: fn(usize, usize) -> bool) {
     let texts = large();
     let sandbox = with_three(&texts);
     let texts = slices(&texts);
     let which = UNION.labelled(&texts, |which| format!("{}\t", digits(which)));
     let count = UNION.labelled(&texts, |which| format!("{}\t", sides(which)));
-    for strategy in ["partition", "sieve"] {
-        for (option, expected) in [("--which", &which), ("--count-files", &count)] {
+    for (strategy_number, strategy) in ["partition", "sieve"].into_iter().enumerate() {
+        let options = [("--which", &which), ("--count-files", &count)];
+        for (number, (option, expected)) in options.into_iter().enumerate() {
+            if !is_wanted(strategy_number, number) {
+                continue;
+            }
             sandbox
                 .run(&format!(
                     "union a b c --strategy {strategy} --memory 16M {option} --stats ../out/s"
@@ -265,7 +290,7 @@ fn l3_the_union_of_one_file_is_its_distinct_lines() {
 
 #[test]
 fn l3_the_union_of_one_file_that_spills_is_its_distinct_lines() {
-    let text = [megabytes(14, 0), lines(0..300_000)].concat();
+    let text = [megabytes(10, 0), lines(0..200_000)].concat();
     let sandbox = Sandbox::with(&text, b"");
     for strategy in ["partition", "sieve"] {
         sandbox
@@ -280,20 +305,36 @@ fn l3_the_union_of_one_file_that_spills_is_its_distinct_lines() {
 
 #[test]
 fn l3_a_file_that_is_given_twice_is_two_files() {
+    // The strategies by turns.
+    files_given_twice(|files, strategy| files == strategy);
+}
+
+#[test]
+#[ignore = "slow: 256 runs"]
+fn l3_a_file_that_is_given_twice_is_two_files_by_every_strategy() {
+    files_given_twice(|_, _| true);
+}
+
+/// Runs with those files by those strategies that are wanted by their places in the lists.
+fn files_given_twice(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let sandbox = with_three(&texts);
     std::os::unix::fs::symlink("a", sandbox.input("link")).unwrap();
     let [a, b, _] = slices(&texts);
     for operation in OPERATIONS {
-        for (files, texts) in [
+        let given = [
             ("a a b", [a, a, b]),
             ("a b a", [a, b, a]),
             ("b a link", [b, a, a]),
             ("a ./a link", [a, a, a]),
-        ] {
+        ];
+        for (number, (files, texts)) in given.into_iter().enumerate() {
             let expected = operation.of(&texts);
             let which = operation.labelled(&texts, |which| format!("{}\t", digits(which)));
-            for strategy in EXACT {
+            for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
+                if !is_wanted(number, strategy_number) {
+                    continue;
+                }
                 let words = operation.words;
                 sandbox
                     .run(&format!("{words} {files} --strategy {strategy}"))
@@ -310,17 +351,34 @@ fn l3_a_file_that_is_given_twice_is_two_files() {
 
 #[test]
 fn l3_of_a_file_and_itself_everything_is_common_and_nothing_differs() {
+    // The strategies by turns.
+    a_file_and_itself(|strategy, operation| operation % 3 == strategy);
+}
+
+#[test]
+#[ignore = "slow: 15 runs over 28 MB"]
+fn l3_of_a_file_and_itself_everything_is_common_by_every_strategy() {
+    a_file_and_itself(|_, _| true);
+}
+
+/// Runs those operations by those strategies that are wanted by their places in the lists.
+fn a_file_and_itself(is_wanted: fn(usize, usize) -> bool) {
     let text = [megabytes(14, 0), lines(0..10_000)].concat();
     let sandbox = Sandbox::with(&text, b"");
     let (all, nothing) = (UNION.of(&[&text]), BTreeSet::new());
-    for strategy in ["auto", "partition", "sieve"] {
-        for (arguments, expected) in [
-            ("diff a a", &nothing),
-            ("symdiff a a", &nothing),
-            ("intersect --at-least 2 a a", &all),
-            ("intersect --at-most 1 a a", &nothing),
-            ("union a a", &all),
-        ] {
+    let operations = [
+        ("diff a a", &nothing),
+        ("symdiff a a", &nothing),
+        ("intersect --at-least 2 a a", &all),
+        ("intersect --at-most 1 a a", &nothing),
+        ("union a a", &all),
+    ];
+    let strategies = ["auto", "partition", "sieve"];
+    for (strategy_number, strategy) in strategies.into_iter().enumerate() {
+        for (number, (arguments, expected)) in operations.into_iter().enumerate() {
+            if !is_wanted(strategy_number, number) {
+                continue;
+            }
             sandbox
                 .run(&format!("{arguments} --strategy {strategy} --memory 16M"))
                 .succeeds_silently()
@@ -457,17 +515,33 @@ fn run_with_fifos(
 
 #[test]
 fn l5_any_of_the_inputs_may_be_a_pipe() {
+    // The strategies by turns.
+    pipes_among_the_inputs(|strategy, pipes| strategy % 3 == pipes);
+}
+
+#[test]
+#[ignore = "slow: 84 runs"]
+fn l5_any_of_the_inputs_may_be_a_pipe_for_every_strategy() {
+    pipes_among_the_inputs(|_, _| true);
+}
+
+/// Runs those strategies with those pipes that are wanted by their places in the lists.
+fn pipes_among_the_inputs(is_wanted: fn(usize, usize) -> bool) {
     let texts = three();
     let [a, b, c] = slices(&texts);
     let operations = OPERATIONS.into_iter();
     for operation in operations.filter(|operation| !operation.words.ends_with('1')) {
         let expected = operation.of(&[a, b, c]);
-        for strategy in EXACT {
-            for pipes in [
+        for (strategy_number, strategy) in EXACT.into_iter().enumerate() {
+            let choices = [
                 &[("a", a)][..],
                 &[("b", b)],
                 &[("a", a), ("b", b), ("c", c)],
-            ] {
+            ];
+            for (number, pipes) in choices.into_iter().enumerate() {
+                if !is_wanted(strategy_number, number) {
+                    continue;
+                }
                 let sandbox = Sandbox::new();
                 for (name, text) in [("a", a), ("b", b), ("c", c)] {
                     if !pipes.contains(&(name, text)) {
@@ -510,10 +584,26 @@ fn l5_standard_input_is_an_input_of_every_operation() {
 
 #[test]
 fn l5_a_sieve_copies_pipes_and_only_if_it_is_asked_for() {
+    // Each strategy, and the operations by turns.
+    copies_of_pipes(|operation, strategy| operation == strategy);
+}
+
+#[test]
+#[ignore = "slow: nine runs over 28 MB"]
+fn l5_a_sieve_of_any_operation_copies_pipes_and_only_if_it_is_asked_for() {
+    copies_of_pipes(|_, _| true);
+}
+
+/// Runs those operations by those strategies that are wanted by their places in the lists.
+fn copies_of_pipes(is_wanted: fn(usize, usize) -> bool) {
     let texts = large();
     let [a, b, _] = slices(&texts);
-    for operation in [DIFF, UNION, SYMDIFF] {
-        for (strategy, copies) in [("sieve", 2), ("auto", 0), ("partition", 0)] {
+    for (operation_number, operation) in [DIFF, UNION, SYMDIFF].into_iter().enumerate() {
+        let strategies = [("sieve", 2), ("auto", 0), ("partition", 0)];
+        for (number, (strategy, copies)) in strategies.into_iter().enumerate() {
+            if !is_wanted(operation_number, number) {
+                continue;
+            }
             // Where all inputs are pipes, auto copies one to learn its size.
             let pipes = match strategy {
                 "auto" => &[("b", b)][..],

@@ -2,7 +2,7 @@
 //!
 //! *Invariants:* no code of the engine. *Cost:* sorted sets of all lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use outset::Order;
 
@@ -47,12 +47,21 @@ pub fn selected(
     times: impl Fn(&[usize]) -> usize,
     written: impl Fn(&[usize]) -> String,
 ) -> Vec<Vec<u8>> {
-    let mut counts: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    let mut all: Vec<(&[u8], usize)> = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
-        for line in input {
-            counts.entry(line).or_insert_with(|| vec![0; inputs.len()])[number] += 1;
-        }
+        all.extend(input.iter().map(|&line| (line, number)));
     }
+    all.sort_unstable();
+    let counts: BTreeMap<&[u8], Vec<usize>> = all
+        .chunk_by(|one, other| one.0 == other.0)
+        .map(|same| {
+            let mut counts = vec![0; inputs.len()];
+            for &(_, number) in same {
+                counts[number] += 1;
+            }
+            (same[0].0, counts)
+        })
+        .collect();
     let mut answer = Vec::new();
     let mut write = |line: &[u8], times: usize, counts: &[usize]| {
         let line = [written(counts).as_bytes(), line].concat();
@@ -70,7 +79,7 @@ pub fn selected(
         }
         return answer;
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = HashSet::new();
     for line in inputs.iter().flatten().filter(|line| seen.insert(**line)) {
         write(line, times(&counts[line]), &counts[line]);
     }
