@@ -4,6 +4,7 @@ use differential::oracle;
 use outset::Order;
 
 use crate::data::{lines, megabytes, split};
+use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// The words of a command, and how often it writes a line, given how often each file has it.
@@ -66,8 +67,11 @@ fn check(sandbox: &Sandbox, texts: &[&[u8]], jobs: &[Job], options: &[&str]) {
             let expected = expected(texts, job, order);
             for options in options {
                 let arguments = format!("{} a b c --order {} {options}", job.0, order.name());
-                let found = sandbox.run(&arguments).succeeds().stdout.clone();
-                assert!(found == expected, "{arguments}");
+                let (outcome, peak) = measured(sandbox, &arguments);
+                let found = &outcome.succeeds().stdout;
+                assert!(*found == expected, "{arguments}");
+                let is_within = !options.starts_with("-m 16M") || peak <= 16 << 20;
+                assert!(is_within, "{arguments}: {} KiB resident", peak >> 10);
             }
         }
     }
