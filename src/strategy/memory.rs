@@ -22,12 +22,16 @@
 //! Filters are small enough to stay near the processor, a set is not; and this one holds only lines that
 //! are probably common.
 //!
+//! Where repeats are kept, the set is of the sides behind the first (of an intersection, of one of them), the others
+//! mark it, and each line of the first side is looked up at the end and written as often as it comes.
+//!
 //! Addresses need no set ([`addresses`]).
 //!
 //! *Owns:* [`ResidentSet`], which the sieve uses, too. *Invariants:* exact; a mark is given under the lock of
 //! the line's shard, so of all workers one gives it, and each common line is written once.
 //!
-//! *Cost:* one reading of each input, or two of the first; no disk. The set and the filters are in memory.
+//! *Cost:* one reading of each input, or two of the first; no disk, but for an answer that is put in order. The set
+//! and the filters are in memory.
 
 use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
