@@ -164,7 +164,7 @@ pub struct FilterStats {
 
 /// Whether nothing is expected, so that a field is left out.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(lines: &f64) -> bool {
+pub(crate) fn is_zero(lines: &f64) -> bool {
     *lines == 0.0
 }
 

@@ -32,6 +32,7 @@ mod sorter;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use self::outbox::Outbox;
 pub(crate) use self::sorter::{Sorter, SorterRules};
@@ -49,6 +50,8 @@ pub(crate) struct Collector<'s> {
     shared: Arc<Mutex<Shared<'s>>>,
     /// Puts the lines of this attempt in order, if one is asked for.
     sorter: Option<Sorter<'s>>,
+    /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
+    found: AtomicU64,
 }
 
 /// What the lock protects. It is held while the sink works.
@@ -71,6 +74,7 @@ impl<'s> Collector<'s> {
                 has_failed: false,
             })),
             sorter: None,
+            found: AtomicU64::new(0),
         }
     }
 
@@ -80,6 +84,7 @@ impl<'s> Collector<'s> {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
             sorter,
+            found: AtomicU64::new(0),
         }
     }
 
@@ -87,6 +92,11 @@ impl<'s> Collector<'s> {
     /// may be started over: only before the first line.
     pub(crate) fn written(&self) -> OutputStats {
         self.lock().written
+    }
+
+    /// How many lines outboxes have brought that were flushed since, in order or not.
+    pub(crate) fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
     }
 
     /// Whether the lines of this collector are put in order, so that [`Collector::finish`] has work to do.
@@ -122,8 +132,8 @@ impl<'s> Collector<'s> {
 }
 
 impl Shared<'_> {
-    /// Lets `pass` hand lines to the sink, with the lock held. Counts so many lines of the answer, which have so many
-    /// bytes with their terminators.
+    /// Lets `pass` hand lines to the sink, with the lock held. `lines` and `bytes` say how much of that belongs to the
+    /// answer, terminators included.
     ///
     /// # Errors
     /// [`Error::Output`] with the sink's error, once; [`Error::Interrupted`] for every call after that, so that

@@ -3,6 +3,8 @@
 //! *Owns:* gathering lines until they are worth a lock. *Invariants:* lines reach the sink whole and in one piece
 //! with their label. *Cost:* up to 64 KiB, and a copy of each line.
 
+use std::sync::atomic::Ordering;
+
 use crate::answer::Collector;
 use crate::answer::entry::Entry;
 use crate::answer::sorter::WorkHeap;
@@ -50,6 +52,8 @@ pub(crate) struct Outbox<'c, 's> {
     duplicates: Gathered,
     /// Where the lines go instead, if they are put in order.
     heap: Option<WorkHeap>,
+    /// Lines taken since the last flush.
+    found: u64,
 }
 
 impl<'c, 's> Outbox<'c, 's> {
@@ -60,6 +64,7 @@ impl<'c, 's> Outbox<'c, 's> {
             lines: Gathered::default(),
             duplicates: Gathered::default(),
             heap: None,
+            found: 0,
         }
     }
 
@@ -83,6 +88,7 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`]; where a temporary file cannot be written.
     pub(crate) fn push_found(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.found += entry.times;
         let Some(sorter) = &self.collector.sorter else {
             (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
             return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
@@ -138,6 +144,8 @@ impl<'c, 's> Outbox<'c, 's> {
         if let (Some(sorter), Some(heap)) = (&self.collector.sorter, self.heap.take()) {
             sorter.put(heap)?;
         }
+        let found = std::mem::take(&mut self.found);
+        self.collector.found.fetch_add(found, Ordering::Relaxed);
         self.flush_lines()?;
         self.flush_duplicates()
     }

@@ -211,7 +211,7 @@ impl<'s> Sorter<'s> {
             .first_mut()
             .filter(|_| room_for(&runs, budget) < runs.len())
         {
-            let some = runs.split_off(runs.len() - room_for(&runs, budget).max(2));
+            let some = runs.split_off(runs.len().saturating_sub(room_for(&runs, budget).max(2)));
             let address = Address {
                 bucket: next,
                 ..rules.address
@@ -320,7 +320,7 @@ fn merge_sources(
         }
     }
     for at in (0..front.len() / 2).rev() {
-        sink(&mut front, at, sources, order);
+        sift_down(&mut front, at, sources, order);
     }
     while let Some(&(_, number)) = front.first() {
         if let Some(entry) = sources[number].entry() {
@@ -331,7 +331,7 @@ fn merge_sources(
         } else {
             front.swap_remove(0);
         }
-        sink(&mut front, 0, sources, order);
+        sift_down(&mut front, 0, sources, order);
     }
     Ok(())
 }
@@ -341,7 +341,7 @@ fn rank(source: &Source<'_>, order: Order) -> u64 {
 }
 
 /// Moves what is at `at` towards the end of `front` until nothing behind it comes before it.
-fn sink(front: &mut [(u64, usize)], mut at: usize, sources: &[Source<'_>], order: Order) {
+fn sift_down(front: &mut [(u64, usize)], mut at: usize, sources: &[Source<'_>], order: Order) {
     let is_before = |one: &(u64, usize), other: &(u64, usize)| {
         let by_rank = one.0.cmp(&other.0);
         let by_entry = || {

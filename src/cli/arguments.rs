@@ -237,12 +237,24 @@ impl PlanArguments {
     /// Where a number of files is given that the operation does not have.
     pub(crate) fn selection(&self) -> Result<Selection, Error> {
         let selection = self.of_operation()?;
-        // The labels of overlaps are its own.
-        if self.operation == Operation::Overlaps {
+        let as_asked = |selection| {
+            let selection = self.written.add_to(selection);
+            self.order.add_to(self.repeats.add_to(selection))
+        };
+        if self.operation != Operation::Overlaps {
+            return Ok(as_asked(selection));
+        }
+        // It writes numbers: no line is there to be labelled, repeated or put in order.
+        if as_asked(Selection::union()) == Selection::union() {
             return Ok(selection);
         }
-        let selection = self.written.add_to(selection);
-        Ok(self.order.add_to(self.repeats.add_to(selection)))
+        Err(Error::Usage {
+            what:
+                "operation: overlaps counts lines, and takes no option about how they are written"
+                    .into(),
+            advice: "leave out --which, --count-files, --count, --all, --repeats and --order"
+                .into(),
+        })
     }
 
     fn of_operation(&self) -> Result<Selection, Error> {

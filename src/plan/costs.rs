@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::plan::Strategy;
+use crate::stats::is_zero;
 
 /// The shape of a filter before it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -59,12 +60,6 @@ pub struct Costs {
     /// the overlap was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_precision: Option<f64>,
-}
-
-/// Whether nothing is expected, so that a field is left out.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(lines: &f64) -> bool {
-    *lines == 0.0
 }
 
 /// A strategy that was not chosen.

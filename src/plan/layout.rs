@@ -201,7 +201,14 @@ impl Layout {
     /// The least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
     /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
     fn memory_for_usable(&self, usable: u64) -> u64 {
-        let beside = self.memory_bytes.saturating_sub(self.usable_bytes);
+        let beside = self
+            .memory_bytes
+            .saturating_sub(self.usable_bytes + self.order_bytes);
+        // The part for the order of the answer grows with the limit.
+        let usable = match self.order_bytes {
+            0 => usable,
+            _ => usable.saturating_add(usable / (ORDER_SHARE - 1) + PAGE),
+        };
         let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
         let fixed = beside.saturating_sub(of_threads(self.memory_bytes));
         // What threads take grows by less than a sixth of the limit: a few rounds come close to it.

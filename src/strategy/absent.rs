@@ -16,8 +16,6 @@
 //!
 //! *Cost:* one reading of each input. A difference spills its answer.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;
 use crate::batch::{BATCH, Batch, Screen, absent};
@@ -31,6 +29,7 @@ use crate::pass::spill::{Screening, spill};
 use crate::plan::{MEAN_RATE, Plan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides};
+use crate::stats::FilterStats;
 use crate::strategy::{describe, partition::partition};
 
 /// Runs the strategy. The plan has the shape of the filter.
@@ -63,77 +62,58 @@ pub(crate) fn answer(
     for input in others {
         insert(run, input, &mut filter)?;
     }
-    let mut stats = describe(&filter);
-    let refused = if sides.rule().repeats() {
-        written(run, &filter, first, sides.rule(), out)?
+    let stats = describe(&filter);
+    if sides.rule().repeats() {
+        let phase = run.input_phase("probe", first);
+        scan(run, &phase, first, || Asking {
+            filter: &filter,
+            rule: sides.rule(),
+            passing: Vec::with_capacity(BATCH),
+            absent: Vec::with_capacity(BATCH),
+            out: Outbox::new(out),
+        })?;
     } else {
         let refusing = Refusing(&filter);
         let pool = run.block_pool();
         let spilled = spill(run, &pool, first, Screening::by(Some(&refusing)))?;
         // The join divides all memory that is free: filter and free blocks go first. Held blocks stay.
         drop((filter, pool));
-        let passed = spilled.passed;
-        join(
-            run,
-            vec![spilled.buckets],
-            &Sides::common(1, sides.rule().order()),
-            out,
-        )?;
-        passed
-    };
-    // Of the lines that are nowhere else, the share 1 - fpr was refused.
-    let missing = refused as f64 * stats.fill_fpr / (1.0 - stats.fill_fpr).max(f64::MIN_POSITIVE);
-    stats.expected_missing_lines = missing.min((first.lines() - refused) as f64);
-    run.record().filter = Some(stats);
+        let distinct = Sides::common(1, sides.rule().order());
+        join(run, vec![spilled.buckets], &distinct, out)?;
+    }
+    // Of the lines that are nowhere else, the share 1 - fpr was refused, and is in the answer.
+    let odds = stats.fill_fpr / (1.0 - stats.fill_fpr).max(f64::MIN_POSITIVE);
+    note(run, stats, out, odds, first.lines());
     Ok(())
-}
-
-/// Writes each line of `input` that `filter` refuses, as often as it comes; returns how many there were.
-fn written(
-    run: &Run<'_>,
-    filter: &Filter,
-    input: &Input,
-    rule: &Rule,
-    out: &Collector<'_>,
-) -> Result<u64> {
-    let count = AtomicU64::new(0);
-    let phase = run.input_phase("probe", input);
-    scan(run, &phase, input, || Asking {
-        filter,
-        rule,
-        count: &count,
-        passing: Vec::with_capacity(BATCH),
-        refused: Vec::with_capacity(BATCH),
-        out: Outbox::new(out),
-    })?;
-    Ok(count.into_inner())
 }
 
 /// The lines of all inputs that are new to `filter` when they come.
 fn union(run: &Run<'_>, mut filter: Filter, inputs: &[Input], out: &Collector<'_>) -> Result<()> {
-    let count = AtomicU64::new(0);
     {
         let updater = filter.updater();
         for input in inputs {
             let phase = run.input_phase("filter", input);
             scan(run, &phase, input, || Inserting {
                 updater: &updater,
-                count: &count,
                 new: Vec::with_capacity(BATCH),
                 scatter: Scatter::default(),
                 out: Outbox::new(out),
             })?;
         }
     }
-    let (found, lines) = (
-        count.into_inner(),
-        inputs.iter().map(Input::lines).sum::<u64>(),
-    );
-    let mut stats = describe(&filter);
-    let missing = found as f64 * stats.fill_fpr * MEAN_RATE;
-    stats.expected_missing_lines = missing.min((lines - found) as f64);
-    run.record().filter = Some(stats);
+    let stats = describe(&filter);
+    let (odds, lines) = (stats.fill_fpr * MEAN_RATE, inputs.iter().map(Input::lines));
+    note(run, stats, out, odds, lines.sum());
     Ok(())
+}
+
+/// Notes the filter, and how many lines are expected to be missing: `odds` for each line of the answer, and no more
+/// than the filter took of the `lines` lines that it was asked about.
+fn note(run: &Run<'_>, mut stats: FilterStats, out: &Collector<'_>, odds: f64, lines: u64) {
+    let found = out.found();
+    let most = lines.saturating_sub(found);
+    stats.expected_missing_lines = (found as f64 * odds).min(most as f64);
+    run.record().filter = Some(stats);
 }
 
 /// Lets through what a filter refuses.
@@ -152,20 +132,16 @@ impl Screen for Refusing<'_> {
 struct Asking<'a, 's> {
     filter: &'a Filter,
     rule: &'a Rule,
-    /// Lines refused, of all workers.
-    count: &'a AtomicU64,
     passing: Vec<u32>,
-    refused: Vec<u32>,
+    absent: Vec<u32>,
     out: Outbox<'a, 's>,
 }
 
 impl Worker for Asking<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch.passing(Some(self.filter), &mut self.passing)?;
-        absent(&self.passing, batch.lines.len(), &mut self.refused);
-        self.count
-            .fetch_add(self.refused.len() as u64, Ordering::Relaxed);
-        for &index in &self.refused {
+        absent(&self.passing, batch.lines.len(), &mut self.absent);
+        for &index in &self.absent {
             let found = Found::with_mark(1).at(batch.ordinal(index));
             write(
                 self.rule,
@@ -186,8 +162,6 @@ impl Worker for Asking<'_, '_> {
 /// A worker that writes the lines that were not in the filter before.
 struct Inserting<'a, 'f, 's> {
     updater: &'a Updater<'f>,
-    /// New lines, of all workers.
-    count: &'a AtomicU64,
     new: Vec<u32>,
     scatter: Scatter,
     out: Outbox<'a, 's>,
@@ -197,8 +171,6 @@ impl Worker for Inserting<'_, '_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         self.updater
             .insert_new(batch, &mut self.scatter, &mut self.new)?;
-        self.count
-            .fetch_add(self.new.len() as u64, Ordering::Relaxed);
         for &index in &self.new {
             self.out.push(batch.lines[index as usize])?;
         }

@@ -72,7 +72,7 @@ pub(super) fn page(found: &Overlaps, recorded: &Recorded, out: &mut dyn Write) -
     frame(&title, &lead, &sections, &whole, out)
 }
 
-/// So many of a thing, whose name takes an s for more than one.
+/// A number and the noun that it counts, with an s unless the number is 1.
 fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))

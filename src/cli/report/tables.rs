@@ -74,7 +74,7 @@ pub(super) fn rows_at(
     folded(caption, bases.len(), &table)
 }
 
-/// A table of so many rows, in a place of its own.
+/// A table with `rows` rows under a caption; a long one is folded until the reader opens it.
 pub(super) fn folded(caption: &str, rows: usize, table: &Markup) -> Markup {
     let table = scrolled(caption, table);
     if rows <= MOST_OPEN_ROWS {

@@ -93,7 +93,7 @@ fn names_in(directory: &Path) -> Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// What matches a pattern: files and directories, of which there is at least one.
+/// The files and directories that match a pattern; at least one.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {

@@ -57,7 +57,7 @@ fn write_parts(sandbox: &Sandbox, directory: &str, text: &[u8], count: usize) {
     }
 }
 
-/// A sandbox with three inputs as files `a`, `b`, `c`, and as directories `a1`, `a3`, `a50` of so many files.
+/// A sandbox with three inputs as files `a`, `b`, `c`, and as directories `a1`, `a3`, `a50` of 1, 3 and 50 files.
 fn with_parts(texts: &[Vec<u8>; 3]) -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, text) in ["a", "b", "c"].iter().zip(texts) {

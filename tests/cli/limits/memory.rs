@@ -277,7 +277,7 @@ fn d1_d2_a_thousand_buckets_need_few_descriptors() {
     buckets_need_few_descriptors(1000, 24, 64);
 }
 
-/// So many buckets for inputs of so many megabytes, under a limit in mebibytes.
+/// Runs with this number of buckets, over inputs of this size in megabytes, under a limit in mebibytes.
 fn buckets_need_few_descriptors(buckets: u64, size: u64, limit: u64) {
     let (a, b) = (megabytes(size, 0), megabytes(size, 300_000));
     let sandbox = Sandbox::with(&a, &b);

@@ -56,6 +56,11 @@ fn l11_an_approximate_difference_has_no_wrong_line_and_lacks_as_many_as_it_says(
     for options in ["", "-m 16M -j 1", "--order sorted", "--order input -j 3"] {
         check(&sandbox, &format!("diff a b {FEW_BITS} {options}"), &all);
     }
+    // A line that comes ten times is missing once.
+    let often = sandbox.run("union --all a a a a a a a a a a -o ../out/often");
+    often.succeeds();
+    std::fs::rename(sandbox.output("often"), sandbox.input("often")).unwrap();
+    check(&sandbox, &format!("diff often b {FEW_BITS}"), &all);
     // A file that is the first side and another one has no line alone.
     let nothing = sandbox.run(&format!("diff a b a {FEW_BITS}"));
     assert!(nothing.succeeds().stdout.is_empty());

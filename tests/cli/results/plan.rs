@@ -240,6 +240,11 @@ fn l8_every_operation_is_planned_from_numbers_alone() {
         let arguments = format!("plan {FIVE_BILLION} --max-fpr 5% --operation {operation}");
         sandbox.run(&arguments).fails(2, &["max-fpr", said]);
     }
+    // Options that would do nothing are refused.
+    for option in ["--order sorted", "--which", "--count", "--all"] {
+        let arguments = format!("plan {FIVE_BILLION} --operation overlaps {option}");
+        sandbox.run(&arguments).fails(2, &["overlaps counts lines"]);
+    }
     let plan = plan_json(&sandbox, "--lines 1000 --memory 1G --operation union");
     assert_eq!(plan["strategy"], "memory");
 }

@@ -146,7 +146,7 @@ pub(super) fn fitted(text: &str, room: f64) -> String {
     fits.unwrap_or_else(|| shortened(text, LEAST, "…"))
 }
 
-/// So many digits are enough to place a shape.
+/// A number with one digit behind the point, which is enough to place a shape.
 fn tenths(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }

@@ -169,7 +169,7 @@ fn dots(layout: &Layout, column: usize, combination: &Combination, files: usize)
     }
 }
 
-/// How long the bar of so many lines is, where `longest` stands for the `most`.
+/// The length of the bar for `lines` lines, where the bar for `most` lines is `longest`.
 fn length(lines: u64, most: u64, longest: f64) -> f64 {
     match lines {
         0 => 0.0,
