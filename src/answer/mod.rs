@@ -25,9 +25,9 @@
 //! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
 
 pub(crate) mod entry;
-mod heap;
 mod outbox;
 mod run;
+mod sort_buffer;
 mod sorter;
 
 use std::io;

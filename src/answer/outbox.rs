@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::answer::Collector;
 use crate::answer::entry::Entry;
-use crate::answer::sorter::WorkHeap;
+use crate::answer::sorter::WorkBuffer;
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 
@@ -51,7 +51,7 @@ pub(crate) struct Outbox<'c, 's> {
     /// What the answer drops, if that is wanted.
     duplicates: Gathered,
     /// Where the lines go instead, if they are put in order.
-    heap: Option<WorkHeap>,
+    buffer: Option<WorkBuffer>,
     /// Lines taken since the last flush.
     found: u64,
 }
@@ -63,7 +63,7 @@ impl<'c, 's> Outbox<'c, 's> {
             collector,
             lines: Gathered::default(),
             duplicates: Gathered::default(),
-            heap: None,
+            buffer: None,
             found: 0,
         }
     }
@@ -93,12 +93,12 @@ impl<'c, 's> Outbox<'c, 's> {
             (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;
             return (0..entry.duplicates).try_for_each(|_| self.pass_duplicate_on(entry.line));
         };
-        let mut heap = match self.heap.take() {
-            Some(heap) => heap,
+        let mut buffer = match self.buffer.take() {
+            Some(buffer) => buffer,
             None => sorter.take()?,
         };
-        let pushed = sorter.push(&mut heap, entry);
-        self.heap = Some(heap);
+        let pushed = sorter.push(&mut buffer, entry);
+        self.buffer = Some(buffer);
         pushed
     }
 
@@ -141,8 +141,8 @@ impl<'c, 's> Outbox<'c, 's> {
     /// [`crate::Error::Output`] when the sink fails, [`crate::Error::Interrupted`] when it has failed before. Some
     /// lines may have been passed on; the outbox is of no further use.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        if let (Some(sorter), Some(heap)) = (&self.collector.sorter, self.heap.take()) {
-            sorter.put(heap)?;
+        if let (Some(sorter), Some(buffer)) = (&self.collector.sorter, self.buffer.take()) {
+            sorter.put(buffer)?;
         }
         let found = std::mem::take(&mut self.found);
         self.collector.found.fetch_add(found, Ordering::Relaxed);

@@ -6,26 +6,26 @@
 //! Who runs what:
 //!
 //! ```text
-//!  work-0 ─ push ─▶ Heap ─┐ full: sorted, and written as a run by the worker that filled it
-//!  work-1 ─ push ─▶ Heap ─┼──────▶ run, run, run, ...  on the temporary disk
-//!  work-2 ─ push ─▶ Heap ─┘                     │
+//!  work-0 ─ push ─▶ SortBuffer ─┐ full: sorted, and written as a run by the worker that filled it
+//!  work-1 ─ push ─▶ SortBuffer ─┼──────▶ run, run, run, ...  on the temporary disk
+//!  work-2 ─ push ─▶ SortBuffer ─┘                     │
 //!                                               ▼
-//!  the calling thread, when all workers are done: merge of runs and of what is left in the heaps ──▶ sink
+//!  the calling thread, when all workers are done: merge of runs and of what is left in the buffers ──▶ sink
 //! ```
 //!
-//! 1. A worker takes a heap when it has its first line, and gives it back at the end of its pass. The next one goes
+//! 1. A worker takes a buffer when it has its first line, and gives it back at the end of its pass. The next one goes
 //!    on filling it.
 //! 2. If there are more runs than memory can merge at once, some are merged into one first.
-//! 3. The heaps keep their memory in the merge; readers of runs have the memory that the strategy has left.
+//! 3. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
 //!
-//! *Cost:* an answer that fits the heaps is never written. Any other is written and read once, and once more for each
-//! further level of the merge: one level merges some hundred runs, each as large as a heap.
+//! *Cost:* an answer that fits the buffers is never written. Any other is written and read once, and once more for each
+//! further level of the merge: one level merges some hundred runs, each as large as a buffer.
 //!
 //! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging).
 
 use crate::answer::entry::Entry;
-use crate::answer::heap::Heap;
 use crate::answer::run::{Run, RunReader, RunWriter};
+use crate::answer::sort_buffer::SortBuffer;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
@@ -39,16 +39,16 @@ use crate::temp::space::TempSpace;
 const LARGEST_BLOCK: u64 = 256 << 10;
 /// The smallest.
 const SMALLEST_BLOCK: u64 = 16 << 10;
-/// A block has at most this fraction of the memory for one heap.
+/// A block has at most this fraction of the memory for one buffer.
 const BLOCK_SHARE: u64 = 8;
 
 /// What a sorter works with.
 pub(crate) struct SorterRules<'s> {
     pub(crate) order: Order,
-    /// Memory for all heaps, in bytes.
+    /// Memory for all buffers, in bytes.
     pub(crate) bytes: u64,
     /// How many threads push at the same time, at most.
-    pub(crate) heaps: usize,
+    pub(crate) buffers: usize,
     /// Where runs go.
     pub(crate) space: &'s TempSpace,
     /// The store of the runs; each is a bucket of it.
@@ -62,21 +62,21 @@ pub(crate) struct Sorter<'s> {
     rules: SorterRules<'s>,
     budget: MemoryBudget,
     state: Mutex<State>,
-    /// Heaps that no thread has.
-    idle: (Sender<WorkHeap>, Receiver<WorkHeap>),
+    /// Buffers that no thread has.
+    idle: (Sender<WorkBuffer>, Receiver<WorkBuffer>),
 }
 
 struct State {
-    /// How many more heaps may be made.
+    /// How many more buffers may be made.
     unmade: usize,
     runs: Vec<Run>,
     /// The number of the next run.
     next: u32,
 }
 
-/// A heap, and the block through which it is written.
-pub(super) struct WorkHeap {
-    heap: Heap,
+/// A buffer, and the block through which it is written.
+pub(super) struct WorkBuffer {
+    buffer: SortBuffer,
     block: Buffer,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Sorter<'s> {
         Self {
             budget: MemoryBudget::new(rules.bytes, 0),
             state: Mutex::new(State {
-                unmade: rules.heaps.max(1),
+                unmade: rules.buffers.max(1),
                 runs: Vec::new(),
                 next: 0,
             }),
@@ -99,13 +99,13 @@ impl<'s> Sorter<'s> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A heap for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
+    /// A buffer for one thread, which gives it back with [`Sorter::put`]. Waits while all are taken.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the rules have too little memory for the smallest heaps.
-    pub(super) fn take(&self) -> Result<WorkHeap> {
-        if let Ok(heap) = self.idle.1.try_recv() {
-            return Ok(heap);
+    /// [`Error::Memory`] where the rules have too little memory for the smallest buffers.
+    pub(super) fn take(&self) -> Result<WorkBuffer> {
+        if let Ok(buffer) = self.idle.1.try_recv() {
+            return Ok(buffer);
         }
         let may_make = {
             let mut state = self.lock();
@@ -114,47 +114,47 @@ impl<'s> Sorter<'s> {
             left.is_some()
         };
         if may_make {
-            return self.new_heap();
+            return self.new_buffer();
         }
         // The other end is here, too: it is not closed.
         self.idle.1.recv().map_err(|_| Error::Interrupted)
     }
 
-    fn new_heap(&self) -> Result<WorkHeap> {
-        let bytes = self.rules.bytes / self.rules.heaps.max(1) as u64;
+    fn new_buffer(&self) -> Result<WorkBuffer> {
+        let bytes = self.rules.bytes / self.rules.buffers.max(1) as u64;
         let block = (bytes / BLOCK_SHARE).clamp(SMALLEST_BLOCK, LARGEST_BLOCK) & !(PAGE - 1);
-        let heap = bytes.saturating_sub(block) & !(PAGE - 1);
-        Ok(WorkHeap {
-            heap: Heap::new(&self.budget, heap, self.rules.order)?,
+        let buffer = bytes.saturating_sub(block) & !(PAGE - 1);
+        Ok(WorkBuffer {
+            buffer: SortBuffer::new(&self.budget, buffer, self.rules.order)?,
             block: Buffer::new(&self.budget, "the order of the answer", block)?,
         })
     }
 
-    /// Takes a heap back, with what is in it.
+    /// Takes a buffer back, with what is in it.
     ///
     /// # Errors
     /// Where entries that must be written cannot be.
-    pub(super) fn put(&self, mut heap: WorkHeap) -> Result<()> {
+    pub(super) fn put(&self, mut buffer: WorkBuffer) -> Result<()> {
         if self.rules.always_spill {
-            self.write(&mut heap)?;
+            self.write(&mut buffer)?;
         }
-        let _is_open = self.idle.0.send(heap);
+        let _is_open = self.idle.0.send(buffer);
         Ok(())
     }
 
-    /// Adds an entry, through the heap of this thread.
+    /// Adds an entry, through the buffer of this thread.
     ///
     /// # Errors
     /// Where a run cannot be written.
-    pub(super) fn push(&self, work: &mut WorkHeap, entry: &Entry<'_>) -> Result<()> {
-        if work.heap.push(entry) {
+    pub(super) fn push(&self, work: &mut WorkBuffer, entry: &Entry<'_>) -> Result<()> {
+        if work.buffer.push(entry) {
             return Ok(());
         }
         self.write(work)?;
-        if work.heap.push(entry) {
+        if work.buffer.push(entry) {
             return Ok(());
         }
-        // Longer than a heap: a run of its own, from where it lies.
+        // Longer than a buffer: a run of its own, from where it lies.
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
         writer.push(entry, self.rules.order)?;
         let run = writer.finish()?;
@@ -162,18 +162,18 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
-    /// Writes what is in a heap as a run, and empties it.
-    fn write(&self, work: &mut WorkHeap) -> Result<()> {
-        if work.heap.len() == 0 {
+    /// Writes what is in a buffer as a run, and empties it.
+    fn write(&self, work: &mut WorkBuffer) -> Result<()> {
+        if work.buffer.len() == 0 {
             return Ok(());
         }
-        work.heap.sort();
+        work.buffer.sort();
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        for entry in (0..work.heap.len()).map_while(|number| work.heap.entry(number)) {
+        for entry in (0..work.buffer.len()).map_while(|number| work.buffer.entry(number)) {
             writer.push(&entry, self.rules.order)?;
         }
         let run = writer.finish()?;
-        work.heap.clear();
+        work.buffer.clear();
         self.lock().runs.push(run);
         Ok(())
     }
@@ -200,14 +200,14 @@ impl<'s> Sorter<'s> {
         let Self {
             rules, state, idle, ..
         } = self;
-        let mut heaps: Vec<WorkHeap> = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
+        let mut buffers: Vec<WorkBuffer> = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
         let State {
             mut runs, mut next, ..
         } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Those of the fewest bytes first: what is merged twice should be little.
         runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
-        // One block of a heap serves the merges before the last.
-        while let Some(first) = heaps
+        // One block of a buffer serves the merges before the last.
+        while let Some(first) = buffers
             .first_mut()
             .filter(|_| room_for(&runs, budget) < runs.len())
         {
@@ -226,11 +226,11 @@ impl<'s> Sorter<'s> {
             runs.insert(0, writer.finish()?);
         }
         let mut sources = open(runs, &rules, budget)?;
-        for work in &mut heaps {
-            work.heap.sort();
+        for work in &mut buffers {
+            work.buffer.sort();
         }
-        sources.extend(heaps.iter().map(|work| Source::Heap {
-            heap: &work.heap,
+        sources.extend(buffers.iter().map(|work| Source::SortBuffer {
+            buffer: &work.buffer,
             next: 0,
         }));
         merge_sources(&mut sources, rules.order, |entry| each(entry))?;
@@ -274,9 +274,9 @@ fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
 
 /// Entries in order, of which the merge sees one at a time.
 enum Source<'a> {
-    /// The entries of a heap that was sorted, up to `next` of which the merge has seen.
-    Heap {
-        heap: &'a Heap,
+    /// The entries of a buffer that was sorted, up to `next` of which the merge has seen.
+    SortBuffer {
+        buffer: &'a SortBuffer,
         next: usize,
     },
     Run(Box<RunReader<'a>>),
@@ -286,9 +286,9 @@ impl Source<'_> {
     /// Goes to the next entry; false at the end.
     fn advance(&mut self) -> Result<bool> {
         match self {
-            Self::Heap { heap, next } => {
+            Self::SortBuffer { buffer, next } => {
                 *next += 1;
-                Ok(*next <= heap.len())
+                Ok(*next <= buffer.len())
             }
             Self::Run(reader) => reader.advance(),
         }
@@ -297,7 +297,7 @@ impl Source<'_> {
     /// The present entry.
     fn entry(&self) -> Option<Entry<'_>> {
         match self {
-            Self::Heap { heap, next } => heap.entry(next.checked_sub(1)?),
+            Self::SortBuffer { buffer, next } => buffer.entry(next.checked_sub(1)?),
             Self::Run(reader) => reader.entry(),
         }
     }

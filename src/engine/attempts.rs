@@ -157,7 +157,7 @@ impl<'a> Engine<'a> {
             Sorter::new(SorterRules {
                 order,
                 bytes: run.layout.order_bytes,
-                heaps: run.layout.workers,
+                buffers: run.layout.workers,
                 space: self.space,
                 address: run.new_store(0),
                 always_spill: self.options.always_spill,

@@ -1,6 +1,6 @@
 //! Entries that are put in order in memory.
 //!
-//! *Owns:* [`Heap`], a piece of memory with entries at its front and, for each, its rank and its place at its back.
+//! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its place at its back.
 //!
 //! ```text
 //!  │ entry │ entry │ entry │ ... free ... │ rank, place │ rank, place │ rank, place │
@@ -19,14 +19,14 @@ use crate::selection::Order;
 
 /// Bytes at the back for each entry: rank and place.
 const BACK: usize = 16;
-/// Bytes before each entry for its length. A heap is smaller than 4 GiB.
+/// Bytes before each entry for its length. A buffer is smaller than 4 GiB.
 const LENGTH: usize = 4;
-/// The most bytes of a heap: places and lengths have 32 bits.
+/// The most bytes of a buffer: places and lengths have 32 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 /// Entries in memory. For one thread at a time.
 #[derive(Debug)]
-pub(super) struct Heap {
+pub(super) struct SortBuffer {
     buffer: Buffer,
     /// Bytes of the front in use.
     filled: usize,
@@ -35,8 +35,8 @@ pub(super) struct Heap {
     order: Order,
 }
 
-impl Heap {
-    /// An empty heap of `bytes` bytes, at most [`MOST_BYTES`].
+impl SortBuffer {
+    /// An empty buffer of `bytes` bytes, at most [`MOST_BYTES`].
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget refuses them.
@@ -108,7 +108,7 @@ impl Heap {
     }
 }
 
-/// The entry at `place` of the front of a heap.
+/// The entry at `place` of the front of a buffer.
 fn read(front: &[u8], place: u64, order: Order) -> Option<Entry<'_>> {
     let (length, rest) = front.get(place as usize..)?.split_first_chunk()?;
     let length = u32::from_le_bytes(*length) as usize;
@@ -121,9 +121,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_in_order_until_the_heap_is_full() {
+    fn entries_come_in_order_until_the_buffer_is_full() {
         let budget = MemoryBudget::new(1 << 20, 0);
-        let mut heap = Heap::new(&budget, 1 << 16, Order::Sorted).unwrap();
+        let mut buffer = SortBuffer::new(&budget, 1 << 16, Order::Sorted).unwrap();
         let line = |i: usize| format!("{:08} line", i * 7919 % 10_007);
         for round in 0..2 {
             let mut pushed = 0;
@@ -135,7 +135,7 @@ mod tests {
                     label: b"",
                     line: line.as_bytes(),
                 };
-                heap.push(&entry)
+                buffer.push(&entry)
             };
             pushed += (0..10_000)
                 .map(line)
@@ -143,12 +143,12 @@ mod tests {
                 .take_while(|&fits| fits)
                 .count();
             assert!((1000..2500).contains(&pushed), "round {round}: {pushed}");
-            heap.sort();
+            buffer.sort();
             let mut expected: Vec<String> = (0..pushed).map(line).collect();
             expected.sort();
-            let found = (0..heap.len()).map(|number| heap.entry(number).unwrap().line);
+            let found = (0..buffer.len()).map(|number| buffer.entry(number).unwrap().line);
             assert!(found.eq(expected.iter().map(String::as_bytes)));
-            heap.clear();
+            buffer.clear();
         }
     }
 }
