@@ -366,3 +366,66 @@ fn sift_down(front: &mut [(u64, usize)], mut at: usize, sources: &[Source<'_>], 
         at = first;
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::interrupt::Interrupt;
+    use crate::temp::quota::Quota;
+
+    #[test]
+    fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {
+        let place = tempfile::tempdir().unwrap();
+        let parents = [place.path().to_owned()];
+        let space = TempSpace::new(&parents, Quota::new(u64::MAX), &Interrupt::new());
+        let address = Address {
+            run: 1,
+            store: 0,
+            bucket: 0,
+            level: 0,
+            number: 0,
+        };
+        let sorter = Sorter::new(SorterRules {
+            order: Order::Sorted,
+            bytes: 64 << 10,
+            buffers: 1,
+            space: &space,
+            address,
+            always_spill: false,
+        });
+        let line = |i: usize| match i % 1000 {
+            // Longer than a buffer: a run of its own.
+            7 => format!("{:0>60000}", i * 7919 % 20_011),
+            _ => format!("{:08} line", i * 7919 % 20_011),
+        };
+        let mut work = sorter.take().unwrap();
+        for line in (0..20_000).map(line) {
+            let entry = Entry {
+                times: 1,
+                duplicates: 0,
+                ordinal: 0,
+                label: b"",
+                line: line.as_bytes(),
+            };
+            sorter.push(&mut work, &entry).unwrap();
+        }
+        sorter.put(work).unwrap();
+        let written = space.space_use().written_bytes;
+        // Room for two long lines and some blocks.
+        let budget = MemoryBudget::new(240 << 10, 0);
+        let mut found = Vec::new();
+        let collect = |entry: &Entry<'_>| {
+            found.push(entry.line.to_vec());
+            Ok(())
+        };
+        sorter.merge(&budget, collect).unwrap();
+        assert!(
+            space.space_use().written_bytes > written,
+            "one level was enough"
+        );
+        let mut expected: Vec<Vec<u8>> = (0..20_000).map(|i| line(i).into_bytes()).collect();
+        expected.sort();
+        assert!(found == expected);
+    }
+}
