@@ -1,6 +1,6 @@
 //! One line of the answer with all that its order and its writing need.
 //!
-//! *Owns:* the form of an [`Entry`] in memory and on disk, and the comparison of two. Nothing here allocates.
+//! *Owns:* the form of an [`Entry`] in memory and on disk. Nothing here allocates.
 //!
 //! ```text
 //! │ times │ duplicates │ length of the label: 8 │ ordinal: 64, where lines are in the order of the input │ label │ line │
@@ -9,8 +9,6 @@
 //! *Invariants:* an entry that was written is read back the same, and its line ends where the entry ends.
 //!
 //! *Cost:* three bytes a line mostly, and 8 for the ordinal.
-
-use std::cmp::Ordering;
 
 use crate::selection::{NO_ORDINAL, Order};
 use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
@@ -70,26 +68,20 @@ impl<'a> Entry<'a> {
             line,
         })
     }
+}
 
-    /// A number that decides most comparisons: of two entries that differ in it, the one with the smaller number
-    /// comes first.
-    pub(super) fn rank(&self, order: Order) -> u64 {
-        if order == Order::Input {
-            return self.ordinal;
+/// How many bytes two lines share at their start.
+pub(super) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
+    let mut shared = 0;
+    let words = one.chunks_exact(8).zip(other.chunks_exact(8));
+    for (one, other) in words {
+        if one != other {
+            break;
         }
-        let mut first = [0; 8];
-        let length = self.line.len().min(8);
-        first[..length].copy_from_slice(&self.line[..length]);
-        u64::from_be_bytes(first)
+        shared += 8;
     }
-
-    /// Which of the two comes first, where their ranks are equal.
-    pub(super) fn compare(&self, other: &Self, order: Order) -> Ordering {
-        match order {
-            Order::Sorted => self.line.cmp(other.line),
-            Order::Any | Order::Input => Ordering::Equal,
-        }
-    }
+    let rest = one[shared..].iter().zip(&other[shared..]);
+    shared + rest.take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]
@@ -115,30 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn ranks_and_comparisons_together_are_the_order_of_bytes() {
-        let lines: [&[u8]; 7] = [
-            b"",
-            b"\0",
-            b"abcdefg",
-            b"abcdefgh",
-            b"abcdefgh\0",
-            b"abcdefghi",
-            b"\xff",
-        ];
-        let entry = |line| Entry {
-            times: 1,
-            duplicates: 0,
-            ordinal: 0,
-            label: b"",
-            line,
-        };
-        for (i, one) in lines.into_iter().enumerate() {
-            for (j, other) in lines.into_iter().enumerate() {
-                let (one, other) = (entry(one), entry(other));
-                let ranks = one.rank(Order::Sorted).cmp(&other.rank(Order::Sorted));
-                let found = ranks.then_with(|| one.compare(&other, Order::Sorted));
-                assert_eq!(found, i.cmp(&j), "{one:?} {other:?}");
-            }
+    fn shared_bytes_end_where_lines_differ_or_end() {
+        let line = b"0123456789abcdefghijk";
+        for at in 0..line.len() {
+            let mut other = *line;
+            other[at] ^= 1;
+            assert_eq!(shared_bytes(line, &other), at);
+            assert_eq!(shared_bytes(line, &line[..at]), at);
         }
+        assert_eq!(shared_bytes(line, line), line.len());
     }
 }

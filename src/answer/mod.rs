@@ -25,10 +25,12 @@
 //! because its lines come from many threads and live in buffers that are reused. For an order: [`sorter`].
 
 pub(crate) mod entry;
+mod merge;
 mod outbox;
 mod run;
 mod sort_buffer;
 mod sorter;
+mod tournament;
 
 use std::io;
 use std::sync::Arc;

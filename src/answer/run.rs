@@ -3,10 +3,15 @@
 //! *Owns:* writing a run and reading it back, entry by entry. The blocks are those of
 //! [`spill::block`](crate::spill::block), so damage is noticed in the same way; an entry is one of its records.
 //!
+//! With an entry stands how many bytes its line shares with the line before it, which [`tournament`] needs.
+//!
 //! *Invariants:* entries come back in the order in which they were written, as many as were written, or the reading
 //! fails. An entry that fits an empty block is never cut; a longer one has blocks of its own.
 //!
-//! *Cost:* one block of memory, and room for the present entry where that is longer than a block.
+//! *Cost:* one block of memory to write; to read, two, of which one is loaded in the background, and room for the
+//! present entry where that is longer than a block.
+//!
+//! [`tournament`]: crate::answer::tournament
 
 use crate::answer::entry::Entry;
 use crate::error::{Error, Result};
@@ -16,6 +21,7 @@ use crate::selection::Order;
 use crate::spill::block::{
     self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES, put_length, record_bytes, take_length,
 };
+use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::spill::reader::LongRecord;
 use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
@@ -44,7 +50,7 @@ impl Run {
         } else {
             0
         };
-        self.block_bytes + long
+        2 * self.block_bytes + long
     }
 
     /// Bytes on disk.
@@ -55,6 +61,22 @@ impl Run {
     /// Gives its disk space back.
     pub(super) fn discard(self, space: &TempSpace) {
         space.remove(&self.file, self.written_bytes);
+    }
+
+    /// Asks for the block with this number; `None` behind the last one.
+    fn ask(&self, number: u64, buffer: Buffer, queue: &LoadQueue) -> Result<Option<Pending>> {
+        if number == self.blocks {
+            return Ok(None);
+        }
+        let offset = number * self.block_bytes;
+        let part = Part {
+            file: self.file.clone(),
+            offset,
+            // The file ends with the padding of the last block.
+            bytes: self.block_bytes.min(self.end - offset) as usize,
+            block_bytes: self.block_bytes,
+        };
+        queue.ask(part, buffer).map(Some)
     }
 
     fn damaged(&self, block: u64, what: &str) -> Error {
@@ -106,13 +128,15 @@ impl<'a> RunWriter<'a> {
         })
     }
 
-    /// Appends an entry, which does not come before the last one.
+    /// Appends an entry, which does not come before the last one and shares `shared` bytes of its line with it.
     ///
     /// # Errors
     /// Where the temporary disk refuses a block.
-    pub(super) fn push(&mut self, entry: &Entry<'_>, order: Order) -> Result<()> {
+    pub(super) fn push(&mut self, entry: &Entry<'_>, shared: usize, order: Order) -> Result<()> {
+        let mut before = [0; MAX_LENGTH_BYTES];
+        let before_bytes = put_length(&mut before, shared);
         let front = entry.front(order);
-        let length = front.len() + entry.label.len() + entry.line.len();
+        let length = before_bytes + front.len() + entry.label.len() + entry.line.len();
         let mut length_bytes = [0; MAX_LENGTH_BYTES];
         let taken = put_length(&mut length_bytes, length);
         let bytes = record_bytes(length);
@@ -127,7 +151,14 @@ impl<'a> RunWriter<'a> {
             BlockKind::Records
         };
         self.records += 1;
-        for mut piece in [&length_bytes[..taken], &front, entry.label, entry.line] {
+        let pieces = [
+            &length_bytes[..taken],
+            &before[..before_bytes],
+            &front,
+            entry.label,
+            entry.line,
+        ];
+        for mut piece in pieces {
             while !piece.is_empty() {
                 if self.filled == self.block.len() {
                     self.write(kind)?;
@@ -183,11 +214,14 @@ impl<'a> RunWriter<'a> {
 /// A run that is being read, entry by entry.
 pub(super) struct RunReader<'a> {
     run: Run,
-    space: &'a TempSpace,
     order: Order,
     budget: &'a MemoryBudget,
+    /// Where blocks are asked for.
+    queue: LoadQueue,
     block: Buffer,
-    /// Blocks read.
+    /// The block behind it, if there is one.
+    coming: Option<Pending>,
+    /// Blocks that have come.
     blocks: u64,
     /// Where the next record begins in the block, and where its payload ends.
     at: usize,
@@ -207,17 +241,20 @@ impl<'a> RunReader<'a> {
     /// [`Error::Memory`] where the budget has less.
     pub(super) fn new(
         run: Run,
-        space: &'a TempSpace,
         order: Order,
         budget: &'a MemoryBudget,
+        queue: &LoadQueue,
     ) -> Result<Self> {
-        let block = Buffer::new(budget, "merging the answer", run.block_bytes)?;
+        let buffer = || Buffer::new(budget, "merging the answer", run.block_bytes);
+        let (block, next) = (buffer()?, buffer()?);
+        let coming = run.ask(0, next, queue)?;
         Ok(Self {
             run,
-            space,
             order,
             budget,
+            queue: queue.clone(),
             block,
+            coming,
             blocks: 0,
             at: 0,
             end: 0,
@@ -234,10 +271,10 @@ impl<'a> RunReader<'a> {
     pub(super) fn advance(&mut self) -> Result<bool> {
         self.long = None;
         while self.at == self.end {
-            if self.blocks == self.run.blocks {
+            let Some(coming) = self.coming.take() else {
                 return self.check_end();
-            }
-            if self.load()? {
+            };
+            if self.load(coming)? {
                 return Ok(true);
             }
         }
@@ -254,21 +291,21 @@ impl<'a> RunReader<'a> {
         Ok(true)
     }
 
-    /// Reads the next block. True if it completes a long entry, which is then the present one; the block has no other.
-    fn load(&mut self) -> Result<bool> {
+    /// Takes the block that was asked for, and asks for that behind it. True if it completes a long entry, which is
+    /// then the present one; the block has no other.
+    fn load(&mut self, coming: Pending) -> Result<bool> {
+        let (block, loaded) = coming.wait()?;
+        let bytes = loaded?;
+        let used = std::mem::replace(&mut self.block, block);
         let number = self.blocks;
-        let offset = number * self.run.block_bytes;
-        // The file ends with the padding of the last block.
-        let bytes = self.run.block_bytes.min(self.run.end - offset);
-        let block = &mut self.block[..bytes as usize];
-        self.space
-            .read(&self.run.file, offset, block, self.run.block_bytes)?;
+        self.blocks += 1;
+        self.coming = self.run.ask(self.blocks, used, &self.queue)?;
         let address = Address {
             number,
             ..self.run.address
         };
-        let info = block::check(block, &address).map_err(|what| self.run.damaged(number, &what))?;
-        self.blocks += 1;
+        let info = block::check(&self.block[..bytes], &address)
+            .map_err(|what| self.run.damaged(number, &what))?;
         let payload = HEADER..HEADER + info.payload_bytes;
         if info.kind == BlockKind::Records {
             (self.at, self.end) = (payload.start, payload.end);
@@ -300,11 +337,20 @@ impl<'a> RunReader<'a> {
 
     /// The present entry; `None` before the first [`RunReader::advance`].
     pub(super) fn entry(&self) -> Option<Entry<'_>> {
-        let bytes = match &self.long {
+        let (_, taken) = take_length(self.bytes())?;
+        Entry::read(&self.bytes()[taken..], self.order)
+    }
+
+    /// How many bytes its line shares with the line before it.
+    pub(super) fn shared(&self) -> usize {
+        take_length(self.bytes()).map_or(0, |(shared, _)| shared)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.long {
             Some(long) => long.line(),
             None => &self.block[self.entry.clone()],
-        };
-        Entry::read(bytes, self.order)
+        }
     }
 
     /// The run, to be discarded.

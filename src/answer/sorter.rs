@@ -1,6 +1,6 @@
 //! Putting an answer in order that may be larger than memory: an external merge sort of the answer alone.
 //!
-//! *Owns:* the memory of the order, the runs, and the merge. *Invariants:* every entry that was pushed comes out of
+//! *Owns:* the memory of the order, and the runs until they are merged ([`merge`]). *Invariants:* every entry that was pushed comes out of
 //! [`Sorter::merge`] once, in order; nothing comes out before.
 //!
 //! Who runs what:
@@ -15,16 +15,16 @@
 //!
 //! 1. A worker takes a buffer when it has its first line, and gives it back at the end of its pass. The next one goes
 //!    on filling it.
-//! 2. If there are more runs than memory can merge at once, some are merged into one first.
-//! 3. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
+//! 2. The buffers keep their memory in the merge; readers of runs have the memory that the strategy has left.
 //!
 //! *Cost:* an answer that fits the buffers is never written. Any other is written and read once, and once more for each
 //! further level of the merge: one level merges some hundred runs, each as large as a buffer.
 //!
-//! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging).
+//! [`merge`]: crate::answer::merge
 
 use crate::answer::entry::Entry;
-use crate::answer::run::{Run, RunReader, RunWriter};
+use crate::answer::merge::Merging;
+use crate::answer::run::{Run, RunWriter};
 use crate::answer::sort_buffer::SortBuffer;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
@@ -36,11 +36,11 @@ use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 use crate::temp::space::TempSpace;
 
 /// The largest block of a run, in bytes.
-const LARGEST_BLOCK: u64 = 256 << 10;
+const LARGEST_BLOCK: u64 = 128 << 10;
 /// The smallest.
 const SMALLEST_BLOCK: u64 = 16 << 10;
 /// A block has at most this fraction of the memory for one buffer.
-const BLOCK_SHARE: u64 = 8;
+const BLOCK_SHARE: u64 = 16;
 
 /// What a sorter works with.
 pub(crate) struct SorterRules<'s> {
@@ -76,8 +76,8 @@ struct State {
 
 /// A buffer, and the block through which it is written.
 pub(super) struct WorkBuffer {
-    buffer: SortBuffer,
-    block: Buffer,
+    pub(super) buffer: SortBuffer,
+    pub(super) block: Buffer,
 }
 
 impl<'s> Sorter<'s> {
@@ -156,7 +156,7 @@ impl<'s> Sorter<'s> {
         }
         // Longer than a buffer: a run of its own, from where it lies.
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        writer.push(entry, self.rules.order)?;
+        writer.push(entry, 0, self.rules.order)?;
         let run = writer.finish()?;
         self.lock().runs.push(run);
         Ok(())
@@ -169,8 +169,10 @@ impl<'s> Sorter<'s> {
         }
         work.buffer.sort();
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        for entry in (0..work.buffer.len()).map_while(|number| work.buffer.entry(number)) {
-            writer.push(&entry, self.rules.order)?;
+        for number in 0..work.buffer.len() {
+            if let Some(entry) = work.buffer.entry(number) {
+                writer.push(&entry, work.buffer.shared(number), self.rules.order)?;
+            }
         }
         let run = writer.finish()?;
         work.buffer.clear();
@@ -200,170 +202,14 @@ impl<'s> Sorter<'s> {
         let Self {
             rules, state, idle, ..
         } = self;
-        let mut buffers: Vec<WorkBuffer> = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
-        let State {
-            mut runs, mut next, ..
-        } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Those of the fewest bytes first: what is merged twice should be little.
-        runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
-        // One block of a buffer serves the merges before the last.
-        while let Some(first) = buffers
-            .first_mut()
-            .filter(|_| room_for(&runs, budget) < runs.len())
-        {
-            let some = runs.split_off(runs.len().saturating_sub(room_for(&runs, budget).max(2)));
-            let address = Address {
-                bucket: next,
-                ..rules.address
-            };
-            next += 1;
-            let mut writer = RunWriter::new(rules.space, address, &mut first.block)?;
-            let mut sources = open(some, &rules, budget)?;
-            merge_sources(&mut sources, rules.order, |entry| {
-                writer.push(entry, rules.order)
-            })?;
-            discard(sources, rules.space);
-            runs.insert(0, writer.finish()?);
-        }
-        let mut sources = open(runs, &rules, budget)?;
-        for work in &mut buffers {
-            work.buffer.sort();
-        }
-        sources.extend(buffers.iter().map(|work| Source::SortBuffer {
-            buffer: &work.buffer,
-            next: 0,
-        }));
-        merge_sources(&mut sources, rules.order, |entry| each(entry))?;
-        discard(sources, rules.space);
-        Ok(())
-    }
-}
-
-/// How many runs, from the back of `runs`, can be read at once.
-fn room_for(runs: &[Run], budget: &MemoryBudget) -> usize {
-    let mut left = budget.available_bytes();
-    let fits = |run: &&Run| {
-        let fits = run.reading_bytes() <= left;
-        left = left.saturating_sub(run.reading_bytes());
-        fits
-    };
-    runs.iter().rev().take_while(fits).count()
-}
-
-/// Readers of all `runs`.
-fn open<'a>(
-    runs: Vec<Run>,
-    rules: &SorterRules<'a>,
-    budget: &'a MemoryBudget,
-) -> Result<Vec<Source<'a>>> {
-    let open = |run| {
-        RunReader::new(run, rules.space, rules.order, budget)
-            .map(|reader| Source::Run(Box::new(reader)))
-    };
-    runs.into_iter().map(open).collect()
-}
-
-/// Gives the disk space of runs back that were read.
-fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
-    for source in sources {
-        if let Source::Run(reader) = source {
-            reader.into_run().discard(space);
-        }
-    }
-}
-
-/// Entries in order, of which the merge sees one at a time.
-enum Source<'a> {
-    /// The entries of a buffer that was sorted, up to `next` of which the merge has seen.
-    SortBuffer {
-        buffer: &'a SortBuffer,
-        next: usize,
-    },
-    Run(Box<RunReader<'a>>),
-}
-
-impl Source<'_> {
-    /// Goes to the next entry; false at the end.
-    fn advance(&mut self) -> Result<bool> {
-        match self {
-            Self::SortBuffer { buffer, next } => {
-                *next += 1;
-                Ok(*next <= buffer.len())
-            }
-            Self::Run(reader) => reader.advance(),
-        }
-    }
-
-    /// The present entry.
-    fn entry(&self) -> Option<Entry<'_>> {
-        match self {
-            Self::SortBuffer { buffer, next } => buffer.entry(next.checked_sub(1)?),
-            Self::Run(reader) => reader.entry(),
-        }
-    }
-}
-
-/// Hands the entries of all sources to `each`, in order.
-///
-/// The sources are a binary heap by their present entries: the one with the smallest is at the front. When that has
-/// gone on to its next entry, it sinks to where it belongs.
-fn merge_sources(
-    sources: &mut [Source<'_>],
-    order: Order,
-    mut each: impl FnMut(&Entry<'_>) -> Result<()>,
-) -> Result<()> {
-    // Rank of the present entry, and number of the source.
-    let mut front: Vec<(u64, usize)> = Vec::with_capacity(sources.len());
-    for (number, source) in sources.iter_mut().enumerate() {
-        if source.advance()? {
-            front.push((rank(source, order), number));
-        }
-    }
-    for at in (0..front.len() / 2).rev() {
-        sift_down(&mut front, at, sources, order);
-    }
-    while let Some(&(_, number)) = front.first() {
-        if let Some(entry) = sources[number].entry() {
-            each(&entry)?;
-        }
-        if sources[number].advance()? {
-            front[0].0 = rank(&sources[number], order);
-        } else {
-            front.swap_remove(0);
-        }
-        sift_down(&mut front, 0, sources, order);
-    }
-    Ok(())
-}
-
-fn rank(source: &Source<'_>, order: Order) -> u64 {
-    source.entry().map_or(0, |entry| entry.rank(order))
-}
-
-/// Moves what is at `at` towards the end of `front` until nothing behind it comes before it.
-fn sift_down(front: &mut [(u64, usize)], mut at: usize, sources: &[Source<'_>], order: Order) {
-    let is_before = |one: &(u64, usize), other: &(u64, usize)| {
-        let by_rank = one.0.cmp(&other.0);
-        let by_entry = || {
-            let entries = sources[one.1].entry().zip(sources[other.1].entry());
-            entries.map_or(std::cmp::Ordering::Equal, |(one, other)| {
-                one.compare(&other, order)
-            })
+        let buffers = std::iter::from_fn(|| idle.1.try_recv().ok()).collect();
+        let State { runs, next, .. } = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let merging = Merging {
+            rules: &rules,
+            budget,
+            next,
         };
-        by_rank.then_with(by_entry).is_lt()
-    };
-    loop {
-        let mut first = at;
-        for child in [2 * at + 1, 2 * at + 2] {
-            if child < front.len() && is_before(&front[child], &front[first]) {
-                first = child;
-            }
-        }
-        if first == at {
-            return;
-        }
-        front.swap(at, first);
-        at = first;
+        merging.merge(runs, buffers, |entry| each(entry))
     }
 }
 

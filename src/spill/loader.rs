@@ -1,55 +1,29 @@
-//! Reading blocks ahead: one thread per join worker loads the next blocks while the worker is busy
+//! Reading blocks of buckets ahead: one thread per join worker loads the next blocks while the worker is busy
 //! with those before.
 //!
-//! *Owns:* the two buffers of a reader and the hand-over between the two threads.
-//!
-//! ```text
-//!  worker: Reading                                   thread `load`: LoaderThread
-//!    free buffer ──── Load { offset, bytes } ────▶     TempSpace::read
-//!         ▲                                                 │
-//!         └── put ◀── Blocks ◀────── (buffer, result) ◀─────┘
-//! ```
+//! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
 //! 1. The worker asks for as much as its free buffers hold: twice at the start of a bucket.
-//! 2. `load` serves one request after the other and sends each buffer back, with its bytes or an error.
-//! 3. The worker takes the first buffer, goes through its blocks and puts it back. Meanwhile `load` fills the
-//!    other one.
+//! 2. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
+//! 3. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
+//!    fills the other one.
 //!
 //! *Invariants:*
-//! - One thread serves the requests, so blocks come back in the order in which they were requested.
-//! - A buffer is either free, or with the loading thread, or with the worker. So neither channel ever holds
-//!   more than [`Loader::BUFFERS`] messages, although both are unbounded.
+//! - The oldest request is waited for first, so blocks come in the order in which they were requested.
+//! - A buffer is either free, or with the loading thread, or with the worker.
 //! - When a reading ends early, its requests are awaited and their buffers become free again. The next
 //!   reading begins with both.
 //!
 //! *Cost:* two buffers of memory. A buffer holds as many blocks as fit. Blocks are small if memory was short
 //! while many were open, but they lie one behind the other, and a disk is fast only in large requests.
 
-use crate::error::{Error, Result};
+use std::collections::VecDeque;
+
+use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::spill::bucket::Bucket;
-use crate::sys::failpoint::fail_point;
-use crate::sys::sync::channel::{Receiver, Sender, unbounded};
-use crate::temp::space::{SpillPath, TempSpace};
-
-/// A request: blocks that are to be loaded.
-#[derive(Debug)]
-pub(crate) struct Load {
-    file: SpillPath,
-    /// Where the first of them begins, in bytes; a multiple of `block_bytes`.
-    offset: u64,
-    /// How many bytes to read: whole pages, at most those of the buffer.
-    bytes: usize,
-    /// The distance between blocks, in bytes. Only for the message about a file that is too short.
-    block_bytes: u64,
-    /// Where the bytes go, from its start.
-    buffer: Buffer,
-}
-
-/// The answer to a request: its buffer, and how many bytes were read into it or why they could not be. The
-/// buffer comes back in either case.
-type Loaded = (Buffer, Result<usize>);
+use crate::spill::loads::{LoadQueue, LoadThread, Part, Pending, queue};
 
 /// Consecutive written blocks of one bucket. Return it with [`Reading::put`]: a dropped one takes its buffer
 /// with it, and later readings are no longer ahead.
@@ -69,37 +43,10 @@ impl Blocks {
     }
 }
 
-/// What the thread `load` owns: its ends of the two channels.
-#[derive(Debug)]
-pub(crate) struct LoaderThread {
-    requests: Receiver<Load>,
-    loaded: Sender<Loaded>,
-}
-
-impl LoaderThread {
-    /// The body of the thread `load`: serves requests until the [`Loader`] is dropped. An error of one request
-    /// does not end it; the worker decides whether to go on.
-    pub(crate) fn run(self, space: &TempSpace) {
-        for mut load in self.requests {
-            fail_point!("load-thread");
-            let buffer = &mut load.buffer[..load.bytes];
-            let result = space.read(&load.file, load.offset, buffer, load.block_bytes);
-            if self
-                .loaded
-                .send((load.buffer, result.map(|()| load.bytes)))
-                .is_err()
-            {
-                return;
-            }
-        }
-    }
-}
-
 /// Loads the blocks of buckets, one buffer ahead: the worker's side. Dropping it ends the thread `load`.
 #[derive(Debug)]
 pub(crate) struct Loader {
-    requests: Sender<Load>,
-    loaded: Receiver<Loaded>,
+    queue: LoadQueue,
     /// Buffers that are neither with the thread nor with the worker; all of them between two readings.
     free: Vec<Buffer>,
 }
@@ -112,25 +59,14 @@ impl Loader {
     /// of every bucket that will be read. The thread is the caller's to start.
     ///
     /// # Errors
-    /// [`Error::Memory`] when `budget` has not twice `bytes`.
-    pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoaderThread)> {
-        let (requests, asked) = unbounded();
-        let (sender, loaded) = unbounded();
+    /// [`crate::Error::Memory`] when `budget` has not twice `bytes`.
+    pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoadThread)> {
+        let (queue, thread) = queue();
         let buffer = || Buffer::new(budget, "blocks being read", bytes);
-        let loader = Self {
-            requests,
-            loaded,
-            free: (0..Self::BUFFERS)
-                .map(|_| buffer())
-                .collect::<Result<_>>()?,
-        };
-        Ok((
-            loader,
-            LoaderThread {
-                requests: asked,
-                loaded: sender,
-            },
-        ))
+        let free = (0..Self::BUFFERS)
+            .map(|_| buffer())
+            .collect::<Result<_>>()?;
+        Ok((Self { queue, free }, thread))
     }
 
     /// Begins to read the file of `bucket` from its first block on. Requests nothing before the first
@@ -140,7 +76,7 @@ impl Loader {
             loader: self,
             bucket,
             next: 0,
-            in_flight: 0,
+            in_flight: VecDeque::with_capacity(Self::BUFFERS),
         }
     }
 }
@@ -153,7 +89,7 @@ pub(crate) struct Reading<'l> {
     /// The number of the first block that was not requested yet.
     next: u64,
     /// Requests whose answer was not received yet: 0 to [`Loader::BUFFERS`].
-    in_flight: usize,
+    in_flight: VecDeque<Pending>,
 }
 
 impl Reading<'_> {
@@ -162,14 +98,14 @@ impl Reading<'_> {
     /// requested ahead.
     ///
     /// # Errors
-    /// What [`TempSpace::read`] reports; [`Error::Interrupted`] when the thread has panicked.
+    /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`crate::Error::Interrupted`] when the
+    /// thread has panicked.
     pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
         self.ask_ahead()?;
-        if self.in_flight == 0 {
+        let Some(oldest) = self.in_flight.pop_front() else {
             return Ok(None);
-        }
-        let (buffer, result) = self.loader.loaded.recv().map_err(|_| Error::Interrupted)?;
-        self.in_flight -= 1;
+        };
+        let (buffer, result) = oldest.wait()?;
         match result {
             Ok(bytes) => Ok(Some(Blocks {
                 buffer,
@@ -201,20 +137,15 @@ impl Reading<'_> {
             };
             let offset = self.next * stride;
             let blocks = (buffer.len() as u64 / stride).max(1);
-            // The file ends with the padding of its last block, not at a multiple of the stride.
-            let bytes = (blocks * stride).min(file.end - offset) as usize;
-            let load = Load {
+            let part = Part {
                 file: path,
                 offset,
-                bytes,
+                // The file ends with the padding of its last block, not at a multiple of the stride.
+                bytes: (blocks * stride).min(file.end - offset) as usize,
                 block_bytes: stride,
-                buffer,
             };
-            self.loader
-                .requests
-                .send(load)
-                .map_err(|_| Error::Interrupted)?;
-            self.in_flight += 1;
+            self.in_flight
+                .push_back(self.loader.queue.ask(part, buffer)?);
             self.next += blocks;
         }
         Ok(())
@@ -222,11 +153,11 @@ impl Reading<'_> {
 }
 
 impl Drop for Reading<'_> {
-    /// Waits for the answers to all requests, so that none of them passes for one of the next reading. If the
-    /// thread is gone its buffers are lost, and the next reading reports that.
+    /// Waits for the answers to all requests: the next reading needs their buffers. If the thread is gone its
+    /// buffers are lost, and the next reading reports that.
     fn drop(&mut self) {
-        for _ in 0..self.in_flight {
-            if let Ok((buffer, _given_up)) = self.loader.loaded.recv() {
+        for pending in self.in_flight.drain(..) {
+            if let Ok((buffer, _given_up)) = pending.wait() {
                 self.loader.free.push(buffer);
             }
         }

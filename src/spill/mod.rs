@@ -31,7 +31,7 @@
 //! | `load` | reads ahead for one reader |
 //!
 //! *Owns:* the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets
-//! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`]). The
+//! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`], [`loads`]). The
 //! files are those of [`temp`](crate::temp).
 //!
 //! *Invariants.*
@@ -53,6 +53,7 @@ pub(crate) mod block;
 pub(crate) mod bucket;
 pub(crate) mod fill;
 pub(crate) mod loader;
+pub(crate) mod loads;
 pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod writer;

@@ -1,0 +1,144 @@
+//! Merging what is in order: runs, and what is left in memory.
+//!
+//! *Owns:* how many runs are merged at a time, and the threads that read them. The order of the entries is the matter of
+//! [`Tournament`].
+//!
+//! Who runs what:
+//!
+//! ```text
+//!  load, four times: next blocks of runs ──▶ RunReader ─┐
+//!                                            RunReader ─┼─▶ Tournament ── entry ──▶ each      the calling thread
+//!                                           SortBuffer ─┘
+//! ```
+//!
+//! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
+//! 2. Each reader has the next block of its run loaded while its present one is gone through.
+//!
+//! *Invariants:* every entry comes out once; a run is removed when its last entry was handed over.
+//!
+//! *Cost:* two blocks of memory for each run; one thread's time, of which the disk takes nothing unless it is slower.
+//!
+//! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging) and 5.4.9 (which runs first).
+
+use crate::answer::entry::Entry;
+use crate::answer::run::{Run, RunReader, RunWriter};
+use crate::answer::sorter::{SorterRules, WorkBuffer};
+use crate::answer::tournament::{Source, Tournament};
+use crate::error::Result;
+use crate::memory::budget::MemoryBudget;
+use crate::spill::block::Address;
+use crate::spill::loads::{self, LoadQueue};
+use crate::sys::sync::thread;
+use crate::sys::threads;
+use crate::temp::space::TempSpace;
+
+/// Threads that read runs: a disk is fast only with several requests at a time.
+const LOADERS: usize = 4;
+
+/// What a merge works with.
+pub(super) struct Merging<'m, 's> {
+    pub(super) rules: &'m SorterRules<'s>,
+    /// Memory for reading runs.
+    pub(super) budget: &'m MemoryBudget,
+    /// The number of the next run.
+    pub(super) next: u32,
+}
+
+impl Merging<'_, '_> {
+    /// Hands the entries of all `runs` and `buffers` to `each`, in order.
+    ///
+    /// # Errors
+    /// What `each` reports; where a run cannot be read or written, or is damaged.
+    pub(super) fn merge(
+        self,
+        runs: Vec<Run>,
+        buffers: Vec<WorkBuffer>,
+        each: impl FnMut(&Entry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (queue, loading) = loads::queue();
+        let space = self.rules.space;
+        thread::scope(|scope| {
+            // The threads end when this queue and its clones are dropped, which is before the scope waits for them.
+            let queue = queue;
+            for _ in 0..LOADERS.min(runs.len()) {
+                let loading = loading.clone();
+                threads::spawn(scope, "load", move || loading.run(space))?;
+            }
+            drop(loading);
+            self.merge_all(runs, buffers, &queue, each)
+        })
+    }
+
+    fn merge_all(
+        mut self,
+        mut runs: Vec<Run>,
+        mut buffers: Vec<WorkBuffer>,
+        queue: &LoadQueue,
+        mut each: impl FnMut(&Entry<'_>) -> Result<()>,
+    ) -> Result<()> {
+        // Those of the fewest bytes last, where they are taken first: what is merged twice should be little.
+        runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
+        // One block of a buffer serves the merges before the last.
+        while let Some(first) = buffers
+            .first_mut()
+            .filter(|_| self.room_for(&runs) < runs.len())
+        {
+            let some = runs.split_off(runs.len().saturating_sub(self.room_for(&runs).max(2)));
+            let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
+            let mut sources = self.open(some, queue)?;
+            Tournament::new(&mut sources, self.rules.order)?
+                .for_each(|entry, shared| writer.push(entry, shared, self.rules.order))?;
+            discard(sources, self.rules.space);
+            runs.insert(0, writer.finish()?);
+        }
+        let mut sources = self.open(runs, queue)?;
+        for work in &mut buffers {
+            work.buffer.sort();
+        }
+        sources.extend(buffers.iter().map(|work| Source::SortBuffer {
+            buffer: &work.buffer,
+            next: 0,
+        }));
+        Tournament::new(&mut sources, self.rules.order)?.for_each(|entry, _| each(entry))?;
+        discard(sources, self.rules.space);
+        Ok(())
+    }
+
+    /// Where the blocks of the next run belong.
+    fn next_run(&mut self) -> Address {
+        self.next += 1;
+        Address {
+            bucket: self.next - 1,
+            ..self.rules.address
+        }
+    }
+
+    /// How many runs, from the back of `runs`, can be read at once.
+    fn room_for(&self, runs: &[Run]) -> usize {
+        let mut left = self.budget.available_bytes();
+        let fits = |run: &&Run| {
+            let fits = run.reading_bytes() <= left;
+            left = left.saturating_sub(run.reading_bytes());
+            fits
+        };
+        runs.iter().rev().take_while(fits).count()
+    }
+
+    /// Readers of all `runs`.
+    fn open(&self, runs: Vec<Run>, queue: &LoadQueue) -> Result<Vec<Source<'_>>> {
+        let open = |run| {
+            RunReader::new(run, self.rules.order, self.budget, queue)
+                .map(|reader| Source::Run(Box::new(reader)))
+        };
+        runs.into_iter().map(open).collect()
+    }
+}
+
+/// Gives the disk space of runs back that were read.
+fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
+    for source in sources {
+        if let Source::Run(reader) = source {
+            reader.into_run().discard(space);
+        }
+    }
+}
