@@ -55,6 +55,7 @@ pub(super) fn plan_for_shapes(
     let shape = |&lines: &u64| InputShape {
         bytes: Some(lines.saturating_mul(arguments.line_bytes)),
         lines: Some(lines),
+        distinct_lines: None,
         is_cached: false,
     };
     let shapes = arguments.lines.iter().map(shape).collect();

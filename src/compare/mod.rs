@@ -330,6 +330,7 @@ impl<'o> Comparer<'o> {
         let shape = |input: &Input| InputShape {
             bytes: input.bytes(),
             lines: None,
+            distinct_lines: None,
             is_cached: false,
         };
         let shapes: Vec<InputShape> = self.inputs.iter().map(shape).collect();

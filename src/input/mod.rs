@@ -23,6 +23,7 @@ pub(crate) mod long_lines;
 pub(crate) mod parts;
 pub(crate) mod range;
 pub(crate) mod reading;
+mod repeats;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod stream;

@@ -3,7 +3,7 @@
 //! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
 //! on an estimate; a wrong one costs time, never a line. Windows lie at even distances over the bytes of all files of
 //! an input, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
-//! that size is counted exactly); 32 KiB of memory.
+//! that size is counted exactly); 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -14,6 +14,7 @@ use memchr::memmem;
 use crate::error::Result;
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
+use crate::input::repeats::Repeats;
 use crate::input::{Input, unreadable};
 
 /// The bytes of one window.
@@ -26,6 +27,8 @@ const WINDOWS: u64 = 32;
 pub(crate) struct Sample {
     /// Estimated lines of the whole file.
     pub(crate) lines: u64,
+    /// About how many of them are different.
+    pub(crate) distinct_lines: u64,
     /// The longest line seen, in bytes; where a window saw no line end, twice the window.
     pub(crate) longest_line_bytes: u64,
     /// Line ends seen.
@@ -40,6 +43,7 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
     // Last lines of files that have no terminator.
     let mut open_ends = 0;
     let mut lengths = Lengths::default();
+    let mut repeats = Repeats::default();
     let Some(size) = for_each_window(input, WINDOWS, WINDOW, |window| {
         sampled += window.bytes.len() as u64;
         ends += memchr::memchr_iter(format.terminator, window.bytes).count() as u64;
@@ -47,6 +51,7 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
         ends_after_cr +=
             memmem::find_iter(window.bytes, &[b'\r', format.terminator]).count() as u64;
         lengths.add(window.bytes, format);
+        repeats.add(window.bytes, format.terminator);
         match window.then {
             Then::NextWindow => {}
             Then::Gap => lengths.interrupt(),
@@ -67,6 +72,7 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
     };
     Ok(Some(Sample {
         lines,
+        distinct_lines: repeats.distinct(lines),
         longest_line_bytes: lengths.longest,
         ends,
         ends_after_cr,
@@ -238,6 +244,7 @@ mod tests {
             sample,
             Sample {
                 lines: 3,
+                distinct_lines: 3,
                 longest_line_bytes: 3,
                 ends: 2,
                 ends_after_cr: 0,
@@ -298,6 +305,7 @@ mod tests {
         let sample = sample_of_files(&[b"a\nbcd", b"", b"efgh", b"i\n"]);
         let expected = Sample {
             lines: 4,
+            distinct_lines: 4,
             longest_line_bytes: 4,
             ends: 2,
             ends_after_cr: 0,

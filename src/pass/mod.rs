@@ -11,6 +11,7 @@
 
 pub(crate) mod filter;
 pub(crate) mod join;
+pub(crate) mod known;
 pub(crate) mod look;
 pub(crate) mod ordered;
 mod pipeline;

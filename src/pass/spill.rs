@@ -4,7 +4,7 @@
 //! *Owns:* the way from an input to sealed buckets. Three kinds of threads work at the same time:
 //!
 //! ```text
-//!  reader ──chunk──▶ worker: hash, screen, recent, scatter ──full block──▶ writer ──▶ file
+//!  reader ──chunk──▶ worker: hash, screen, known, scatter ──full block──▶ writer ──▶ file
 //!                       │                                                   │
 //!                       └── open block of each bucket ◀──────── free block ─┘
 //! ```
@@ -13,8 +13,8 @@
 //!    then runs the scan inside it. It returns from [`fill`] when all threads are done.
 //! 2. A reader fills a chunk with whole lines ([`scan`] says when the workers read themselves).
 //! 3. A worker hashes a batch of the chunk's lines and asks the screen which of them pass.
-//! 4. It leaves out lines that it spilled a moment ago ([`RecentLines`]), and puts the others into the
-//!    filter that is fed, if there is one.
+//! 4. It leaves out lines that it spilled a moment ago ([`RecentLines`]) and those that are known
+//!    ([`KnownLines`]), and puts the others into the filter that is fed, if there is one.
 //! 5. It groups the batch by bucket ([`Scatter`]), takes each bucket's lock once, and appends the lines to
 //!    the bucket's open block.
 //! 6. A block that is full stays in memory if the pool has room; else the worker sends it to a writer and
@@ -36,6 +36,7 @@ use crate::filter::{Filter, Updater};
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::pass::join::write;
+use crate::pass::known::KnownLines;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
@@ -63,6 +64,9 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) feed: Option<&'a mut Filter>,
     /// Whether a line must be in its bucket as often as the input has it.
     pub(crate) keeps_repeats: bool,
+    /// Lines that are in their buckets already, and the number of this input, from 0. None of them is spilled
+    /// again.
+    pub(crate) known: Option<(&'a KnownLines, usize)>,
     /// Where the lines go that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
 }
@@ -105,6 +109,7 @@ pub(crate) fn spill(
         screen,
         feed,
         keeps_repeats,
+        known,
         refused,
     } = screening;
     let phase = run.input_phase("spill", input);
@@ -128,7 +133,8 @@ pub(crate) fn spill(
             refused: refused.map(|refused| (refused, Outbox::new(refused.out))),
             refused_indexes: Vec::new(),
             recent: (!keeps_repeats).then(RecentLines::new),
-            to_feed: Scatter::default(),
+            known: known.filter(|_| !keeps_repeats),
+            scatter: Scatter::default(),
             counts: &counts,
             to_buckets: ToBuckets::new(writer, run.hasher),
         })
@@ -187,9 +193,12 @@ struct SpillWorker<'a, 'f, 's> {
     refused_indexes: Vec<u32>,
     /// Lines that this worker spilled a moment ago, unless repeats are kept.
     recent: Option<RecentLines>,
+    /// Lines that were spilled before, shared by all workers, and the number of the input.
+    known: Option<(&'a KnownLines, usize)>,
     /// The filter that gets what is spilled, if one is fed; shared by all workers.
     feed: Option<&'a Updater<'f>>,
-    to_feed: Scatter,
+    /// Groups what is known and what is fed.
+    scatter: Scatter,
     to_buckets: ToBuckets<'a>,
     /// Shared by all workers.
     counts: &'a Counts,
@@ -217,12 +226,15 @@ impl Worker for SpillWorker<'_, '_, '_> {
                 !recent.is_repeat(batch.hashes[index], batch.lines[index], ordinal)
             });
         }
+        if let Some((known, input)) = self.known {
+            known.leave_out(batch, input, &mut self.passing, &mut self.scatter)?;
+        }
         let repeats = passed - self.passing.len();
         self.counts
             .repeats
             .fetch_add(repeats as u64, Ordering::Relaxed);
         if let Some(updater) = self.feed {
-            updater.insert_at(batch, self.passing.iter().copied(), &mut self.to_feed)?;
+            updater.insert_at(batch, self.passing.iter().copied(), &mut self.scatter)?;
         }
         self.to_buckets.append(batch, self.passing.iter().copied())
     }

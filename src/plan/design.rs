@@ -22,6 +22,7 @@
 //!             set or filters                           blocks                          join
 //! memory      the set and its filters                  none                            none
 //! partition   1/16 for a filter, if A is small         6/10, less what reading takes   the rest
+//!             (7/8 for known lines that come again     1/8)
 //! sieve       what blocks leave, up to 12 bits a key   1/16, or one level of buckets   all of it,
 //! bloom       what blocks leave, up to 32 bits a key   1/128, or one level of buckets  afterwards
 //! ```
@@ -37,6 +38,7 @@ use crate::plan::buckets::{
 };
 use crate::plan::filters::{MOST_BITS_PER_KEY, SievePlan, expected_survivors, surviving_others};
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
+use crate::plan::known;
 use crate::plan::layout::Layout;
 use crate::plan::ordering;
 use crate::plan::phases::{Survivors, phases};
@@ -285,18 +287,19 @@ pub(super) fn partition_layout(
 
 /// `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
 /// them. Everything that is spilled is written once and read once:
-/// moved = A + B + 2 (A + b B), with b = 1 without a filter.
+/// moved = A + B + 2 (A + b B), with b = 1 without a filter. Where most lines come again, less: see [`known`].
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
 pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
     let sizes = Sizes::of(job);
-    let layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
-    let buckets = layout.buckets;
+    let mut layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
     let filter = lopsided_filter(job, &sizes, &layout);
-    let survivors = filter.map_or(sizes.total, |filter| {
-        sizes.build.bytes + surviving_others(&sizes, filter.predicted_fpr) as u64
-    });
+    let survivors = match filter {
+        Some(filter) => sizes.build.bytes + surviving_others(&sizes, filter.predicted_fpr) as u64,
+        None => known::make_room(job, &sizes, &mut layout),
+    };
+    let buckets = layout.buckets;
     let spilled = spilled_bytes(&layout, buckets, survivors, job);
     let costs = Costs {
         strategy: Strategy::Partition,

@@ -163,6 +163,8 @@ mod tests {
         let sizes = Sizes {
             build: side,
             of_set: side,
+            distinct: side.and(side),
+            repeats: 0.0,
             total: 2 * side.bytes,
             last: side,
             further_inputs: 1,

@@ -34,6 +34,8 @@ pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
 
 /// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
+/// The different lines of an input may be this multiple of what its sample says: lines are not equally frequent.
+const DISTINCT_SLACK: f64 = 1.25;
 /// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
 
@@ -44,6 +46,8 @@ pub struct InputShape {
     pub bytes: Option<u64>,
     /// Its lines, known or estimated; `None` for a pipe.
     pub lines: Option<u64>,
+    /// How many of them are different, known or estimated; where it is `None`, all of them.
+    pub distinct_lines: Option<u64>,
     /// Whether most of it is in the page cache: reading it again costs little.
     pub is_cached: bool,
 }
@@ -224,15 +228,32 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     order(job).iter().map(size).collect()
 }
 
+/// The different lines of each input in working order, with room for an estimate that is too low. An input counts as
+/// a whole where a sample shows no repeats; and all do where one is a pipe, because a set that turns out too large can
+/// then not be given up for another strategy.
+fn distinct_in_order(job: &Job, sizes: &[Extent]) -> Vec<Extent> {
+    let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
+    let part = |(index, size): (usize, &Extent)| {
+        let distinct = job.inputs[index].distinct_lines.filter(|_| can_restart);
+        let share = distinct.unwrap_or(size.lines) as f64 * DISTINCT_SLACK;
+        size.part((share / size.lines.max(1) as f64).min(1.0))
+    };
+    order(job).into_iter().zip(sizes).map(part).collect()
+}
+
 /// The sizes that the formulas use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
     /// may bring a new line of anything else.
     pub(super) build: Extent,
-    /// What the set of `memory` has: the build side, or where repeats are kept, the inputs that are held against
-    /// the first.
+    /// What the set of `memory` has: the different lines of the build side, or where repeats are kept, of the inputs
+    /// that are held against the first.
     pub(super) of_set: Extent,
+    /// The different lines of each input, all together.
+    pub(super) distinct: Extent,
+    /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
+    pub(super) repeats: f64,
     /// Bytes of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
     /// The input that is worked on last: the largest, or one of unknown size.
@@ -248,15 +269,23 @@ impl Sizes {
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
         let build = Extent::sum(&sizes[..job.building_inputs()]);
+        let distinct = distinct_in_order(job, &sizes);
         let of_set = if job.selection.repeats {
-            Extent::sum(sizes.get(1..=job.telling_inputs()).unwrap_or_default())
+            distinct.get(1..=job.telling_inputs()).unwrap_or_default()
         } else {
-            build
+            &distinct[..job.building_inputs()]
         };
+        let (total, of_set, distinct) = (
+            Extent::sum(&sizes),
+            Extent::sum(of_set),
+            Extent::sum(&distinct),
+        );
         Self {
             build,
             of_set,
-            total: Extent::sum(&sizes).bytes,
+            distinct,
+            repeats: 1.0 - distinct.lines as f64 / total.lines.max(1) as f64,
+            total: total.bytes,
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),

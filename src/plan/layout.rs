@@ -12,7 +12,7 @@
 //!  │ threads,     │ scan_bytes               │ pool_bytes      │ rest_bytes           │
 //!  │ bookkeeping  ├───────────────┬──────────┼─────────────────┤                      │
 //!  │ of buckets   │ chunk_buffers │long_line_│ pool_blocks     │ filters, or a set,   │
-//!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ or a sketch          │
+//!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ a sketch, known_bytes│
 //!  └──────────────┴───────────────┴──────────┴─────────────────┴──────────────────────┘
 //!
 //!  the join, when chunks and filters are gone
@@ -90,6 +90,10 @@ pub(crate) struct Layout {
     pub(crate) block_bytes: u64,
     /// Blocks in the pool; more than `buckets` where there are any.
     pub(crate) pool_blocks: u64,
+    /// Memory for lines that are in their buckets already, in bytes; 0 where lines seldom come again.
+    pub(crate) known_bytes: u64,
+    /// The mean length of these lines, in bytes.
+    pub(crate) known_line_bytes: u64,
     /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`.
     pub(crate) join_workers: usize,
 }
@@ -156,6 +160,8 @@ impl Layout {
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
+            known_bytes: 0,
+            known_line_bytes: 0,
             join_workers: workers,
         }
     }
@@ -167,6 +173,7 @@ impl Layout {
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
+            known_bytes: 0,
             join_workers: self.workers,
             ..*self
         }

@@ -43,7 +43,7 @@ pub(super) fn lone(job: &Job) -> Result<Design, Error> {
     let room = Layout::for_scan(job).rest_bytes();
     let most_second = room / SECOND_SHARE;
     let guess = FilterPlan::new(all.lines, room - most_second, cap);
-    let again = sizes.common_share + guess.predicted_fpr * MEAN_RATE;
+    let again = sizes.common_share.max(sizes.repeats) + guess.predicted_fpr * MEAN_RATE;
     let keys = all.part((again * SURVIVOR_SLACK).min(1.0)).lines + 1024;
     let second = FilterPlan::new(keys, most_second, cap);
     let survivors = all.part((again + second.predicted_fpr).min(1.0));

@@ -36,6 +36,7 @@ mod costs;
 mod design;
 mod filters;
 mod job;
+mod known;
 pub(crate) mod layout;
 pub(crate) mod lone;
 mod ordering;
@@ -165,7 +166,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
 /// use outset::Strategy;
-/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), is_cached: false };
+/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     selection: outset::Selection::intersection(),

@@ -8,6 +8,7 @@ use crate::selection::Selection;
 const CANONICAL: InputShape = InputShape {
     bytes: Some(320_000_000_000),
     lines: Some(5_000_000_000),
+    distinct_lines: None,
     is_cached: false,
 };
 
@@ -38,6 +39,7 @@ pub(super) fn lines(count: u64) -> InputShape {
     InputShape {
         bytes: Some(count * 64),
         lines: Some(count),
+        distinct_lines: None,
         is_cached: false,
     }
 }
@@ -322,6 +324,7 @@ fn what_is_joined_in_memory_is_a_phase_though_nothing_is_read() {
 #[test]
 fn the_phases_of_a_set_are_those_of_its_filters_too() {
     let cached = InputShape {
+        distinct_lines: None,
         is_cached: true,
         ..lines(20_000_000)
     };
@@ -441,6 +444,7 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
     let absurd = |bytes, lines| InputShape {
         bytes: Some(bytes),
         lines: Some(lines),
+        distinct_lines: None,
         is_cached: true,
     };
     for shape in [

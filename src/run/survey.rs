@@ -108,6 +108,7 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], options: &Options) -> Jo
     let shape = |(input, sample): (&Input, &Option<Sample>)| InputShape {
         bytes: input.bytes(),
         lines: sample.map(|sample| sample.lines),
+        distinct_lines: sample.map(|sample| sample.distinct_lines),
         is_cached: input.is_warm(),
     };
     let shapes = inputs.iter().zip(samples).map(shape).collect();

@@ -120,6 +120,17 @@ impl Rule {
         self.tally != Tally::None || (self.selection.repeats && number == 1)
     }
 
+    /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
+    pub(crate) fn takes_any(&self) -> bool {
+        let is_plain = self.tally == Tally::None && !self.selection.tells_sides();
+        is_plain && self.least == 1 && self.most == self.sides
+    }
+
+    /// Whether the lines of some side must be seen as often as they come.
+    pub(crate) fn needs_any_repeats(&self) -> bool {
+        (1..=self.sides).any(|number| self.needs_repeats(number))
+    }
+
     /// The number of sides that a line must be in.
     pub(crate) fn least(&self) -> usize {
         self.least as usize

@@ -17,7 +17,7 @@ use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::PAGE;
 use crate::selection::{Found, Kept};
-use crate::set::line_set::{LineSet, estimate_set_bytes};
+use crate::set::line_set::{LineSet, estimate_set_bytes, most_lines};
 use crate::sys::sync::{Mutex, PoisonError};
 
 /// Enough that threads seldom meet, few enough that a full batch has 32 lines for each: as many as a
@@ -96,6 +96,41 @@ impl ShardedSet {
         Ok(())
     }
 
+    /// About how many lines of `line_bytes` on average a set of `bytes` bytes holds.
+    pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
+        // Each shard takes whole pages, and has room to be larger than the mean; see `new`.
+        let shards = SHARDS as u64;
+        let most = shards * most_lines(bytes / shards, line_bytes, kept);
+        most.saturating_sub(5 * (most * shards).isqrt())
+    }
+
+    /// Inserts the lines of a batch at `indexes` that are missing, as long as there is room, and marks the others as
+    /// lines of `side`. Calls `on_new` for each that the set did not have before as a line of that side, or has
+    /// only from a later ordinal, in any order. `has_room` says whether room is worth looking for; false comes back
+    /// where there was none for some line. Any thread may call it, with a `scatter` of its own.
+    ///
+    /// # Errors
+    /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.
+    pub(crate) fn note(
+        &self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32> + Clone,
+        scatter: &mut Scatter,
+        (side, has_room): (u32, bool),
+        mut on_new: impl FnMut(u32),
+    ) -> Result<bool> {
+        self.group(batch, indexes, scatter);
+        let mut found_room = true;
+        for (shard, group) in scatter.groups() {
+            let mut set = self.shards[shard as usize]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let indexes = group.iter().copied();
+            found_room &= set.note_all(batch, indexes, (side, has_room), &mut on_new)?;
+        }
+        Ok(found_room)
+    }
+
     /// Marks those lines of a batch at `indexes` that are in the set as lines of `side`, and calls `on_mark` for
     /// each that has a new mark. Repetitions of a line in the same side find the mark already given.
     ///
@@ -170,5 +205,32 @@ impl ShardedSet {
             ) as u32
         };
         scatter.group(self.shards.len(), indexes, shard_of);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::hash::HashKey;
+    use crate::selection::{Marks, Tally};
+
+    #[test]
+    fn a_set_for_the_most_lines_of_any_length_fits_its_memory() {
+        for has_ordinal in [false, true] {
+            let kept = Kept {
+                has_ordinal,
+                tally: Tally::None,
+                marks: Marks::Count,
+            };
+            for bytes in [1 << 20, 3 << 20, 37 << 20] {
+                for line_bytes in 0..140 {
+                    let budget = MemoryBudget::new(bytes, 0);
+                    let lines = ShardedSet::most_lines(bytes, line_bytes, kept);
+                    let hasher = LineHasher::new(HashKey::Fixed([1; 4])).unwrap();
+                    ShardedSet::new(&budget, hasher, lines, line_bytes, kept).unwrap();
+                }
+            }
+        }
     }
 }

@@ -10,6 +10,9 @@
 //! The plan has a filter if the first input is small beside the others. It keeps nearly all of their lines
 //! out of the buckets: with one line beside 5 GB, about one line is spilled.
 //!
+//! Where samples show that most lines come again, the lines that were spilled first are also kept in memory, and
+//! a line that is among them is not spilled again ([`KnownLines`]).
+//!
 //! *Cost:* one reading of each input; what does not stay in memory is written and read once.
 
 use crate::answer::Collector;
@@ -17,6 +20,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::pass::filter::empty;
 use crate::pass::join::join;
+use crate::pass::known::KnownLines;
 use crate::pass::spill::{Screening, spill};
 use crate::plan::FilterPlan;
 use crate::run::Run;
@@ -41,26 +45,30 @@ pub(crate) fn partition(
         Some(shape) => Some(empty(run, &shape)?),
         None => None,
     };
+    let known = KnownLines::new(run, sides.rule())?;
+    let known_to = |number| known.as_ref().map(|known| (known, number));
     let mut stores = Vec::with_capacity(inputs.len());
-    let mut inputs = inputs.iter();
-    if let Some(first) = inputs.next() {
+    let mut inputs = inputs.iter().enumerate();
+    if let Some((number, first)) = inputs.next() {
         let feeding = Screening {
             feed: fed.as_mut(),
             keeps_repeats: keeps_repeats(sides, first),
+            known: known_to(number),
             ..Screening::default()
         };
         stores.push(spill(run, &pool, first, feeding)?.buckets);
     }
     // Complete now, so it may be asked: the first input was read to its end.
     let screen = fed.as_ref().and_then(if_useful);
-    for input in inputs {
+    for (number, input) in inputs {
         let screening = Screening {
             keeps_repeats: keeps_repeats(sides, input),
+            known: known_to(number),
             ..Screening::by(screen)
         };
         stores.push(spill(run, &pool, input, screening)?.buckets);
     }
     // The join divides all memory that is free: the filter and free blocks go first. Held blocks stay.
-    drop((fed, pool));
+    drop((fed, pool, known));
     join(run, stores, sides, out)
 }

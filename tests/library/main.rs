@@ -19,6 +19,7 @@ mod layers; // imports between the rooms of src
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
+mod repeated; // lines that come again and again: known ones are not spilled again
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
 mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
 mod truth; // real files with recorded answers, where they are available

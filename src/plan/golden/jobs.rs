@@ -7,6 +7,7 @@
 
 use crate::plan::tests::job;
 use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
+use crate::selection::Selection;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -16,6 +17,7 @@ fn input(lines: u64, line_bytes: u64) -> InputShape {
     InputShape {
         bytes: Some(lines * line_bytes),
         lines: Some(lines),
+        distinct_lines: None,
         is_cached: false,
     }
 }
@@ -27,9 +29,18 @@ fn cached(lines: u64) -> InputShape {
     }
 }
 
+/// An input of which one line in twenty is different.
+fn repeated(lines: u64) -> InputShape {
+    InputShape {
+        distinct_lines: Some(lines / 20),
+        ..input(lines, 64)
+    }
+}
+
 const PIPE: InputShape = InputShape {
     bytes: None,
     lines: None,
+    distinct_lines: None,
     is_cached: false,
 };
 
@@ -210,6 +221,22 @@ pub(super) fn requests() -> Vec<(String, Job)> {
         (
             "cached, one much larger, 8 GiB",
             job(&[cached(2_000_000), cached(900_000_000)], 8 * GIB),
+        ),
+        (
+            "most lines come again, 64 MiB",
+            Job {
+                selection: Selection::union(),
+                sides: 1,
+                ..job(&[repeated(20_000_000)], 64 * MIB)
+            },
+        ),
+        (
+            "most lines come again, 256 MiB",
+            Job {
+                selection: Selection::union(),
+                sides: 1,
+                ..job(&[repeated(20_000_000)], 256 * MIB)
+            },
         ),
         (
             "cached, little memory",

@@ -48,6 +48,8 @@ const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 /// the mark.
 const LENGTH_BITS: u32 = 40;
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
+/// What a set needs beside its lines, in bytes: rounding to whole pages, and the pages with which it begins.
+const SPARE_BYTES: u64 = 8 * PAGE;
 /// Lines whose memory is fetched ahead of its use: while one is compared, the others are on their way from
 /// memory.
 const AHEAD: usize = 32;
@@ -91,6 +93,13 @@ pub(crate) struct LineSet {
 pub(crate) fn estimate_set_bytes(lines: u64, line_bytes: u64) -> u64 {
     let arena = line_bytes.saturating_add(lines.saturating_mul(8 + 4));
     arena.saturating_add(table_slots(lines).saturating_mul(8))
+}
+
+/// How many lines of `line_bytes` a set of `bytes` bytes holds.
+pub(crate) fn most_lines(bytes: u64, line_bytes: u64, kept: Kept) -> u64 {
+    let record = 8 + (line_bytes + 8 * kept.words() as u64).next_multiple_of(8);
+    let slots = (8 * 100_u64).div_ceil(MAX_LOAD_PERCENT);
+    bytes.saturating_sub(SPARE_BYTES) / (record + slots)
 }
 
 /// Slots for `lines` lines at the highest load.
@@ -268,6 +277,49 @@ impl LineSet {
             }
         }
         Ok(())
+    }
+
+    /// See [`ShardedSet::note`](crate::set::sharded::ShardedSet::note), which this is for one shard.
+    ///
+    /// # Errors
+    /// [`Error::Machine`] when the system refuses memory that the budget grants.
+    pub(crate) fn note_all(
+        &mut self,
+        batch: Batch<'_>,
+        indexes: impl Iterator<Item = u32>,
+        (side, mut has_room): (u32, bool),
+        mut on_new: impl FnMut(u32),
+    ) -> Result<bool> {
+        let mut found_room = true;
+        for group in groups(indexes) {
+            let _fetched = self.fetch_candidates(batch, &group);
+            for &index in &group {
+                let (hash, line) = (batch.hashes[index as usize], batch.lines[index as usize]);
+                let ordinal = batch.ordinal(index);
+                let is_known = match self.find(hash, line) {
+                    Some(record) => self.is_again(record, side, ordinal),
+                    None if has_room => {
+                        has_room = self.insert(hash, line, side, ordinal)? == Insert::New;
+                        found_room &= has_room;
+                        false
+                    }
+                    None => false,
+                };
+                if !is_known {
+                    on_new(index);
+                }
+            }
+        }
+        Ok(found_room)
+    }
+
+    /// Marks the line of a record as one of `side`, and tells whether it was that before, with an ordinal that is not
+    /// larger.
+    fn is_again(&mut self, record: usize, side: u32, ordinal: u64) -> bool {
+        let is_new = self.mark_record(record, side, ordinal).is_some();
+        let words = &self.arena.words()[record + 1..=record + self.kept.words()];
+        // The smallest ordinal is kept: where it is that of this line, no other came with one as small.
+        !is_new && (!self.kept.has_ordinal || self.kept.found(words, 0).ordinal < ordinal)
     }
 
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first

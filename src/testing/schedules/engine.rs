@@ -44,6 +44,8 @@ impl Place {
         }
         std::fs::create_dir(directory.path().join("temp")).unwrap();
         let layout = Layout {
+            known_bytes: 0,
+            known_line_bytes: 0,
             memory_bytes: 64 << 20,
             base_bytes: 0,
             order_bytes: 0,

@@ -1,0 +1,60 @@
+//! How much memory lines that come again and again get, so that each is spilled once.
+//!
+//! *Owns:* that division of the memory of `partition`, and what it saves. *Invariants:* a layout is changed only where
+//! that saves a quarter of what would be spilled.
+//!
+//! *Formulas.* With r the share of lines that repeat another line of their input, and k the share of the different
+//! lines that the memory holds, r k of all lines are not spilled: each of the lines that are known is spilled once.
+//!
+//! ```text
+//!  partition:    scan │ blocks: 6/10 less scan │ free for the join                │
+//!  with known:   scan │ blocks: 1/8 │ known lines: 7/8 of the rest          │ free │
+//! ```
+
+use crate::memory::buffer::PAGE;
+use crate::plan::buckets::{GOOD_BLOCK, least_pool, set_buckets};
+use crate::plan::job::{Job, Sizes};
+use crate::plan::layout::Layout;
+use crate::selection::Rule;
+use crate::set::line_set::estimate_set_bytes;
+
+/// Known lines pay where they keep at least this share of all lines from being spilled.
+const LEAST_SAVED: f64 = 0.25;
+/// Buckets are laid out for this multiple of the different lines: there are more than a sample shows where lines
+/// are unequally frequent, and a bucket that is too large costs another writing and reading.
+const BUCKET_HEADROOM: u64 = 3;
+/// The fraction of the memory for buffers that blocks get beside known lines.
+const POOL_SHARE: u64 = 8;
+
+/// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
+pub(super) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
+    let keeps_repeats =
+        Rule::new(job.selection, job.sides).map_or(true, |rule| rule.needs_any_repeats());
+    if keeps_repeats || sizes.repeats < LEAST_SAVED || job.buckets.is_some() {
+        return sizes.total;
+    }
+    let line_bytes = sizes.distinct.bytes / sizes.distinct.lines.max(1);
+    let mut other = layout.without_buckets();
+    let pool_bytes = (layout.usable_bytes / POOL_SHARE).max(least_pool(layout.usable_bytes));
+    let set_bytes = sizes
+        .distinct
+        .set_bytes()
+        .saturating_mul(BUCKET_HEADROOM)
+        .min(sizes.build.set_bytes());
+    let wanted = |blocks: u64| blocks;
+    if set_buckets(job, &mut other, pool_bytes, set_bytes, wanted).is_err()
+        || other.block_bytes < GOOD_BLOCK.min(layout.block_bytes)
+    {
+        return sizes.total;
+    }
+    other.known_bytes = (other.rest_bytes() / 8 * 7) & !(PAGE - 1);
+    other.known_line_bytes = line_bytes;
+    let each = estimate_set_bytes(1 << 20, line_bytes << 20) >> 20;
+    let held = other.known_bytes as f64 / each.max(1) as f64 / sizes.distinct.lines.max(1) as f64;
+    let saved = sizes.repeats * held.min(1.0);
+    if saved < LEAST_SAVED {
+        return sizes.total;
+    }
+    *layout = other;
+    (sizes.total as f64 * (1.0 - saved)) as u64
+}

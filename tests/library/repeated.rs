@@ -1,0 +1,91 @@
+//! Files in which most lines come again and again: what is known is not spilled again, and the answer is the same.
+
+use outset::{Options, Order, Selection, Strategy};
+
+use crate::oracle::selected;
+use crate::util::{MIB, Place, alone, assert_same, run_to_select, select_into};
+
+/// Whether a line is selected, given which inputs have it.
+type IsAsked = fn(&[bool]) -> bool;
+
+/// Lines of the first input.
+const LINES: u32 = 260_000;
+/// Different lines that an input is drawn from.
+const DISTINCT: u32 = 80_000;
+
+/// Two inputs of 16 and 12 MB, each line three times on average, at random; two thirds of what they are drawn from is the same.
+fn inputs() -> [Vec<u8>; 2] {
+    let line = |number: u32| format!("{number:0>60}\n").into_bytes();
+    let input = |lines: u32, seed: u32, first: u32| {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            first + ((u64::from(state) * u64::from(DISTINCT)) >> 32) as u32
+        };
+        (0..lines).flat_map(|_| line(next())).collect()
+    };
+    // The smaller one is spilled first.
+    [input(LINES, 1, 0), input(LINES / 4 * 3, 2, DISTINCT / 3)]
+}
+
+/// Options under which less than all different lines fit into memory.
+fn little(place: &Place, threads: usize) -> Options {
+    Options {
+        memory_bytes: Some(24 * MIB),
+        threads: Some(threads),
+        strategy: Some(Strategy::Partition),
+        ..place.options()
+    }
+}
+
+#[test]
+fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
+    let _alone = alone();
+    let (place, contents) = (Place::new(), inputs());
+    let files = place.files(&contents);
+    let total: usize = contents.iter().map(Vec::len).sum();
+    let questions: [(Selection, IsAsked); 4] = [
+        (Selection::union(), |which| which[0] || which[1]),
+        (Selection::symmetric_difference(), |which| {
+            which[0] != which[1]
+        }),
+        (Selection::intersection(), |which| which[0] && which[1]),
+        (Selection::difference(), |which| which[0] && !which[1]),
+    ];
+    for (selection, is_asked) in questions {
+        let expected = selected(&contents, is_asked);
+        for threads in [1, 2] {
+            let options = little(&place, threads);
+            let (found, stats) = run_to_select(selection, &files, &options).unwrap();
+            assert_same(&found, &expected, &(selection, threads));
+            let written = stats.temp.written_bytes;
+            assert!(
+                written > 0 && written < total as u64 * 2 / 3,
+                "{written} bytes of {total} were spilled, {selection:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a18_lines_that_come_again_are_written_where_they_came_first() {
+    let _alone = alone();
+    let (place, contents) = (Place::new(), inputs());
+    let files = place.files(&contents);
+    let mut seen = std::collections::HashSet::new();
+    let lines = contents
+        .iter()
+        .flat_map(|bytes| bytes[..bytes.len() - 1].split(|&byte| byte == b'\n'));
+    let expected: Vec<&[u8]> = lines.filter(|line| seen.insert(*line)).collect();
+    for threads in [1, 2] {
+        let mut found: Vec<Vec<u8>> = Vec::new();
+        let mut collect = |line: &[u8]| {
+            found.push(line.to_vec());
+            Ok(())
+        };
+        let selection = Selection::union().ordered(Order::Input);
+        let options = little(&place, threads);
+        select_into(selection, &files, &options, &mut collect).unwrap();
+        assert!(found.iter().eq(&expected), "{threads} threads");
+    }
+}
