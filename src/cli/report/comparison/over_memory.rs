@@ -176,7 +176,7 @@ fn costs(figures: &Figures, bases: &[String], caption: &str, run: &str) -> Marku
         caption,
         bases,
         &[
-            ("limit", "/limit_bytes", Unit::Bytes),
+            ("limit", "/memory/limit_bytes", Unit::Bytes),
             ("strategy", &names[0], Unit::Text),
             ("read", &names[1], Unit::Bytes),
             ("written", &names[2], Unit::Bytes),
