@@ -18,6 +18,7 @@ use super::page::page as frame;
 use super::recording::Recorded;
 use super::sections;
 use crate::cli::compare::Report;
+use crate::cli::compare::words::Words;
 use crate::cli::numbers;
 
 /// Writes the page.
@@ -41,7 +42,7 @@ pub(super) fn page(
     );
     let last = points.last().zip(bases.last());
     let sections = html! {
-        (results::results(&figures, &bases))
+        (results::results(&figures, &bases, points))
         (over_memory::rates(&figures, &bases, points, predicted))
         (over_memory::times(&figures, &bases, points))
         (plans::plans(&figures))
@@ -51,9 +52,10 @@ pub(super) fn page(
             (sections::buckets(&figures, &format!("{base}/exact"), &point.exact.stats.buckets))
         }
     };
+    let operation = Words::of_all(points).operation;
     let title = match points.len() {
-        1 => "Exact and approximate intersection".to_owned(),
-        count => format!("Exact and approximate intersection at {count} points"),
+        1 => format!("Exact and approximate {operation}"),
+        count => format!("Exact and approximate {operation} at {count} points"),
     };
     frame(
         &title,

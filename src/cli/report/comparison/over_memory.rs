@@ -5,6 +5,7 @@
 use maud::{Markup, html};
 use outset::compare::Comparison;
 
+use crate::cli::compare::words::Words;
 use crate::cli::report::charts::curves::{self, MeasuredRate, MeasuredTime};
 use crate::cli::report::figures::{Figures, Unit};
 use crate::cli::report::page::{alone, figure, section};
@@ -88,8 +89,11 @@ pub(super) fn rates(
         }
         (rates_table(figures, bases))
     };
-    let text = "The share of the lines not common to both files that pass the filter by mistake. A point at the lower edge means that none did.";
-    section(TITLE, text, &content)
+    let text = format!(
+        "Of the lines that {}, the share that passes the filter by mistake. A point at the lower edge means that none did.",
+        Words::of_all(points).could_pass
+    );
+    section(TITLE, &text, &content)
 }
 
 fn rates_table(figures: &Figures, bases: &[String]) -> Markup {

@@ -38,6 +38,7 @@ fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
         "memory_bytes",
         "filter/predicted_fpr",
         "expected_false_lines",
+        "expected_missing_lines",
     ]
     .map(|name| format!("/{run}/{name}"));
     rows(
@@ -55,6 +56,7 @@ fn planned(figures: &Figures, caption: &str, run: &str) -> Markup {
             ("memory", &names[6], Unit::Bytes),
             ("filter's rate", &names[7], Unit::Rate),
             ("false lines", &names[8], Unit::Count),
+            ("missing lines", &names[9], Unit::Count),
         ],
     )
 }
