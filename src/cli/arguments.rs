@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use outset::size::{parse_bytes, parse_count, parse_rate};
-use outset::{Error, Interrupt, KeyType, Label, Options, Selection, Strategy};
+use outset::{Error, Interrupt, KeyType, Options, Selection, Strategy};
 
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::manual::{CompletionArguments, ManArguments};
+use super::operation::Operation;
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
 use super::overlaps::OverlapsArguments;
 use super::select::{
@@ -92,6 +93,8 @@ pub(crate) struct PlanArguments {
     pub(crate) filters: StoredFilterArguments,
 
     /// The operation to plan
+    ///
+    /// Also takes the other names of the commands, such as difference.
     #[arg(long, value_name = "NAME", default_value = "intersect")]
     operation: Operation,
 
@@ -259,15 +262,11 @@ impl PlanArguments {
 
     fn of_operation(&self) -> Result<Selection, Error> {
         let by_number = self.sides.selection();
-        let of_operation = match self.operation {
-            Operation::Intersect => return Ok(by_number),
-            Operation::Diff => Selection::difference(),
-            Operation::Union => Selection::union(),
-            Operation::Symdiff => Selection::symmetric_difference(),
-            Operation::Overlaps => Selection::union().labelled(Label::SidesOnly),
-        };
+        if self.operation == Operation::Intersect {
+            return Ok(by_number);
+        }
         if by_number == Selection::intersection() {
-            return Ok(of_operation);
+            return Ok(self.operation.selection());
         }
         Err(Error::Usage {
             what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
@@ -351,15 +350,6 @@ impl From<StrategyName> for Option<Strategy> {
             StrategyName::Bloom => Some(Strategy::Bloom),
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Operation {
-    Intersect,
-    Diff,
-    Union,
-    Symdiff,
-    Overlaps,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

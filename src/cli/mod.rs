@@ -1,7 +1,7 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
-//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), their [`sides`] and [`outputs`] and what they [`mod@print`], exit
+//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what they [`mod@print`], exit
 //! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
 //! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
@@ -17,6 +17,7 @@ mod filter;
 pub(crate) mod fuzzed;
 mod manual;
 mod numbers;
+mod operation;
 mod options;
 mod outputs;
 mod overlaps;

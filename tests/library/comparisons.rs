@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use outset::compare::{Comparer, Comparison, Point, compare};
 use outset::hash::HashKey;
 use outset::plan::Plan;
-use outset::{CountSink, ErrorKind, KeyType, LineFormat, Observer, Options, Source, Strategy};
+use outset::{
+    CountSink, ErrorKind, KeyType, LineFormat, Observer, Options, Selection, Source, Strategy,
+};
 use proptest::prelude::*;
 
 use crate::oracle::{Lines, common, distinct};
@@ -16,9 +18,9 @@ use crate::truth::rows;
 use crate::util::{EXACT, MIB, Place, alone, assert_same, entries, from_here, numbered, run};
 
 /// The two runs then place lines alike, and so does a run of `intersect`.
-const KEY: HashKey = HashKey::Fixed([1, 2, 3, 4]);
+pub(crate) const KEY: HashKey = HashKey::Fixed([1, 2, 3, 4]);
 
-fn sources(paths: &[PathBuf]) -> Vec<Source> {
+pub(crate) fn sources(paths: &[PathBuf]) -> Vec<Source> {
     paths.iter().map(Source::from).collect()
 }
 
@@ -30,7 +32,13 @@ fn compared(paths: &[PathBuf], options: &Options) -> (Comparison, Lines) {
         assert!(lines.insert(line.to_vec()), "a false line came twice");
         Ok(())
     };
-    let found = compare(&sources(paths), &from_here(options), &mut sink).unwrap();
+    let found = compare(
+        &sources(paths),
+        Selection::intersection(),
+        &from_here(options),
+        &mut sink,
+    )
+    .unwrap();
     for directory in &options.temp_dirs {
         assert!(entries(directory).is_empty(), "left in temporary space");
     }
@@ -131,7 +139,7 @@ fn check_case((a, b, strategy, bits, spill, strip_cr, buckets): ComparedCase) {
 }
 
 /// Lines of which many are equal, with CRs in every number at their ends, the last with a newline or without.
-fn lines_of_few() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
+pub(crate) fn lines_of_few() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
     use proptest::strategy::Strategy as _;
     let line = (prop::collection::vec(0..4u8, 0..5), 0..3usize).prop_map(|(text, crs)| {
         let letters: String = text.iter().map(|&letter| (b'a' + letter) as char).collect();
@@ -223,7 +231,8 @@ fn points_with_one_limit_share_the_exact_run() {
         observer: Some(parts.clone()),
         ..place.options()
     });
-    let mut comparer = Comparer::new(&sources(&paths), &options).unwrap();
+    let mut comparer =
+        Comparer::new(&sources(&paths), Selection::intersection(), &options).unwrap();
     let other = Point {
         memory_bytes: options.memory_bytes.map(|bytes| bytes + 16 * MIB),
         ..Point::default()
@@ -286,7 +295,13 @@ fn what_makes_no_sense_is_refused() {
     let place = Place::new();
     let paths = place.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
     let refused = |paths: &[PathBuf], options: &Options| {
-        let error = compare(&sources(paths), &from_here(options), &mut CountSink).unwrap_err();
+        let error = compare(
+            &sources(paths),
+            Selection::intersection(),
+            &from_here(options),
+            &mut CountSink,
+        )
+        .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         error.to_string()
     };
@@ -317,6 +332,7 @@ fn a_cap_on_temporary_disk_counts_the_results() {
     };
     let error = compare(
         &sources(&paths),
+        Selection::intersection(),
         &from_here(&options(2 * MIB)),
         &mut CountSink,
     )
@@ -343,7 +359,13 @@ fn an_input_that_changes_between_two_runs_fails_the_comparison() {
         observer: Some(Arc::new(Changer(paths[0].clone()))),
         ..place.options()
     };
-    let error = compare(&sources(&paths), &from_here(&options), &mut CountSink).unwrap_err();
+    let error = compare(
+        &sources(&paths),
+        Selection::intersection(),
+        &from_here(&options),
+        &mut CountSink,
+    )
+    .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Input, "{error}");
 }
 

@@ -16,6 +16,7 @@ mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones t
 mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
 mod layers; // imports between the rooms of src
+mod missing; // comparisons of a difference: missing lines, rates, what is read for them
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set

@@ -1,136 +1,28 @@
 //! `outset compare`: the exact and the approximate way over the same files, and how they differ.
 //!
-//! *Owns:* the arguments, the order of the points of a sweep ([`sweep`]), and the report as text
+//! *Owns:* the [`arguments`], the points of a sweep ([`sweep`]) and their order, and the report as text
 //! ([`table`]) and as JSON. *Invariants:* every point is planned before the first is run; where a
 //! sweep fails nevertheless, the points before are shown. *Cost:* that of
 //! [`outset::compare`](mod@outset::compare), for each point.
 
+mod arguments;
 mod sweep;
 mod table;
+pub(crate) mod words;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
 use outset::compare::{Comparer, Comparison, Plans, Point};
-use outset::size::parse_rate;
-use outset::{CountSink, Interrupt, Options, Result, Sink, Source, Strategy, WriteSink};
+use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
 use serde::Serialize;
 
-use super::arguments::{ForceArguments, RunArguments};
-use super::options::TalkArguments;
+pub(crate) use self::arguments::CompareArguments;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments};
-use sweep::Sweep;
-
-/// Intersect two files exactly and approximately, and show how the results differ.
-///
-/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
-/// limit. The output compares the number of common lines with the number of lines that passed the
-/// filter and the false ones among them. It shows the false-positive rate as measured, as predicted,
-/// and as computed from the filter's fill; the precision; and the seconds, bytes, temporary disk and
-/// peak memory of each run.
-///
-/// The measured rate is the number of false lines divided by the number of distinct lines of the larger
-/// file that are not common. Up to 65536 distinct lines are counted exactly (fewer under a low
-/// memory limit). A larger number is estimated. The measured rate is always printed with bounds.
-///
-/// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
-/// does not warm the cache for the second.
-///
-/// Both results stay on temporary disk until they are compared.
-#[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two files, each one side (read several times)")))]
-pub(crate) struct CompareArguments {
-    #[command(flatten)]
-    inputs: InputArguments,
-
-    /// Strategy of the exact run; auto chooses one to fit the memory limit
-    #[arg(long, value_name = "NAME", default_value = "auto")]
-    strategy: ExactName,
-
-    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
-    #[arg(long, value_name = "P", value_parser = parse_rate)]
-    max_fpr: Option<f64>,
-
-    #[command(flatten)]
-    run: RunArguments,
-
-    #[command(flatten)]
-    force: ForceArguments,
-
-    /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
-    ///
-    /// memory: make both runs under each memory limit. max-fpr: make the exact run once, then an
-    /// approximate run with a filter sized for each rate.
-    #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
-    sweep: Option<Sweep>,
-
-    /// Write the false lines to FILE, complete or not at all
-    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
-    list_false: Option<PathBuf>,
-
-    /// Write the comparison to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE")]
-    stats: Option<PathBuf>,
-
-    /// Write a report of the comparison to FILE, as an HTML page with charts
-    ///
-    /// The page shows the predicted and measured rates over memory, the times of both runs, their
-    /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-
-    #[command(flatten)]
-    talk: TalkArguments,
-}
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
-
-impl CompareArguments {
-    fn options(&self, interrupt: &Interrupt) -> Options {
-        Options {
-            strategy: self.strategy.into(),
-            max_fpr: self.max_fpr,
-            ..self.force.add_to(self.run.options(None, interrupt))
-        }
-    }
-
-    fn points(&self) -> Vec<Point> {
-        match &self.sweep {
-            Some(sweep) => sweep.points(),
-            None => vec![Point::default()],
-        }
-    }
-
-    /// Whether the comparison goes to standard error.
-    fn reports_on_stderr(&self) -> bool {
-        self.stats.as_deref() == Some(Path::new("-"))
-    }
-}
-
-/// The strategies of the exact run.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ExactName {
-    Auto,
-    Memory,
-    Partition,
-    Sieve,
-}
-
-impl From<ExactName> for Option<Strategy> {
-    fn from(name: ExactName) -> Self {
-        match name {
-            ExactName::Auto => None,
-            ExactName::Memory => Some(Strategy::Memory),
-            ExactName::Partition => Some(Strategy::Partition),
-            ExactName::Sieve => Some(Strategy::Sieve),
-        }
-    }
-}
 
 /// What is reported as JSON: the comparison, or the points of a sweep.
 #[derive(Serialize)]
@@ -185,7 +77,8 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let sources = arguments.inputs.sources()?;
     let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
-    let mut comparer = Comparer::new(&sources, &options)?;
+    let selection = arguments.operation.selection();
+    let mut comparer = Comparer::new(&sources, selection, &options)?;
     let points = arguments.points();
     // Before the first run: what can be known to fail does not wait until its turn.
     reporter.expect(comparer.expected_bytes(&points)?);
@@ -262,7 +155,7 @@ fn outlook(comparer: &Comparer<'_>, points: &[Point]) -> Result<Outlook> {
     Ok((plans, (0..PREDICTED).filter_map(rate).collect()))
 }
 
-/// Compares, and writes the false lines to `list`.
+/// Compares, and writes the lines that the approximate result gets wrong to `list`.
 fn listed(
     comparer: &mut Comparer<'_>,
     point: Point,
@@ -279,8 +172,8 @@ fn listed(
 fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
     let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(sources);
     claims.write(None, "the table")?;
-    if let Some(list) = &arguments.list_false {
-        claims.write_result(Some(list), "--list-false")?;
+    if let Some((list, option)) = arguments.list()? {
+        claims.write_result(Some(list), option)?;
     }
     claims.write_stats(arguments.stats.as_deref())?;
     claims.write_page(arguments.report.as_deref())?;

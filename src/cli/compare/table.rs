@@ -6,6 +6,7 @@
 use outset::compare::{Comparison, RunReport};
 use outset::estimate::Bounds;
 
+use super::words::{self, Words};
 use crate::cli::numbers::{self, aligned, grouped, percent, share};
 
 /// Both ways beside each other.
@@ -19,9 +20,9 @@ pub(super) fn of_one(found: &Comparison) -> String {
         row("strategy", &|run| run.stats.strategy.clone()),
         row("lines", &|run| grouped(run.stats.output.lines)),
         [
-            "false lines".to_owned(),
+            found.mistake.name().to_owned(),
             "0".to_owned(),
-            grouped(found.false_lines),
+            grouped(found.mistakes()),
         ],
         row("seconds", &|run| format!("{:.2}", run.stats.seconds)),
         row("bytes read", &|run| numbers::bytes(run.bytes_read)),
@@ -44,15 +45,24 @@ pub(super) fn of_one(found: &Comparison) -> String {
     )];
     lines.extend(aligned(&table));
     lines.push(describe_rates(found));
-    lines.push(format!(
-        "precision: {} of the approximate lines are common; {} common lines are missing",
-        share(found.precision),
-        match found.missing_lines {
-            0 => "no".to_owned(),
-            missing => grouped(missing),
-        },
-    ));
+    lines.push(describe_result(found));
     lines.join("\n")
+}
+
+/// How right the approximate result is, and that it has no mistakes of the other kind.
+fn describe_result(found: &Comparison) -> String {
+    let words = Words::of(found.mistake);
+    let broken = match words::broken_promises(found) {
+        0 => "no".to_owned(),
+        lines => grouped(lines),
+    };
+    format!(
+        "{}: {} {}; {broken} {}",
+        words.quality,
+        share(found.quality()),
+        words.share,
+        words.never
+    )
 }
 
 fn describe_rates(found: &Comparison) -> String {
@@ -70,9 +80,10 @@ fn describe_rates(found: &Comparison) -> String {
         format!("about {}", grouped(all.estimate as u64))
     };
     format!(
-        "false-positive rate: {} of {could_pass} lines that are not common passed\n  measured {} ({} to {} at 98%)\n  \
+        "false-positive rate: {} of {could_pass} lines that {} passed\n  measured {} ({} to {} at 98%)\n  \
          predicted {}, from the filter's fill {}",
-        grouped(found.false_lines),
+        grouped(found.mistakes()),
+        Words::of(found.mistake).could_pass,
         percent(measured.estimate),
         percent(measured.low),
         percent(measured.high),
@@ -93,15 +104,16 @@ fn optional(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".to_owned(), percent)
 }
 
-/// A row for each point.
+/// A row for each point, all of one operation.
 pub(super) fn of_sweep(found: &[Comparison]) -> String {
+    let words = Words::of_all(found);
     let mut table = vec![
         [
             "memory",
             "exact by",
             "exact s",
             "exact disk",
-            "common",
+            words.exact_column,
             "bits/line",
             "approx. s",
             "approx. disk",
@@ -111,35 +123,38 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             "measured",
             "predicted",
             "by fill",
-            "precision",
+            words.quality,
             "peak memory",
         ]
         .map(str::to_owned),
     ];
-    table.extend(found.iter().map(|point| {
-        let (exact, approximate) = (&point.exact.stats, &point.approximate.stats);
-        let bits = approximate
-            .filter
-            .as_ref()
-            .map(|filter| filter.bits_per_key);
-        [
-            numbers::bytes(point.memory.limit_bytes),
-            exact.strategy.clone(),
-            format!("{:.2}", exact.seconds),
-            numbers::bytes(exact.temp.peak_bytes),
-            grouped(exact.output.lines),
-            bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
-            format!("{:.2}", approximate.seconds),
-            numbers::bytes(approximate.temp.peak_bytes),
-            grouped(approximate.output.lines),
-            grouped(point.false_lines),
-            grouped(point.missing_lines),
-            optional(point.measured_fpr),
-            optional(point.predicted_fpr),
-            optional(point.fill_fpr),
-            share(point.precision),
-            numbers::bytes(point.memory.peak_rss_bytes),
-        ]
-    }));
+    table.extend(found.iter().map(row));
     aligned(&table).join("\n")
+}
+
+/// The figures of a point.
+fn row(point: &Comparison) -> [String; 16] {
+    let (exact, approximate) = (&point.exact.stats, &point.approximate.stats);
+    let bits = approximate
+        .filter
+        .as_ref()
+        .map(|filter| filter.bits_per_key);
+    [
+        numbers::bytes(point.memory.limit_bytes),
+        exact.strategy.clone(),
+        format!("{:.2}", exact.seconds),
+        numbers::bytes(exact.temp.peak_bytes),
+        grouped(exact.output.lines),
+        bits.map_or_else(|| "-".to_owned(), |bits| format!("{bits:.2}")),
+        format!("{:.2}", approximate.seconds),
+        numbers::bytes(approximate.temp.peak_bytes),
+        grouped(approximate.output.lines),
+        grouped(point.false_lines),
+        grouped(point.missing_lines),
+        optional(point.measured_fpr),
+        optional(point.predicted_fpr),
+        optional(point.fill_fpr),
+        share(point.quality()),
+        numbers::bytes(point.memory.peak_rss_bytes),
+    ]
 }

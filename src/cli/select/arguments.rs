@@ -11,6 +11,7 @@ use outset::{Interrupt, Label, Options, Order, Selection};
 use crate::cli::arguments::{
     ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
 };
+use crate::cli::operation::{DIFF_ALIASES, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
 use crate::cli::sides::{FILES, InputArguments};
 
@@ -49,7 +50,7 @@ pub(crate) struct IntersectArguments {
 /// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(
-    visible_aliases = ["difference", "subtract", "except", "minus", "exclude"],
+    visible_aliases = DIFF_ALIASES,
     after_help = EXIT_STATUS,
     mut_arg(FILES, |file| file.help("The file whose lines are wanted, then one or more files whose lines are left out; `-` is standard input"))
 )]
@@ -70,7 +71,7 @@ pub(crate) struct DiffArguments {
 /// input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(
-    visible_aliases = ["dedup", "distinct", "uniq"],
+    visible_aliases = UNION_ALIASES,
     after_help = EXIT_STATUS,
     mut_arg(FILES, |file| file.help("One or more files; `-` is standard input"))
 )]
@@ -95,7 +96,7 @@ pub(crate) struct UnionArguments {
 /// be a FIFO.
 #[derive(Debug, Args)]
 #[command(
-    visible_alias = "xor",
+    visible_alias = SYMDIFF_ALIAS,
     after_help = EXIT_STATUS,
     mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input"))
 )]

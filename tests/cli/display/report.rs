@@ -58,19 +58,20 @@ pub(super) fn compared_cells(page: &Html, document: &Value) -> usize {
 }
 
 /// A comparison of one point, and sweeps.
-const COMPARISONS: [&str; 3] = [
+const COMPARISONS: [&str; 4] = [
     "--memory 16M --bits-per-key 4",
+    "--operation diff --memory 16M --bits-per-key 4",
     "--sweep memory=16M,24M",
     "--memory 24M --sweep max-fpr=10%,2%",
 ];
 
 #[test]
 fn the_page_of_a_comparison_says_what_its_stats_file_says() {
-    page_of_a_comparison(&COMPARISONS[..1]);
+    page_of_a_comparison(&COMPARISONS[..2]);
 }
 
 #[test]
-#[ignore = "slow: five comparisons of 24 MB"]
+#[ignore = "slow: six comparisons of 24 MB"]
 fn the_page_of_any_comparison_says_what_its_stats_file_says() {
     page_of_a_comparison(&COMPARISONS);
 }
@@ -134,6 +135,7 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
         "intersect -o ../out/o",
         "compare",
         "compare --sweep max-fpr=9%,3%",
+        "compare --operation diff",
     ] {
         let arguments = format!("{command} a b -q --memory 16M --report ../out/r.html");
         sandbox.run(&arguments).succeeds();
@@ -490,6 +492,7 @@ fn in_a_browser_nothing_is_too_wide_cut_or_overlapped() {
         "intersect --strategy bloom --memory 16M -o ../out/o",
         "compare --memory 16M",
         "compare --sweep memory=16M,24M,64M",
+        "compare --operation diff --memory 16M",
         "overlaps --memory 16M",
     ];
     for (number, command) in commands.into_iter().enumerate() {

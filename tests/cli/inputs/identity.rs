@@ -175,6 +175,7 @@ fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
             "compare a b --report",
             "overlaps a b --report",
             "compare a b --list-false",
+            "compare --operation diff a b --list-missing",
             "filter build a -o",
             "filter query filter a -o",
         ] {

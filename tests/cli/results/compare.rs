@@ -10,17 +10,18 @@ use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
 /// Reproduces a run.
-const KEY: &str = "--hash-key 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+pub(super) const KEY: &str =
+    "--hash-key 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-fn text(outcome: &Outcome) -> String {
+pub(super) fn text(outcome: &Outcome) -> String {
     String::from_utf8(outcome.succeeds().stdout.clone()).unwrap()
 }
 
-fn report(sandbox: &Sandbox, name: &str) -> Value {
+pub(super) fn report(sandbox: &Sandbox, name: &str) -> Value {
     serde_json::from_slice(&fs::read(sandbox.output(name)).unwrap()).unwrap()
 }
 
-fn set(bytes: &[u8]) -> BTreeSet<&[u8]> {
+pub(super) fn set(bytes: &[u8]) -> BTreeSet<&[u8]> {
     bytes.split(|&byte| byte == b'\n').collect()
 }
 

@@ -6,6 +6,7 @@ mod compare;
 mod duplicates;
 mod estimate;
 mod generated;
+mod missing;
 mod order;
 mod plan;
 mod repeats;

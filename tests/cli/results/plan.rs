@@ -217,6 +217,27 @@ fn do_what_their_plans_say(operations: &[(&str, &str)]) {
 }
 
 #[test]
+fn l8_an_operation_has_the_other_names_of_its_command() {
+    let sandbox = Sandbox::new();
+    let names = [
+        ("diff", "difference subtract except minus exclude"),
+        ("union", "dedup distinct uniq"),
+        ("symdiff", "xor"),
+    ];
+    for (operation, others) in names {
+        let plan = |name: &str| {
+            let order = "--order sorted --memory 1G --lines 1e9,1e6";
+            plan_text(&sandbox, &format!("{order} --operation {name}"))
+        };
+        for other in others.split(' ') {
+            assert_eq!(plan(other), plan(operation), "{other}");
+            // The command has the name, too.
+            sandbox.run(&format!("{other} --help")).succeeds();
+        }
+    }
+}
+
+#[test]
 fn l8_every_operation_is_planned_from_numbers_alone() {
     let sandbox = Sandbox::new();
     for operation in ["intersect", "diff", "union", "symdiff", "overlaps"] {

@@ -4,6 +4,7 @@
 //! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its own, so
 //! that shrinking can leave any of them out.
 
+use outset::compare::Mistake;
 use outset::filter::Kind;
 use outset::hash::HashKey;
 use outset::{Label, LineFormat, Order, Selection, Strategy};
@@ -176,8 +177,9 @@ pub enum Way {
         /// The rate that it is built for.
         fpr: f64,
     },
-    /// `compare`, of two inputs.
-    Compare,
+    /// `compare`, of the operation whose approximate result has these mistakes: an intersection of two inputs, or a
+    /// difference.
+    Compare(Mistake),
     /// The lines of the first input into a filter by `insert_new`, the first half of them out again: the
     /// filter must still have the others.
     Changed {

@@ -7,12 +7,13 @@
 use std::cmp::Ordering;
 use std::io;
 
+use outset::compare::Mistake;
 use outset::{Label, Order};
 
 use crate::case::{Asked, Case, Often, Setting, Wanted, Way};
 use crate::oracle::{self, Lines};
 use crate::place::Contents;
-use crate::run::{Answer, Collected, Outcome, Runner, contents, numbers};
+use crate::run::{Answer, Collected, Compared, Outcome, Runner, contents, numbers};
 
 /// A setting that does not give the right answer.
 #[derive(Debug, Clone)]
@@ -193,23 +194,10 @@ impl<'a> Truth<'a> {
         }
         let found = distinct(&answer.lines)?;
         if let Some(compared) = answer.compared {
-            let counts = (compared.exact, compared.missing, compared.approximate);
-            let expected = self.common.len() as u64;
-            if counts != (expected, 0, expected + found.len() as u64) {
-                return Wrong::err(
-                    WrongKind::Counts,
-                    format!(
-                        "{compared:?}, where {expected} are common and {} false",
-                        found.len()
-                    ),
-                );
+            if setting.way == Way::Compare(Mistake::MissingLines) {
+                return self.judge_missing(&numbers(case, setting), compared, &found);
             }
-            if let Some(line) = found.intersection(&self.common).next() {
-                return Wrong::err(
-                    WrongKind::Extra,
-                    format!("a common line is called false: {}", shown(line)),
-                );
-            }
+            self.judge_false(compared, &found)?;
             return self.must_be_from_one_input(&found, 0..case.inputs.len());
         }
         let bytes: usize = found.iter().map(|line| line.len() + 1).sum();
@@ -224,6 +212,50 @@ impl<'a> Truth<'a> {
             );
         }
         self.judge_lines(case, setting, answer, &found, tally)
+    }
+
+    /// The lines that a comparison calls false must not be common, and its counts must agree with them.
+    fn judge_false(&self, compared: Compared, found: &Lines) -> Result<(), Wrong> {
+        let (expected, wrong) = (self.common.len() as u64, found.len() as u64);
+        let claimed = (compared.exact, compared.missing, compared.extra);
+        if claimed != (expected, 0, wrong) || compared.approximate != expected + wrong {
+            let what = format!("{compared:?}, where {expected} are common and {wrong} false");
+            return Wrong::err(WrongKind::Counts, what);
+        }
+        found
+            .intersection(&self.common)
+            .next()
+            .map_or(Ok(()), |line| {
+                let what = format!("a common line is called false: {}", shown(line));
+                Wrong::err(WrongKind::Extra, what)
+            })
+    }
+
+    /// The lines that a comparison calls missing must be of the difference of inputs that are named by these numbers,
+    /// and its counts must agree with them.
+    fn judge_missing(
+        &self,
+        named: &[usize],
+        compared: Compared,
+        found: &Lines,
+    ) -> Result<(), Wrong> {
+        let has = |line: &&[u8], number: &usize| self.inputs[*number].contains(*line);
+        let is_alone = |line: &&[u8]| !named[1..].iter().any(|number| has(line, number));
+        let first = self.inputs[named[0]].iter().copied();
+        let alone: Lines = first.filter(is_alone).collect();
+        let (expected, missing) = (alone.len() as u64, found.len() as u64);
+        let claimed = (compared.exact, compared.missing, compared.extra);
+        if claimed != (expected, missing, 0) || compared.approximate + missing != expected {
+            let what = format!("{compared:?}, where {expected} are alone and {missing} missing");
+            return Wrong::err(WrongKind::Counts, what);
+        }
+        found.difference(&alone).next().map_or(Ok(()), |line| {
+            let what = format!(
+                "it is not of the difference, but called missing: {}",
+                shown(line)
+            );
+            Wrong::err(WrongKind::Extra, what)
+        })
     }
 
     /// The answer must be what the oracle selects, of inputs that are named by these numbers.

@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use outset::{Error, ErrorKind, Files, KeyType, Options, Source, compare, intersect, select};
+use outset::compare::{Mistake, compare};
+use outset::{Error, ErrorKind, Files, KeyType, Options, Selection, Source, intersect, select};
 
 use crate::case::{Case, Setting, Way};
 use crate::judge::{Wrong, WrongKind};
@@ -83,6 +84,8 @@ pub struct Compared {
     pub approximate: u64,
     /// Lines of the exact one that the approximate one has not.
     pub missing: u64,
+    /// Lines of the approximate one that the exact one has not.
+    pub extra: u64,
 }
 
 /// Lines, one behind the other: few allocations, which would count against the limit of a run.
@@ -199,7 +202,7 @@ impl Runner<'_> {
         options: &Options,
         collected: &mut Collected,
     ) -> Result<Answer, Failure> {
-        let is_one_run = !matches!(setting.way, Way::Compare | Way::Changed { .. });
+        let is_one_run = !matches!(setting.way, Way::Compare(_) | Way::Changed { .. });
         let is_measured = self.measures_memory && is_one_run && resident::restart_peak();
         let run = || answer(setting, sources, options, self.place, collected);
         let mut answer = catch_unwind(AssertUnwindSafe(run))
@@ -313,12 +316,17 @@ fn answer(
         Way::Stored { kind, fpr } => {
             stored::through_a_file(place, sources, (kind, fpr), options, &mut sink)?
         }
-        Way::Compare => {
-            let found = compare(sources, options, &mut sink)?;
+        Way::Compare(mistake) => {
+            let selection = match mistake {
+                Mistake::FalseLines => Selection::intersection(),
+                Mistake::MissingLines => Selection::difference(),
+            };
+            let found = compare(sources, selection, options, &mut sink)?;
             compared = Some(Compared {
                 exact: found.exact.stats.output.lines,
                 approximate: found.approximate.stats.output.lines,
                 missing: found.missing_lines,
+                extra: found.false_lines,
             });
             found.approximate.stats
         }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use outset::compare::Mistake;
 use outset::{Label, Order, Source};
 
 use crate::case::{Alias, Asked, Case, HashChoice, Input, Often, Setting, Wanted, Way};
@@ -100,7 +101,10 @@ fn add_setting(script: &mut String, case: &Case, setting: &Setting) {
             let command = selecting(wanted, names.len()).join(" ");
             (format!("outset {command}"), &names[..])
         }
-        Way::Compare => ("outset compare".to_owned(), &names[..]),
+        Way::Compare(Mistake::FalseLines) => ("outset compare".to_owned(), &names[..]),
+        Way::Compare(Mistake::MissingLines) => {
+            ("outset compare --operation diff".to_owned(), &names[..])
+        }
         Way::Changed { kind } => {
             script.push_str(&changes(&names[0], kind));
             return;

@@ -3,6 +3,7 @@
 //! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
 //! met by a machine of 4 GiB.
 
+use outset::compare::Mistake;
 use outset::filter::Kind;
 use outset::{Label, Order, Strategy};
 
@@ -44,7 +45,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
             strategy.filter(|&strategy| strategy != Strategy::Bloom || wanted.may_be_approximate())
         }
         Way::Stored { .. } | Way::Changed { .. } => None,
-        Way::Compare => strategy.filter(|strategy| strategy.is_exact()),
+        Way::Compare(_) => strategy.filter(|strategy| strategy.is_exact()),
     };
     Setting {
         way,
@@ -80,7 +81,10 @@ fn way(choices: &mut Choices, case: &Case) -> Way {
             ]),
             fpr: choices.pick(&[0.3, 0.05, 0.01]),
         },
-        11 if are_files && !is_twice && case.inputs.len() == 2 => Way::Compare,
+        11 if are_files && !is_twice && case.inputs.len() == 2 => {
+            Way::Compare(choices.pick(&[Mistake::FalseLines, Mistake::MissingLines]))
+        }
+        11 if are_files => Way::Compare(Mistake::MissingLines),
         12 if are_files && !is_twice => Way::Changed {
             kind: choices.pick(&[Kind::Counting, Kind::Fingerprint]),
         },

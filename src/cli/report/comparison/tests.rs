@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use outset::compare::{Comparer, Point};
-use outset::{Options, Source};
+use outset::{Options, Selection, Source};
 
 use super::*;
 use crate::cli::report::recording::Recorder;
@@ -23,8 +23,13 @@ fn files() -> (tempfile::TempDir, Vec<Source>) {
     (place, sources)
 }
 
-/// The page of a comparison at these points, and its document.
+/// The page of a comparison of intersections at these points, and its document.
 fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
+    page_of(Selection::intersection(), points, has_prediction)
+}
+
+/// The page of a comparison of this selection.
+fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (String, Value) {
     let (place, sources) = files();
     let recorder = Recorder::start().unwrap();
     let options = Options {
@@ -32,7 +37,7 @@ fn page_at(points: &[Point], has_prediction: bool) -> (String, Value) {
         observer: Some(recorder.observer()),
         ..Options::default()
     };
-    let mut comparer = Comparer::new(&sources, &options).unwrap();
+    let mut comparer = Comparer::new(&sources, selection, &options).unwrap();
     let mut plans = Vec::new();
     let mut found = Vec::new();
     for point in points {
@@ -135,6 +140,30 @@ fn one_point_alone_makes_charts_too_and_hostile_names_are_harmless() {
 }
 
 #[test]
+fn l14_the_page_of_a_difference_speaks_of_missing_lines() {
+    let difference = Selection::difference();
+    for points in [limits(&[32], Some(0.1)), limits(&[32, 48, 96], Some(0.1))] {
+        let (page, document) = page_of(difference, &points, true);
+        check(&page, &document);
+        for part in [
+            "Exact and approximate difference",
+            "lines that only the first file has",
+            "missing lines</strong> (recall ",
+            "A missing line is in the exact result",
+            "expected to be missing",
+            "Distinct lines in the filter",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        for part in ["common lines", "precision", "should never happen"] {
+            // The document that the page carries has a field of that name.
+            let (shown, _) = page.split_once("id=\"report\">").unwrap();
+            assert!(!shown.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
 fn filters_of_several_rates_under_one_limit_are_over_the_filters_size() {
     let point = |fpr| Point {
         memory_bytes: Some(32 << 20),
@@ -157,7 +186,13 @@ fn without_a_rate_the_section_says_so() {
         ..Options::default()
     };
     let sources = [Source::from(&name), Source::from(&again)];
-    let mut found = outset::compare(&sources, &options, &mut |_: &[u8]| Ok(())).unwrap();
+    let mut found = outset::compare(
+        &sources,
+        Selection::intersection(),
+        &options,
+        &mut |_: &[u8]| Ok(()),
+    )
+    .unwrap();
     found.predicted_fpr = None;
     let recorded = Recorder::start().unwrap().finish();
     let mut text = Vec::new();

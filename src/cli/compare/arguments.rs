@@ -1,0 +1,170 @@
+//! The arguments of `outset compare`.
+//!
+//! *Owns:* what can be typed, and the translation to options and points. *Invariants:* an option that other commands
+//! have, too, is one definition.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use outset::compare::{Mistake, Point};
+use outset::size::parse_rate;
+use outset::{Error, Interrupt, Options, Result, Strategy};
+
+use super::sweep::Sweep;
+use crate::cli::arguments::{ForceArguments, RunArguments};
+use crate::cli::operation::Operation;
+use crate::cli::options::TalkArguments;
+use crate::cli::sides::{FILES, InputArguments};
+
+/// Run intersect or diff exactly and approximately, and show how the results differ.
+///
+/// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
+/// limit. An approximate intersect has false lines, and an approximate diff misses lines: those that pass
+/// the filter by mistake. The output shows how many they are; the false-positive rate as measured, as
+/// predicted, and as computed from the filter's fill; the share of the approximate result that is right
+/// (precision, of intersect) or of the exact result that was found (recall, of diff); and the seconds,
+/// bytes, temporary disk and peak memory of each run.
+///
+/// The measured rate of intersect is the number of false lines divided by the number of distinct lines
+/// of the larger file that are not common. Up to 65536 distinct lines are counted exactly (fewer under
+/// a low memory limit). A larger number is estimated. The measured rate of diff is the number of missing
+/// lines divided by the number of distinct lines of the first file that no other has: the exact result.
+/// The measured rate is always printed with bounds.
+///
+/// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
+/// does not warm the cache for the second.
+///
+/// Both results stay on temporary disk until they are compared.
+#[derive(Debug, Args)]
+#[command(mut_arg(FILES, |file| file.help("Two files, or more for --operation diff, each one side (read several times)")))]
+pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    pub(super) inputs: InputArguments,
+
+    /// The operation to compare: intersect or diff
+    ///
+    /// diff also takes more than two files, and its other names. The other operations have no approximate
+    /// result, or (union) none whose mistakes come at one rate.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "intersect",
+        hide_possible_values = true
+    )]
+    pub(super) operation: Operation,
+
+    /// Strategy of the exact run; auto chooses one to fit the memory limit
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    strategy: ExactName,
+
+    /// Fail if the predicted false-positive rate is above this, such as 1% or 0.01
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    max_fpr: Option<f64>,
+
+    #[command(flatten)]
+    run: RunArguments,
+
+    #[command(flatten)]
+    force: ForceArguments,
+
+    /// Compare at several points, such as memory=16M,32M,64M or max-fpr=5%,1%,0.1%
+    ///
+    /// memory: make both runs under each memory limit. max-fpr: make the exact run once, then an
+    /// approximate run with a filter sized for each rate.
+    #[arg(long, value_name = "WHAT=VALUE,VALUE...")]
+    pub(super) sweep: Option<Sweep>,
+
+    /// Write the false lines to FILE, complete or not at all (intersect)
+    #[arg(long, value_name = "FILE", conflicts_with = "sweep")]
+    list_false: Option<PathBuf>,
+
+    /// Write the missing lines to FILE, complete or not at all (diff)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sweep", "list_false"])]
+    list_missing: Option<PathBuf>,
+
+    /// Write the comparison to FILE as JSON; `-` is standard error
+    #[arg(long, value_name = "FILE")]
+    pub(super) stats: Option<PathBuf>,
+
+    /// Write a report of the comparison to FILE, as an HTML page with charts
+    ///
+    /// The page shows the predicted and measured rates over memory, the times of both runs, their
+    /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) talk: TalkArguments,
+}
+
+impl CompareArguments {
+    /// The options that these arguments ask for.
+    pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
+        Options {
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr,
+            ..self.force.add_to(self.run.options(None, interrupt))
+        }
+    }
+
+    /// Where the comparisons are made.
+    pub(super) fn points(&self) -> Vec<Point> {
+        match &self.sweep {
+            Some(sweep) => sweep.points(),
+            None => vec![Point::default()],
+        }
+    }
+
+    /// Whether the comparison goes to standard error.
+    pub(super) fn reports_on_stderr(&self) -> bool {
+        self.stats.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Where the lines go that the approximate result gets wrong, and the option that says so.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an operation that is not compared, and for the list of mistakes that it does not make.
+    pub(super) fn list(&self) -> Result<Option<(&Path, &'static str)>> {
+        let false_lines = (self.list_false.as_deref(), "--list-false");
+        let missing_lines = (self.list_missing.as_deref(), "--list-missing");
+        let (own, other, never) = match Mistake::of(self.operation.selection())? {
+            Mistake::FalseLines => (
+                false_lines,
+                missing_lines,
+                "an approximate intersect misses no line",
+            ),
+            Mistake::MissingLines => (
+                missing_lines,
+                false_lines,
+                "an approximate diff has no false line",
+            ),
+        };
+        if other.0.is_some() {
+            return Err(Error::Usage {
+                what: format!("{}: {never}", other.1),
+                advice: format!("use {}", own.1),
+            });
+        }
+        Ok(own.0.map(|list| (list, own.1)))
+    }
+}
+
+/// The strategies of the exact run.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ExactName {
+    Auto,
+    Memory,
+    Partition,
+    Sieve,
+}
+
+impl From<ExactName> for Option<Strategy> {
+    fn from(name: ExactName) -> Self {
+        match name {
+            ExactName::Auto => None,
+            ExactName::Memory => Some(Strategy::Memory),
+            ExactName::Partition => Some(Strategy::Partition),
+            ExactName::Sieve => Some(Strategy::Sieve),
+        }
+    }
+}

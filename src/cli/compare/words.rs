@@ -1,0 +1,71 @@
+//! What people call the parts of a comparison.
+//!
+//! *Owns:* the words that depend on the operation. *Invariants:* the table and the page use the same ones.
+
+use outset::compare::{Comparison, Mistake};
+
+/// The words for one kind of mistake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words {
+    /// The operation, as a noun.
+    pub(crate) operation: &'static str,
+    /// The lines of the exact result.
+    pub(crate) exact_lines: &'static str,
+    /// The same at the head of a column.
+    pub(crate) exact_column: &'static str,
+    /// What is true of the lines that could pass the filter by mistake, behind "lines that".
+    pub(crate) could_pass: &'static str,
+    /// The share of right lines that [`Comparison::quality`] is.
+    pub(crate) quality: &'static str,
+    /// What that is a share of, and what is true of the share.
+    pub(crate) share: &'static str,
+    /// What is never true of lines, as is promised.
+    pub(crate) never: &'static str,
+}
+
+/// Of an intersection.
+const FALSE_LINES: Words = Words {
+    operation: "intersection",
+    exact_lines: "common lines",
+    exact_column: "common",
+    could_pass: "are not common",
+    quality: "precision",
+    share: "of the approximate lines are common",
+    never: "common lines are missing",
+};
+
+/// Of a difference.
+const MISSING_LINES: Words = Words {
+    operation: "difference",
+    exact_lines: "lines that only the first file has",
+    exact_column: "first only",
+    could_pass: "only the first file has",
+    quality: "recall",
+    share: "of the exact lines are in the approximate result",
+    never: "lines are false",
+};
+
+impl Words {
+    /// The words for `mistake`.
+    pub(crate) fn of(mistake: Mistake) -> &'static Self {
+        match mistake {
+            Mistake::FalseLines => &FALSE_LINES,
+            Mistake::MissingLines => &MISSING_LINES,
+        }
+    }
+
+    /// The words for what these points compare, all of one operation.
+    pub(crate) fn of_all(points: &[Comparison]) -> &'static Self {
+        points
+            .first()
+            .map_or(&FALSE_LINES, |point| Self::of(point.mistake))
+    }
+}
+
+/// How many lines are wrong in the way that the operation never gets them wrong: 0, as is promised.
+pub(crate) fn broken_promises(found: &Comparison) -> u64 {
+    match found.mistake {
+        Mistake::FalseLines => found.missing_lines,
+        Mistake::MissingLines => found.false_lines,
+    }
+}

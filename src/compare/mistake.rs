@@ -1,0 +1,101 @@
+//! What an approximate result gets wrong.
+//!
+//! *Owns:* [`Mistake`], by which comparisons of different operations differ. *Invariants:* a filter errs on one side
+//! only, so a result has mistakes of one kind, or none.
+//!
+//! ```text
+//! operation      mistakes        are in the result of   could be mistakes
+//! intersection   false lines     the approximate run    lines asked about that are not common
+//! difference     missing lines   the exact run          lines asked about that no other input has: the exact result
+//! ```
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::selection::{Approximate, Selection};
+
+/// What kind of line makes an approximate result differ from the exact one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mistake {
+    /// Lines that only the approximate result has: of an intersection.
+    FalseLines,
+    /// Lines that only the exact result has: of a difference.
+    MissingLines,
+}
+
+impl Mistake {
+    /// What an approximate result of `selection` gets wrong.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for all but [`Selection::intersection`] and [`Selection::difference`]: they have no approximate
+    /// result, or none whose mistakes come at one rate.
+    pub fn of(selection: Selection) -> Result<Self> {
+        if selection == Selection::intersection() {
+            return Ok(Self::FalseLines);
+        }
+        if selection == Selection::difference() {
+            return Ok(Self::MissingLines);
+        }
+        let what = match (selection.name(), selection.approximate()) {
+            (_, Some(Approximate::Union)) => {
+                "compare measures one rate, and the filter of an approximate union fills up while it is asked".to_owned()
+            }
+            ("intersect" | "diff", _) => {
+                "compare takes the lines of all files or of the first alone, each once, in any order and without labels".to_owned()
+            }
+            (name, _) => format!("{name} has no approximate result to compare"),
+        };
+        Err(Error::Usage {
+            what: format!("operation: {what}"),
+            advice: "compare intersect or diff".to_owned(),
+        })
+    }
+
+    /// What the lines are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FalseLines => "false lines",
+            Self::MissingLines => "missing lines",
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+    use crate::selection::{Label, Order};
+
+    #[test]
+    fn l14_the_kind_of_mistake_follows_from_the_operation() {
+        let of = |selection| Mistake::of(selection).unwrap();
+        assert_eq!(of(Selection::intersection()), Mistake::FalseLines);
+        assert_eq!(of(Selection::difference()), Mistake::MissingLines);
+    }
+
+    #[test]
+    fn l14_what_has_no_one_rate_is_refused_with_the_reason() {
+        let labelled = Selection::union().labelled(Label::SidesOnly);
+        for (selection, reason) in [
+            (Selection::union(), "fills up while it is asked"),
+            (Selection::union().ordered(Order::Input), "fills up"),
+            (
+                Selection::symmetric_difference(),
+                "symdiff has no approximate result",
+            ),
+            (labelled, "overlaps has no approximate result"),
+            (Selection::at_least(2), "all files"),
+            (Selection::intersection().with_repeats(), "each once"),
+            (Selection::difference().with_all(), "each once"),
+            (Selection::difference().ordered(Order::Sorted), "any order"),
+            (Selection::difference().labelled(Label::Count), "labels"),
+        ] {
+            let error = Mistake::of(selection).unwrap_err();
+            assert!(matches!(error, Error::Usage { .. }), "{error}");
+            let said = error.to_string();
+            assert!(said.contains(reason), "{said}");
+            assert!(said.contains("compare intersect or diff"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What is checked before anything runs.
+//!
+//! *Owns:* the refusals of a comparison. *Invariants:* nothing is written here.
+
+use crate::compare::Mistake;
+use crate::error::{Error, Result};
+use crate::input::{Input, Source};
+use crate::options::Options;
+use crate::plan::Strategy;
+
+/// Refuses what no comparison can do.
+///
+/// # Errors
+/// [`Error::Usage`] for a number of inputs that the operation is not compared for, for `bloom` as the exact run, and for
+/// stored filters.
+pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> Result<()> {
+    let given = sources.len();
+    let advice = match mistake {
+        // The filters of more files form a chain: no one of them has the rate that is measured.
+        Mistake::FalseLines if given != 2 => Some("give two files"),
+        Mistake::MissingLines if given < 2 => Some("give two or more files"),
+        _ => None,
+    };
+    if let Some(advice) = advice {
+        return Err(usage(&format!("inputs: {given} given"), advice));
+    }
+    if options.strategy == Some(Strategy::Bloom) {
+        return Err(usage(
+            "strategy: bloom is not exact, and --strategy sets the exact run",
+            "name an exact strategy, or leave out --strategy",
+        ));
+    }
+    if options.stored_filter.is_some() || options.save_filter.is_some() {
+        return Err(usage(
+            "filter: compare does not use or save stored filters",
+            "use intersect instead",
+        ));
+    }
+    Ok(())
+}
+
+/// Opens the inputs.
+///
+/// # Errors
+/// [`Error::Input`] for one that cannot be read, [`Error::Usage`] for one that is not a file: each is read several times.
+pub(super) fn open(sources: &[Source]) -> Result<Vec<Input>> {
+    let inputs = Input::open_all(sources)?;
+    if let Some(input) = inputs.iter().find(|input| !input.is_file()) {
+        let name = input.name().display();
+        return Err(usage(
+            &format!("{name}: a comparison reads it several times"),
+            "write it to a file first",
+        ));
+    }
+    Ok(inputs)
+}
+
+fn usage(what: &str, advice: &str) -> Error {
+    Error::Usage {
+        what: what.to_owned(),
+        advice: advice.to_owned(),
+    }
+}
