@@ -1,8 +1,8 @@
 //! What an input looks like, from a few windows of it: how many lines, and how long.
 //!
 //! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
-//! on an estimate; a wrong one costs time, never a line. Windows lie at even distances over the bytes of all files of
-//! an input, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
+//! on an estimate; a wrong one costs time, never a line. Each of as many equal parts of the bytes of all files of
+//! an input has a window, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
 //! that size is counted exactly); 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
 
 use std::fs::File;
@@ -98,7 +98,7 @@ enum Then {
     End,
 }
 
-/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, at even distances; an input
+/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an input
 /// that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
 /// `None` for a stream.
 ///
@@ -161,7 +161,9 @@ fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
         return (sizes().enumerate().flat_map(of_file).collect(), true);
     }
     let place = |number| {
-        let position = parts.bytes() / count * number;
+        // Not at even distances: a file that repeats itself would have the same lines in all of them.
+        let jitter = (number * 618 % 1000) * (parts.bytes() / count / 2000);
+        let position = parts.bytes() / count * number + jitter;
         let number = parts.at(position);
         let part = &parts.all()[number];
         let last = part.state.size.saturating_sub(bytes);
