@@ -46,7 +46,9 @@ pub(super) fn difference(job: &Job) -> Result<Design, Error> {
         0
     } else {
         let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
-        buckets_for_survivors(job, &mut layout, spilled.set_bytes(), wanted, least)?
+        // Nearly all of them are expected, unlike what survives a sieve.
+        let set = (spilled.set_bytes(), 1.0);
+        buckets_for_survivors(job, &mut layout, set, wanted, least)?
     };
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap);
     if buckets > 0 {

@@ -57,17 +57,17 @@ pub(super) fn least_pool(usable_bytes: u64) -> u64 {
 
 /// Chooses buckets for what survives a filter, whose amount is unknown before the filter is built.
 ///
-/// `set_bytes` is the set of everything that could survive, `wanted_filters` the bytes that the filters
-/// would use if they had them, `least_pool` the bytes that blocks get in any case. In two tries:
+/// `set_bytes` is the set of everything that could survive, and the share `likely` of it is what buckets must have room
+/// for. `wanted_filters` are the bytes that the filters would use if they had them, `least_pool` those that blocks get
+/// in any case. In two tries:
 ///
 /// 1. For everything: if the memory that the filters do not want, up to a third of all, has room for good
 ///    blocks, no number of survivors can make a bucket too large.
-/// 2. For [`SIEVE_HEADROOM`] of it, in as little memory as one level of buckets takes: the rest goes to the
-///    filters.
+/// 2. For what is likely, in as little memory as one level of buckets takes: the rest goes to the filters.
 pub(super) fn buckets_for_survivors(
     job: &Job,
     layout: &mut Layout,
-    set_bytes: u64,
+    (set_bytes, likely): (u64, f64),
     wanted_filters: u64,
     least_pool: u64,
 ) -> Result<u32, Error> {
@@ -84,7 +84,7 @@ pub(super) fn buckets_for_survivors(
             return Ok(buckets);
         }
     }
-    let part = (set_bytes as f64 * SIEVE_HEADROOM) as u64;
+    let part = (set_bytes as f64 * likely) as u64;
     // Blocks come before the filter here: a second level of buckets writes and reads all survivors again,
     // which costs more than the filter's last bits save.
     let one_level = one_level_bytes(layout, part).min(layout.usable_bytes / 4);

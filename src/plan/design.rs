@@ -34,7 +34,8 @@ use crate::filter::sizing::best_blocked;
 use crate::memory::buffer::PAGE;
 use crate::plan::Strategy;
 use crate::plan::buckets::{
-    DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, buckets_for_survivors, least_pool, set_buckets,
+    DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, SIEVE_HEADROOM, buckets_for_survivors, least_pool,
+    set_buckets,
 };
 use crate::plan::filters::{MOST_BITS_PER_KEY, SievePlan, expected_survivors, surviving_others};
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
@@ -353,7 +354,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     let buckets = buckets_for_survivors(
         job,
         &mut layout,
-        sizes.build.set_bytes(),
+        (sizes.build.set_bytes(), SIEVE_HEADROOM),
         wanted_filters,
         least_pool,
     )?;
@@ -405,7 +406,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     let cap = bloom_cap(job, chain);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * BLOOM_FILTERS) as u64;
     let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
-    let result_set = sizes.last.set_bytes();
+    let result_set = (sizes.last.set_bytes(), SIEVE_HEADROOM);
     let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
     // In a chain two filters are in memory at a time: the one that is asked and the one that is fed.
     let room = layout.rest_bytes();

@@ -547,3 +547,26 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
         }
     }
 }
+
+#[test]
+fn buckets_have_room_for_the_whole_answer_of_an_approximate_difference() {
+    for (count, memory_bytes) in [(2_000_000, 16 << 20), (200_000_000, 256 << 20)] {
+        let plan = plan(&Job {
+            selection: Selection::difference(),
+            strategy: Some(Strategy::Bloom),
+            ..job(&[lines(count); 2], memory_bytes)
+        })
+        .unwrap();
+        // Nine tenths are assumed to be in no other input.
+        let set_bytes = lines_extent(count / 10 * 9).set_bytes();
+        let of_bucket = set_bytes / u64::from(plan.layout.buckets);
+        let share = plan.layout.join_share(plan.layout.join_workers);
+        assert!(of_bucket < share, "{count}: {of_bucket} in {share}");
+    }
+}
+
+/// The size of as many lines of 64 bytes.
+fn lines_extent(lines: u64) -> crate::plan::job::Extent {
+    let bytes = lines * 64;
+    crate::plan::job::Extent { bytes, lines }
+}
