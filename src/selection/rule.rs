@@ -122,7 +122,7 @@ impl Rule {
 
     /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
     pub(crate) fn takes_any(&self) -> bool {
-        let is_plain = self.tally == Tally::None && !self.selection.tells_sides();
+        let is_plain = self.tally == Tally::None && self.selection.label == Label::None;
         is_plain && self.least == 1 && self.most == self.sides
     }
 

@@ -1,6 +1,6 @@
 //! Files in which most lines come again and again: what is known is not spilled again, and the answer is the same.
 
-use outset::{Options, Order, Selection, Strategy};
+use outset::{Label, Options, Order, Selection, Strategy};
 
 use crate::oracle::selected;
 use crate::util::{MIB, Place, alone, assert_same, run_to_select, select_into};
@@ -64,6 +64,44 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
                 "{written} bytes of {total} were spilled, {selection:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a18_lines_that_come_again_are_counted_for_each_input() {
+    let _alone = alone();
+    let (place, contents) = (Place::new(), inputs());
+    let files = place.files(&contents);
+    let labelled = |label: &str, is_asked: IsAsked| {
+        let lines = selected(&contents, is_asked).into_iter();
+        lines
+            .map(|line| [label.as_bytes(), b"\t", &line].concat())
+            .collect::<Vec<_>>()
+    };
+    let one: IsAsked = |which| which[0] != which[1];
+    let (first, second): (IsAsked, IsAsked) =
+        (|which| which[0] && !which[1], |which| !which[0] && which[1]);
+    let both: IsAsked = |which| which[0] && which[1];
+    let cases = [
+        (
+            Label::SideCount,
+            vec![labelled("1", one), labelled("2", both)],
+        ),
+        (
+            Label::Sides,
+            vec![
+                labelled("10", first),
+                labelled("01", second),
+                labelled("11", both),
+            ],
+        ),
+    ];
+    for (label, expected) in cases {
+        let expected = expected.concat().into_iter().collect();
+        let selection = Selection::union().labelled(label);
+        let (found, stats) = run_to_select(selection, &files, &little(&place, 2)).unwrap();
+        assert_same(&found, &expected, &label);
+        assert!(stats.temp.written_bytes < stats.inputs.iter().map(|input| input.bytes).sum());
     }
 }
 
