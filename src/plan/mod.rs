@@ -29,19 +29,15 @@
 //!         Plan ─▶ revision, once the first filter is complete
 //! ```
 
-mod absent;
 mod advice;
 mod buckets;
 mod costs;
 mod design;
 mod filters;
 mod job;
-mod known;
 pub(crate) mod layout;
-pub(crate) mod lone;
 mod ordering;
 mod phases;
-mod repeats;
 mod request;
 pub(crate) mod revision;
 mod strategy;
@@ -55,7 +51,8 @@ use crate::size::{display_apart, display_rate};
 use advice::{advised, least_memory, too_high, with_advice};
 pub use costs::{Costs, FilterPlan, Rejected};
 pub(crate) use design::build_side;
-use design::{Design, bloom, memory, partition, sieve};
+pub(crate) use design::lone::Again;
+use design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;

@@ -485,7 +485,7 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
 /// plan, however many inputs there are and however much they have in common.
 #[test]
 fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
-    use crate::plan::lone::Again;
+    use crate::plan::Again;
     for inputs in [1, 2, 20, 100, 300] {
         for memory_bytes in [16, 18, 24, 64, 1024].map(|mebibytes| mebibytes << 20) {
             for buckets in [None, Some(40), Some(150), Some(400)] {

@@ -17,9 +17,9 @@
 //! memory for its blocks.
 
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, one_level_bytes, set_buckets};
-use crate::plan::design::{
-    JOIN_SLACK_BYTES, SET_BITS_PER_KEY, partition_layout, resident_set_bytes,
-};
+use crate::plan::design::JOIN_SLACK_BYTES;
+use crate::plan::design::memory::{SET_BITS_PER_KEY, resident_set_bytes};
+use crate::plan::design::partition::partition_layout;
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;

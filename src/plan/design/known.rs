@@ -27,7 +27,7 @@ const BUCKET_HEADROOM: u64 = 3;
 const POOL_SHARE: u64 = 8;
 
 /// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
-pub(super) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
+pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
     let keeps_repeats =
         Rule::new(job.selection, job.sides).map_or(true, |rule| rule.needs_any_repeats());
     if keeps_repeats || sizes.repeats < LEAST_SAVED || job.buckets.is_some() {

@@ -16,19 +16,18 @@
 
 use crate::error::Error;
 use crate::plan::buckets::{buckets_for_survivors, least_pool};
-use crate::plan::design::{
-    BLOOM_POOL_SHARE, Design, bloom_cap, give_rest_to_pool, spilled_bytes, used_at_most,
-};
+use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
+use crate::plan::design::lone::MEAN_RATE;
+use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::lone::MEAN_RATE;
 use crate::plan::{Costs, FilterPlan, Strategy};
 
 /// `bloom` of a difference.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(super) fn difference(job: &Job) -> Result<Design, Error> {
+pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
     let sizes = sizes_in_order(job);
     let first = sizes.first().copied().unwrap_or_default();
     let others = Extent::sum(sizes.get(1..).unwrap_or_default());
@@ -59,7 +58,7 @@ pub(super) fn difference(job: &Job) -> Result<Design, Error> {
 }
 
 /// `bloom` of a union.
-pub(super) fn union(job: &Job) -> Design {
+pub(in crate::plan) fn union(job: &Job) -> Design {
     let all = Extent::sum(&sizes_in_order(job));
     let layout = Layout::for_scan(job);
     let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));

@@ -20,7 +20,8 @@
 
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
-use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, used_at_most};
+use crate::plan::design::partition::partition_layout;
+use crate::plan::design::{Design, fit_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
@@ -36,7 +37,7 @@ pub(crate) const MEAN_RATE: f64 = 1.0 / 3.0;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
 /// can only be read once, unless the caller asked for `sieve`.
-pub(super) fn lone(job: &Job) -> Result<Design, Error> {
+pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
     refuse_pipes(job, &job.inputs)?;
     let (sizes, all) = (Sizes::of(job), all(job));
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
@@ -81,7 +82,7 @@ pub(super) fn lone(job: &Job) -> Result<Design, Error> {
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(super) fn refuse_pipes(job: &Job, read_twice: &[InputShape]) -> Result<(), Error> {
+pub(in crate::plan) fn refuse_pipes(job: &Job, read_twice: &[InputShape]) -> Result<(), Error> {
     let has_pipe = read_twice.iter().any(|shape| shape.bytes.is_none());
     if !has_pipe || job.strategy == Some(Strategy::Sieve) {
         return Ok(());

@@ -7,11 +7,12 @@
 //! are read once, and F twice.
 
 use crate::error::Error;
-use crate::plan::design::{Design, fit_pool, partition_layout, spilled_bytes, used_at_most};
+use crate::plan::design::lone::refuse_pipes;
+use crate::plan::design::partition::partition_layout;
+use crate::plan::design::{Design, fit_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, order, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::lone::refuse_pipes;
 use crate::plan::{Costs, FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the filter of the first input's survivors may have.
@@ -24,7 +25,7 @@ const FIRST_SHARE: u64 = 2;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
 /// would be of a pipe, unless the caller asked for `sieve`.
-pub(super) fn repeats(job: &Job) -> Result<Design, Error> {
+pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
     let in_order: Vec<_> = order(job).iter().map(|&index| job.inputs[index]).collect();
     refuse_pipes(
         job,

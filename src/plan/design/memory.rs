@@ -1,0 +1,128 @@
+//! `memory`: the building inputs as a set.
+//!
+//! *Owns:* its design, and how large a set is taken to be. *Invariants:* as those of [`design`](crate::plan::design).
+
+use crate::error::Error;
+use crate::plan::design::{Design, build_side, too_little};
+use crate::plan::filters::expected_survivors;
+use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
+use crate::plan::layout::Layout;
+use crate::plan::{Costs, FilterPlan, Strategy};
+use crate::selection::Order;
+use crate::set::addresses::BITMAP_BYTES;
+use crate::set::sharded::SHARDS;
+
+/// Bits per key of the filter before a set: 0.4 % pass by mistake.
+pub(in crate::plan) const SET_BITS_PER_KEY: f64 = 12.0;
+/// The arena of a shard grows by a quarter when it is full, so a set may have this multiple of its bytes.
+const ARENA_SLACK: f64 = 1.25;
+/// Room in bytes for each shard of a set: shards are uneven, and while the table of one grows, the old and
+/// the new one are both in memory.
+const SHARD_SLACK_BYTES: u64 = 64 << 10;
+/// What a shard of even the smallest set takes, in bytes.
+const LEAST_SHARD_BYTES: u64 = 8 << 10;
+/// A filter is put before a set only if the lines that pass it by mistake are less than this share of the
+/// set's lines. `strategy/memory.rs` checks the same when the filter is complete.
+const MOST_BY_MISTAKE: f64 = 0.25;
+/// A set of more bytes than this is far larger than the processor's caches: a look-up waits for memory.
+const LARGE_SET_BYTES: u64 = 32 << 20;
+
+/// What a set of the lines of `extent` takes, in bytes, with room to grow:
+///
+/// ```text
+/// (bytes + 12 per line + table) * 1.25  +  64 shards * min(64 KiB, bytes + 8 KiB)
+/// ```
+///
+/// The minimum keeps a set of a few lines from being charged 4 MiB.
+pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
+    let each_shard = SHARD_SLACK_BYTES.min(extent.bytes + LEAST_SHARD_BYTES);
+    (extent.set_bytes() as f64 * ARENA_SLACK) as u64 + SHARDS as u64 * each_shard
+}
+
+/// `memory`: the building inputs as a set, the others streamed past it.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
+/// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
+pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
+    let sizes = Sizes::of(job);
+    let layout = Layout::for_scan(job);
+    let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
+    let set_bytes = resident_set_bytes(sizes.of_set).saturating_add(job.tally_bytes(sizes.of_set));
+    let beside_set = layout.base_bytes + layout.scan_bytes();
+    // From three inputs on, the bitmap of what is common so far and that of the next input are both in
+    // memory.
+    let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
+    let uses_bitmap =
+        job.is_ipv4 && job.finds_common() && beside_set + bitmap_bytes <= job.memory_bytes;
+    // A bitmap has no room for ordinals.
+    let uses_bitmap = uses_bitmap && job.selection.order != Order::Input;
+    let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
+    let is_wanted = job.strategy == Some(Strategy::Memory);
+    let is_refused = match job.set_estimate {
+        SetEstimate::Try if is_wanted => false,
+        SetEstimate::Try | SetEstimate::Trust => {
+            needed > job.memory_bytes || !(has_known || is_wanted)
+        }
+        SetEstimate::Overflowed => true,
+    };
+    if is_refused {
+        let what = format!("{} not fit as a set", build_side(job));
+        return Err(too_little(&what, job));
+    }
+    let filters = set_filters(job, &sizes, needed, uses_bitmap);
+    let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
+        (2, sizes.build.bytes, (first.bits + second.bits) / 8)
+    });
+    let costs = Costs {
+        strategy: Strategy::Memory,
+        exact: true,
+        buckets: 0,
+        passes,
+        bytes_read: sizes.total.saturating_add(again),
+        bytes_written: 0,
+        temp_peak_bytes: 0,
+        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
+        filter: filters.map(|(first, _)| first),
+        expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
+        expected_precision: None,
+    };
+    Ok(Design {
+        uses_bitmap,
+        ..Design::new(costs, filters.map(|(_, second)| second), layout)
+    })
+}
+
+/// The two filters of `memory`, where they pay.
+///
+/// The first is of the smallest input; only lines of the second input that pass it enter the set. The second
+/// is of the lines in the set; only lines of the other inputs, and of the smallest one at the end, that pass
+/// it are looked up. The set then holds the common lines and some more, mostly a small part of an input.
+///
+/// They cost another reading of the smallest input. That pays where the input is in the page cache and a set
+/// of all of it would be far larger than the processor's caches. `needed` is what the run takes in bytes
+/// without filters; they must fit beside it, because the design does not count on a smaller set.
+fn set_filters(
+    job: &Job,
+    sizes: &Sizes,
+    needed: u64,
+    uses_bitmap: bool,
+) -> Option<(FilterPlan, FilterPlan)> {
+    let build = *order(job).first()?;
+    let pays = !uses_bitmap
+        && job.finds_common()
+        && job.inputs.len() > 1
+        && job.inputs[build].is_cached
+        && (sizes.build.set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());
+    let bits_per_key = job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
+    let first = FilterPlan::new(sizes.build.lines, job.memory_bytes, bits_per_key);
+    let survivors = expected_survivors(sizes, &first);
+    let second = FilterPlan::new(survivors, job.memory_bytes, bits_per_key);
+    let fits = needed + (first.bits + second.bits) / 8 <= job.memory_bytes;
+    // Beside an input that is much larger, the lines that pass by mistake would be most of the set.
+    let by_mistake = sizes.last.lines as f64 * first.predicted_fpr;
+    let stays_small =
+        by_mistake < sizes.build.lines as f64 * MOST_BY_MISTAKE || job.bits_per_key.is_some();
+    (pays && fits && stays_small).then_some((first, second))
+}

@@ -1,0 +1,193 @@
+//! What each strategy would look like for a job: buckets, filters, layout, costs.
+//!
+//! *Owns:* one file per strategy and question, each the arithmetic of its row in the crate page's table.
+//! *Invariants:* a design fits the limit, or there is none and the reason names a limit that would
+//! do.
+//!
+//! *Formulas.* What a design reads and writes, in bytes. A and B are the inputs; a and b are the shares
+//! (0..1) of them that pass a filter. What is spilled is written once and read once by the join; what fits
+//! the blocks in memory is neither.
+//!
+//! ```text
+//!             reads the inputs   spills           also reads
+//! memory      A + B                               A again, with filters
+//! partition   A + B              A + B            (A + b B where A is small beside B)
+//! sieve       2A + B             a A + b B        b B, where the second filter is built from it
+//! bloom       A + B              b B              a stored filter
+//! ```
+//!
+//! Who gets which part of the memory beside reading (`layout` draws the whole):
+//!
+//! ```text
+//!             set or filters                           blocks                          join
+//! memory      the set and its filters                  none                            none
+//! partition   1/16 for a filter, if A is small         6/10, less what reading takes   the rest
+//!             (7/8 for known lines that come again     1/8)
+//! sieve       what blocks leave, up to 12 bits a key   1/16, or one level of buckets   all of it,
+//! bloom       what blocks leave, up to 32 bits a key   1/128, or one level of buckets  afterwards
+//! ```
+//!
+//! In `sieve` and `bloom`, blocks get what the filters have no use for; see `give_rest_to_pool`.
+
+pub(in crate::plan) mod absent;
+mod bloom;
+mod known;
+pub(in crate::plan) mod lone;
+pub(in crate::plan) mod memory;
+pub(in crate::plan) mod partition;
+pub(in crate::plan) mod repeats;
+mod sieve;
+
+pub(crate) use self::bloom::bloom;
+pub(crate) use self::memory::memory;
+pub(crate) use self::partition::partition;
+pub(crate) use self::sieve::sieve;
+
+use crate::error::Error;
+use crate::memory::buffer::PAGE;
+use crate::plan::job::{Extent, Job, Sizes, order};
+use crate::plan::layout::Layout;
+use crate::plan::phases::{Survivors, phases};
+use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, ordering};
+use crate::size::display_bytes;
+
+/// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
+pub(in crate::plan) const JOIN_SLACK_BYTES: u64 = 4 << 20;
+
+/// A strategy that fits the limit of its job.
+#[derive(Debug)]
+pub(crate) struct Design {
+    /// What it would cost; `auto` compares these.
+    pub(crate) costs: Costs,
+    /// As [`Plan::second_filter`].
+    second_filter: Option<FilterPlan>,
+    /// How memory is divided; its parts and the filters fit `usable_bytes`.
+    layout: Layout,
+    /// As [`Plan::uses_bitmap`]; `memory` only.
+    uses_bitmap: bool,
+    /// Bytes that the later phases go through, for the progress display.
+    survivors: Survivors,
+    /// What the order of the answer costs.
+    ordering: Option<OrderPlan>,
+}
+
+impl Design {
+    /// A design without a bitmap and without anything to join.
+    pub(in crate::plan) fn new(
+        costs: Costs,
+        second_filter: Option<FilterPlan>,
+        layout: Layout,
+    ) -> Self {
+        Self {
+            costs,
+            second_filter,
+            layout,
+            uses_bitmap: false,
+            survivors: Survivors::default(),
+            ordering: None,
+        }
+    }
+
+    /// The same design, whose join goes through `bytes` bytes.
+    pub(in crate::plan) fn joining(mut self, bytes: u64) -> Self {
+        self.survivors.joined = bytes;
+        self
+    }
+
+    /// The same design with the costs of the order that `job` asks for.
+    pub(in crate::plan) fn ordered(mut self, job: &Job) -> Self {
+        self.ordering = ordering::order(job, &self.layout, &mut self.costs);
+        self
+    }
+
+    /// The plan that this design of `job` is, with the reasons against the others.
+    pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
+        let Extent { bytes, lines } = Sizes::of(job).of_set;
+        Plan {
+            build_lines: lines,
+            build_line_bytes: bytes / lines.max(1),
+            phases: phases(job, &self.costs, self.survivors, self.ordering.as_ref()),
+            ordering: self.ordering,
+            uses_bitmap: self.uses_bitmap,
+            costs: self.costs,
+            rejected,
+            second_filter: self.second_filter,
+            order: order(job),
+            layout: self.layout,
+            job: job.clone(),
+        }
+    }
+}
+
+/// What the set of a strategy is made of, as a sentence's beginning.
+pub(crate) fn build_side(job: &Job) -> &'static str {
+    match job.building_inputs() {
+        _ if job.selection.repeats => "the inputs behind the first do",
+        1 if job.selection.in_first => "the first input does",
+        1 => "the smallest input does",
+        building if building < job.inputs.len() => "the smaller inputs do",
+        _ => "the lines of all inputs do",
+    }
+}
+
+/// Gives the memory that the filters do not use to the blocks, so that more of them stay in memory. `filters`
+/// is the size of the filters in bytes. Blocks get no more than half of the memory, and leave the join some
+/// slack and room for the longest line.
+pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job: &Job) {
+    if job.always_spill {
+        return;
+    }
+    let rest = layout
+        .rest_bytes()
+        .saturating_sub(filters + JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
+    let most = (layout.usable_bytes / 2)
+        .min(layout.most_pool_bytes(job))
+        .saturating_sub(layout.pool_bytes());
+    layout.pool_blocks += rest.min(most) / layout.block_bytes;
+}
+
+/// Makes the pool of a layout for `partition` leave room for filters of `filter_bytes`: smaller, or larger where
+/// they leave more. Each of two filters is rounded up to a page.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when not even the smallest blocks fit beside them.
+pub(in crate::plan) fn fit_pool(
+    layout: &mut Layout,
+    filter_bytes: u64,
+    job: &Job,
+) -> Result<(), Error> {
+    let taken = layout.scan_bytes() + filter_bytes + 2 * PAGE;
+    let room = layout.usable_bytes.saturating_sub(taken);
+    if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, PAGE) {
+        return Err(too_little("there is no room for blocks", job));
+    }
+    give_rest_to_pool(layout, filter_bytes + 2 * PAGE, job);
+    Ok(())
+}
+
+/// How many of `bytes` go to disk: none if the blocks beyond the open one of each bucket hold them all; else
+/// all, which is an upper bound.
+pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
+    let open = u64::from(buckets) * layout.block_bytes;
+    let held = if job.always_spill {
+        0
+    } else {
+        layout.pool_bytes().saturating_sub(open)
+    };
+    if bytes <= held { 0 } else { bytes }
+}
+
+/// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
+pub(in crate::plan) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
+    layout.base_bytes + buffers.min(layout.usable_bytes)
+}
+
+/// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
+/// where the refusal is reported, because finding it takes dozens of designs.
+pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
+    Error::MemoryPlan {
+        what: format!("{what} in {}", display_bytes(job.memory_bytes)),
+        advice: "give more memory".to_owned(),
+        least_bytes: job.memory_bytes + 1,
+    }
+}

@@ -1,0 +1,97 @@
+//! `partition`: everything into buckets.
+//!
+//! *Owns:* its design, and the filter of a first input that is small. *Invariants:* as those of
+//! [`design`](crate::plan::design).
+
+use crate::error::Error;
+use crate::plan::buckets::{DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, set_buckets};
+use crate::plan::design::{Design, known, spilled_bytes, used_at_most};
+use crate::plan::filters::surviving_others;
+use crate::plan::job::{Job, Sizes};
+use crate::plan::layout::Layout;
+use crate::plan::{Costs, FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
+
+/// The other inputs of `partition` go through a filter of the first if they have this many times its
+/// bytes: what the filter keeps out of the buckets is then nearly everything.
+const LOPSIDED_FACTOR: u64 = 8;
+/// This filter may have this fraction of the memory for buffers: the buckets hardly miss it.
+const LOPSIDED_FILTER_SHARE: u64 = 16;
+/// Bits per key that it must have to be built: 2.3 % pass by mistake.
+const LEAST_LOPSIDED_BITS: f64 = 8.0;
+/// The part of the memory for buffers, in tenths, that `partition` has for chunks and blocks. Blocks that
+/// are still in memory when the join begins leave it the rest.
+const POOL_TENTHS: u64 = 6;
+
+/// The layout of `partition`: `layout`, which has the buffers for scanning, with buckets added. The second
+/// look uses it, too, when it drops the filters of a sieve.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when the buckets do not fit.
+pub(in crate::plan) fn partition_layout(
+    job: &Job,
+    mut layout: Layout,
+    sizes: &Sizes,
+) -> Result<Layout, Error> {
+    // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
+    let pool_bytes =
+        layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
+    let wanted = |blocks: u64| {
+        DEFAULT_BUCKETS
+            .min(blocks)
+            .min(sizes.build.bytes / LEAST_BUCKET_BYTES)
+    };
+    let set_bytes = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
+    set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
+    Ok(layout)
+}
+
+/// `partition`: all inputs into buckets; the others through a filter of the first where that is small beside
+/// them. Everything that is spilled is written once and read once:
+/// moved = A + B + 2 (A + b B), with b = 1 without a filter. Where most lines come again, less: see [`known`].
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
+pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
+    let sizes = Sizes::of(job);
+    let mut layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
+    let filter = lopsided_filter(job, &sizes, &layout);
+    let survivors = match filter {
+        Some(filter) => sizes.build.bytes + surviving_others(&sizes, filter.predicted_fpr) as u64,
+        None => known::make_room(job, &sizes, &mut layout),
+    };
+    let buckets = layout.buckets;
+    let spilled = spilled_bytes(&layout, buckets, survivors, job);
+    let costs = Costs {
+        strategy: Strategy::Partition,
+        exact: true,
+        buckets,
+        passes: 1,
+        bytes_read: sizes.total.saturating_add(spilled),
+        bytes_written: spilled,
+        temp_peak_bytes: spilled,
+        memory_bytes: used_at_most(&layout, layout.usable_bytes),
+        filter: None,
+        expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
+        expected_precision: None,
+    };
+    Ok(Design::new(costs, filter, layout).joining(survivors))
+}
+
+/// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
+/// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
+/// bits in its sixteenth of the memory.
+fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPlan> {
+    let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());
+    let is_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
+    let others = sizes.total - sizes.build.bytes;
+    let is_lopsided =
+        is_known && (has_unknown || sizes.build.bytes.saturating_mul(LOPSIDED_FACTOR) <= others);
+    let room = layout.usable_bytes / LOPSIDED_FILTER_SHARE;
+    let filter = FilterPlan::new(sizes.build.lines, room, SIEVE_BITS_PER_KEY);
+    (is_lopsided
+        && job.inputs.len() > 1
+        && job.building_inputs() == 1
+        && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
+        .then_some(filter)
+}

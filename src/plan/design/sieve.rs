@@ -1,0 +1,67 @@
+//! `sieve` of an intersection: each input through a filter of the one before it.
+//!
+//! *Owns:* its design. *Invariants:* as those of [`design`](crate::plan::design).
+
+use crate::error::Error;
+use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
+use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
+use crate::plan::filters::SievePlan;
+use crate::plan::job::{Job, Sizes};
+use crate::plan::layout::Layout;
+use crate::plan::{Costs, SIEVE_BITS_PER_KEY, Strategy};
+
+/// Both filters of a sieve, as a multiple of the first: the second is of a tenth of the lines, with slack.
+const SIEVE_FILTERS: f64 = 1.2;
+/// Blocks have at least this fraction of the memory for buffers beside the filters of a sieve.
+const SIEVE_POOL_SHARE: u64 = 16;
+
+/// `sieve`: each input through a filter of the one before it; the first again at the end.
+///
+/// Memory is divided in this order: buffers for scanning; blocks, as `buckets_for_survivors` chooses them;
+/// both filters in what is left, up to their cap; then what the filters cannot use goes back to the blocks,
+/// so that survivors stay in memory.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
+pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
+    let sizes = Sizes::of(job);
+    let mut layout = Layout::for_scan(job);
+    let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+    let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * SIEVE_FILTERS) as u64;
+    let least_pool = (layout.usable_bytes / SIEVE_POOL_SHARE).max(least_pool(layout.usable_bytes));
+    let buckets = buckets_for_survivors(
+        job,
+        &mut layout,
+        (sizes.build.set_bytes(), SIEVE_HEADROOM),
+        wanted_filters,
+        least_pool,
+    )?;
+    let plan = SievePlan::new(&sizes, layout.rest_bytes(), cap);
+    let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
+    give_rest_to_pool(&mut layout, filters, job);
+
+    let spilled = spilled_bytes(&layout, buckets, plan.survivors, job);
+    // Survivors that stay in memory are read back from there: no bytes from disk.
+    let read_back = if spilled == 0 { 0 } else { plan.read_back };
+    let costs = Costs {
+        strategy: Strategy::Sieve,
+        exact: true,
+        buckets,
+        passes: 2,
+        bytes_read: sizes
+            .total
+            .saturating_add(sizes.build.bytes)
+            .saturating_add(spilled)
+            .saturating_add(read_back),
+        bytes_written: spilled,
+        temp_peak_bytes: spilled,
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        filter: Some(plan.first),
+        expected_false_lines: 0.0,
+        expected_missing_lines: 0.0,
+        expected_precision: None,
+    };
+    let mut design = Design::new(costs, plan.fed, layout).joining(plan.survivors);
+    design.survivors.read_back = plan.read_back;
+    Ok(design)
+}
