@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use differential::oracle;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use tempfile::TempDir;
 
@@ -358,6 +359,17 @@ impl Running<'_> {
             }
             assert!(self.is_going_on(), "the run ended without spilling");
             assert!(start.elapsed() < PATIENCE, "nothing was spilled");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits until the run has written something to its standard output, which nobody reads.
+    pub(crate) fn wait_for_output(&mut self) {
+        let start = Instant::now();
+        let unread = |child: &Child| ioctl_fionread(child.stdout.as_ref().unwrap()).unwrap();
+        while unread(&self.child) == 0 {
+            assert!(self.is_going_on(), "the run ended and wrote nothing");
+            assert!(start.elapsed() < PATIENCE, "nothing was written");
             thread::sleep(Duration::from_millis(1));
         }
     }
