@@ -437,8 +437,8 @@ fn b20_an_error_about_a_line_names_its_file_and_the_place_in_it() {
 }
 
 #[test]
-fn b20_thousands_of_files_are_read_with_few_descriptors() {
-    many_files(3000);
+fn b20_a_thousand_files_are_read_with_few_descriptors() {
+    many_files(1000);
 }
 
 #[test]

@@ -108,8 +108,7 @@ fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
 #[test]
 fn b10_a_fifo_larger_than_memory_is_intersected_with_a_file() {
     let (a, b) = (megabytes(2, 0), megabytes(17, 30_000));
-    let strategies = ["auto", "partition", "sieve"].into_iter();
-    for (strategy, task) in strategies.zip(&TASKS) {
+    for (strategy, task) in ["sieve", "auto"].into_iter().zip(&TASKS) {
         let sandbox = Sandbox::with(&a, b"");
         let path = sandbox.fifo("pipe");
         thread::scope(|scope| {

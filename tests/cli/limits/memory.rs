@@ -272,8 +272,8 @@ fn what_the_report_says_of_the_peak_is_what_the_system_says() {
 }
 
 #[test]
-fn d1_d2_hundreds_of_buckets_need_few_descriptors() {
-    buckets_need_few_descriptors(200, 4, 20, &TASKS[..2]);
+fn d1_d2_a_hundred_buckets_need_few_descriptors() {
+    buckets_need_few_descriptors(120, 4, 20, &TASKS[..2]);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn d3_any_number_of_inputs_needs_few_descriptors() {
     let sandbox = Sandbox::new();
     let common = lines(0..50);
     let own = |number: u64| lines(1000 + number * 20..1020 + number * 20);
-    let texts: Vec<Vec<u8>> = (0..150)
+    let texts: Vec<Vec<u8>> = (0..80)
         .map(|number| [own(number), common.clone()].concat())
         .collect();
     let mut names = String::new();
@@ -318,7 +318,7 @@ fn d3_any_number_of_inputs_needs_few_descriptors() {
     let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
         let arguments = format!("{} {names} --strategy {strategy} --memory 32M", task.words);
-        let command = sandbox.command_after("ulimit -n 40", &arguments);
+        let command = sandbox.command_after("ulimit -n 30", &arguments);
         let outcome = sandbox.start(command).finish();
         let answer = task.of(&texts);
         answer.assert_is(&outcome.succeeds_silently().stdout, task.words);

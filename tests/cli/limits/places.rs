@@ -21,7 +21,7 @@ fn c8_the_smallest_limit_is_enough_for_sixteen_inputs() {
     // Small ones, and an answer that is larger than all of them.
     sixteen_inputs(
         4000,
-        TASKS[..2].iter().zip(["partition --buckets 100", "sieve"]),
+        TASKS[..2].iter().zip(["partition --buckets 40", "sieve"]),
     );
 }
 
