@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use fail::FailScenario;
 use outset::{
-    ErrorKind, Interrupt, Options, OutputFile, Result, Source, Stats, Strategy, WriteSink,
-    intersect,
+    ErrorKind, Interrupt, Options, Order, OutputFile, Result, Selection, Source, Stats, Strategy,
+    WriteSink, select,
 };
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,11 +33,44 @@ const STUCK: Duration = Duration::from_secs(60);
 /// What is in the place of the result before a run.
 const BEFORE: &[u8] = b"before\n";
 
-/// Two inputs with known common lines, a place for spill, and one for the result.
+/// What is asked for, and by which strategy.
+type Way = (Selection, Strategy);
+
+/// Intersections, and what others do besides: write what they find while they read, put their answer in order.
+const BY_MEMORY: Way = (Selection::intersection(), Strategy::Memory);
+const BY_PARTITION: Way = (Selection::intersection(), Strategy::Partition);
+const BY_SIEVE: Way = (Selection::intersection(), Strategy::Sieve);
+const BY_BLOOM: Way = (Selection::intersection(), Strategy::Bloom);
+const LONE: Way = (Selection::difference(), Strategy::Sieve);
+const ORDERED: Way = (
+    Selection::union().ordered(Order::Input),
+    Strategy::Partition,
+);
+const SORTED: Way = (Selection::union().ordered(Order::Sorted), Strategy::Memory);
+
+/// Two inputs with known lines, a place for spill, and one for the result.
 struct Place {
     directory: TempDir,
-    common: BTreeSet<Vec<u8>>,
     buckets: u32,
+}
+
+/// The numbers of the lines of both inputs.
+const NUMBERS: [Range<u32>; 2] = [0..40_000, 35_000..80_000];
+
+fn line(number: u32) -> String {
+    format!("{number:07}-{}\n", "x".repeat((number % 90) as usize))
+}
+
+/// What a selection writes. The lines are sorted in the inputs, so every order is the same.
+fn answer(selection: Selection) -> String {
+    let [a, b] = NUMBERS;
+    let numbers = match selection.name() {
+        "intersect" => b.start..a.end,
+        "diff" => a.start..b.start,
+        "union" => a.start..b.end,
+        name => panic!("{name}"),
+    };
+    numbers.map(line).collect()
 }
 
 impl Place {
@@ -44,18 +78,13 @@ impl Place {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("temp")).unwrap();
         fs::create_dir(directory.path().join("out")).unwrap();
-        let line = |number: u32| format!("{number:07}-{}", "x".repeat((number % 90) as usize));
-        for (name, numbers) in [("a", 0..40_000), ("b", 35_000..80_000)] {
-            let mut file = fs::File::create(directory.path().join(name)).unwrap();
-            let text: String = numbers.map(|number| line(number) + "\n").collect();
-            file.write_all(text.as_bytes()).unwrap();
+        for (name, numbers) in ["a", "b"].into_iter().zip(NUMBERS) {
+            let text: String = numbers.map(line).collect();
+            fs::write(directory.path().join(name), text).unwrap();
         }
         Self {
             directory,
             buckets: 1,
-            common: (35_000..40_000)
-                .map(|number| line(number).into_bytes())
-                .collect(),
         }
     }
 
@@ -63,7 +92,7 @@ impl Place {
         self.directory.path().join(name)
     }
 
-    fn run(&self, strategy: Strategy) -> Result<Stats> {
+    fn run(&self, (selection, strategy): Way) -> Result<Stats> {
         fs::write(self.path("out/result"), BEFORE).unwrap();
         let options = Options {
             memory_bytes: Some(200 << 20),
@@ -77,7 +106,7 @@ impl Place {
         let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
         let file = OutputFile::create(&self.path("out/result"), &Interrupt::new())?;
         let mut sink = WriteSink::new(file.writer()?, b'\n', "result");
-        let stats = intersect(&sources, &options, &mut sink)?;
+        let stats = select(&sources, selection, &options, &mut sink)?;
         let flushed = sink.into_inner().flush();
         if let Err(source) = flushed {
             return Err(outset::Error::Output {
@@ -92,19 +121,24 @@ impl Place {
     }
 
     /// The result is whole, or what was there before; nothing else is anywhere.
-    fn check(&self, strategy: Strategy, has_succeeded: bool, what: &str) {
+    fn check(&self, (selection, strategy): Way, has_succeeded: bool, what: &str) {
         let result = fs::read(self.path("out/result")).unwrap();
         if has_succeeded {
-            let lines: Vec<&[u8]> = result.split(|&byte| byte == b'\n').collect();
-            let found: BTreeSet<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
-            // Behind the last newline there is one more piece.
-            assert_eq!(lines.len(), found.len(), "{what}: a line came twice");
-            let extra = found.len() - 1 - self.common.len();
-            assert!(
-                extra == 0 || !strategy.is_exact(),
-                "{what}: {extra} more lines"
-            );
-            assert!(self.common.is_subset(&found), "{what}: a wrong result");
+            let mut lines: Vec<&[u8]> = result.split_inclusive(|&byte| byte == b'\n').collect();
+            if selection.ordered(Order::Any) == selection {
+                lines.sort_unstable();
+            }
+            let expected = answer(selection);
+            if strategy.is_exact() {
+                let is_right = lines.concat() == expected.as_bytes();
+                assert!(is_right, "{what}: a wrong result");
+            } else {
+                let found: BTreeSet<&[u8]> = lines.iter().copied().collect();
+                assert_eq!(lines.len(), found.len(), "{what}: a line came twice");
+                let has = |line: &str| found.contains(line.as_bytes());
+                let is_whole = expected.split_inclusive('\n').all(has);
+                assert!(is_whole, "{what}: a line is missing");
+            }
         } else {
             assert_eq!(result, BEFORE, "{what}: the result was touched");
         }
@@ -128,8 +162,8 @@ enum End {
 }
 
 /// Runs with `point` doing `action`, and ends the process if that hangs.
-fn ended(place: &Place, strategy: Strategy, point: &str, action: &str) -> End {
-    let what = format!("{point}={action} in {strategy}");
+fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
+    let what = format!("{point}={action} in {way:?}");
     let (done, wait) = mpsc::channel::<()>();
     let stuck = what.clone();
     std::thread::spawn(move || {
@@ -139,7 +173,7 @@ fn ended(place: &Place, strategy: Strategy, point: &str, action: &str) -> End {
         }
     });
     fail::cfg(point, action).unwrap();
-    let result = catch_unwind(AssertUnwindSafe(|| place.run(strategy)));
+    let result = catch_unwind(AssertUnwindSafe(|| place.run(way)));
     fail::remove(point);
     drop(done);
     let end = match &result {
@@ -150,12 +184,12 @@ fn ended(place: &Place, strategy: Strategy, point: &str, action: &str) -> End {
         }
         Err(_) => End::Panicked,
     };
-    place.check(strategy, end == End::Complete, &what);
+    place.check(way, end == End::Complete, &what);
     end
 }
 
 /// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many failed.
-fn sweep(strategy: Strategy, point: &str, action: &str, expected: End) -> u32 {
+fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     let scenario = FailScenario::setup();
     let place = Place::new();
     let mut failed = 0;
@@ -166,7 +200,7 @@ fn sweep(strategy: Strategy, point: &str, action: &str, expected: End) -> u32 {
             format!("{skipped}*off->1*{action}->off"),
             format!("{skipped}*off->{action}"),
         ]
-        .map(|action| ended(&place, strategy, point, &action));
+        .map(|action| ended(&place, way, point, &action));
         for end in ends {
             assert!(
                 end == End::Complete || end == expected,
@@ -182,23 +216,19 @@ fn sweep(strategy: Strategy, point: &str, action: &str, expected: End) -> u32 {
     failed
 }
 
-const SPILLING: [Strategy; 3] = [Strategy::Partition, Strategy::Sieve, Strategy::Bloom];
+const SPILLING: [Way; 5] = [BY_PARTITION, BY_SIEVE, BY_BLOOM, LONE, ORDERED];
 
 #[test]
 fn e1_e2_b17_a_disk_that_fails_at_any_call_fails_the_run() {
-    for strategy in [Strategy::Partition, Strategy::Sieve, Strategy::Memory] {
-        let input = sweep(
-            strategy,
-            "input-read",
-            "return",
-            End::Failed(ErrorKind::Input),
-        );
-        assert!(input >= 2, "{strategy}: {input} failures");
+    for way in [BY_PARTITION, BY_SIEVE, BY_MEMORY, LONE, ORDERED] {
+        let failed = End::Failed(ErrorKind::Input);
+        let input = sweep(way, "input-read", "return", failed);
+        assert!(input >= 2, "{way:?}: {input} failures");
     }
-    for strategy in [Strategy::Partition, Strategy::Sieve] {
+    for way in [BY_PARTITION, BY_SIEVE, LONE, ORDERED, SORTED] {
         for point in ["spill-write", "spill-read"] {
-            let failed = sweep(strategy, point, "return", End::Failed(ErrorKind::Temp));
-            assert!(failed >= 4, "{strategy}, {point}: {failed} failures");
+            let failed = sweep(way, point, "return", End::Failed(ErrorKind::Temp));
+            assert!(failed >= 4, "{way:?}, {point}: {failed} failures");
         }
     }
 }
@@ -211,14 +241,14 @@ fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
         ..Place::new()
     };
     let mut trials = 0;
-    for strategy in [Strategy::Partition, Strategy::Sieve] {
+    for way in [BY_PARTITION, BY_SIEVE, LONE, ORDERED, SORTED] {
         for skipped in 0.. {
             let once = format!("{skipped}*off->1*return->off");
-            match ended(&place, strategy, "spill-write-lost", &once) {
+            match ended(&place, way, "spill-write-lost", &once) {
                 // A file that was never made is missed as such.
                 End::Failed(ErrorKind::Damaged | ErrorKind::Temp) => trials += 1,
                 End::Complete => break,
-                other => panic!("{strategy}: write {skipped} was lost: {other:?}"),
+                other => panic!("{way:?}: write {skipped} was lost: {other:?}"),
             }
         }
     }
@@ -228,32 +258,24 @@ fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
 
 #[test]
 fn f2_f4_f5_a_result_that_cannot_be_written_synced_or_named_leaves_what_was_there() {
-    for point in ["output-write", "output-sync", "output-name"] {
-        let failed = sweep(
-            Strategy::Partition,
-            point,
-            "return",
-            End::Failed(ErrorKind::Output),
-        );
-        assert!(failed >= 2, "{point}: {failed} failures");
+    for way in [BY_PARTITION, LONE, SORTED] {
+        for point in ["output-write", "output-sync", "output-name"] {
+            let failed = sweep(way, point, "return", End::Failed(ErrorKind::Output));
+            assert!(failed >= 2, "{way:?}, {point}: {failed} failures");
+        }
     }
 }
 
 #[test]
 fn c5_d5_memory_or_a_thread_that_is_refused_at_any_request_fails_the_run() {
-    for strategy in [Strategy::Memory, Strategy::Partition, Strategy::Sieve] {
+    for way in [BY_MEMORY, BY_PARTITION, BY_SIEVE, LONE, ORDERED] {
         // Where a set was estimated to fit and does not, another plan may still do.
-        let failed = sweep(strategy, "buffer", "return", End::Failed(ErrorKind::Memory));
-        assert!(failed >= 4, "{strategy}: {failed} failures");
+        let failed = sweep(way, "buffer", "return", End::Failed(ErrorKind::Memory));
+        assert!(failed >= 4, "{way:?}: {failed} failures");
     }
-    for strategy in [Strategy::Partition, Strategy::Sieve] {
-        let failed = sweep(
-            strategy,
-            "thread",
-            "return",
-            End::Failed(ErrorKind::Machine),
-        );
-        assert!(failed >= 4, "{strategy}: {failed} failures");
+    for way in [BY_PARTITION, BY_SIEVE, LONE, ORDERED] {
+        let failed = sweep(way, "thread", "return", End::Failed(ErrorKind::Machine));
+        assert!(failed >= 4, "{way:?}: {failed} failures");
     }
 }
 
@@ -271,13 +293,13 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
         }
     }));
     let everywhere = ["work", "join", "sweep-thread", "load-thread"];
-    let partition = ["spill-thread"].map(|point| (Strategy::Partition, point));
+    let partition = [BY_PARTITION, ORDERED].map(|way| (way, "spill-thread"));
     let others = SPILLING
         .iter()
-        .flat_map(|&strategy| everywhere.map(|point| (strategy, point)));
-    for (strategy, point) in others.chain(partition) {
-        let failed = sweep(strategy, point, "panic", End::Panicked);
-        assert!(failed >= 2, "{strategy}, {point}: {failed} panics");
+        .flat_map(|&way| everywhere.map(|point| (way, point)));
+    for (way, point) in others.chain(partition) {
+        let failed = sweep(way, point, "panic", End::Panicked);
+        assert!(failed >= 2, "{way:?}, {point}: {failed} panics");
     }
 }
 

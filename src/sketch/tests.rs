@@ -127,7 +127,7 @@ fn the_truth_is_within_the_bounds_as_often_as_is_said() {
         &[0..20_000, 5000..25_000, 10_000..30_000],
     ];
     for inputs in cases {
-        let runs = 200;
+        let runs = 100;
         let expected = CONFIDENCE * runs as f64;
         let sigma = (expected * (1.0 - CONFIDENCE)).sqrt();
         for (what, count) in coverage(runs, inputs).into_iter().enumerate() {

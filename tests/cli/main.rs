@@ -31,4 +31,4 @@ mod outputs;
 mod results;
 mod words;
 
-use harness::{data, json, sandbox, terminal};
+use harness::{data, json, sandbox, tasks, terminal};

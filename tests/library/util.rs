@@ -2,7 +2,6 @@
 //!
 //! What belongs here is used by more than one module and knows nothing of what a test is about.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -123,16 +122,19 @@ pub(crate) fn run_to_select(
     paths: &[PathBuf],
     options: &Options,
 ) -> Result<(Lines, Stats)> {
-    let mut lines = BTreeSet::new();
-    let result = select_into(selection, paths, options, &mut |line: &[u8]| {
-        assert!(
-            lines.insert(line.to_vec()),
+    let mut all = Vec::new();
+    let stats = select_into(selection, paths, options, &mut |line: &[u8]| {
+        all.push(line.to_vec());
+        Ok(())
+    })?;
+    all.sort_unstable();
+    if let Some([line, ..]) = all.windows(2).find(|pair| pair[0] == pair[1]) {
+        panic!(
             "a line came twice: {}",
             line[..line.len().min(100)].escape_ascii()
         );
-        Ok(())
-    });
-    let stats = result?;
+    }
+    let lines: Lines = all.into_iter().collect();
     let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     assert_eq!(
         (stats.output.lines, stats.output.bytes),

@@ -91,7 +91,7 @@ fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
     if !can_mount() {
         return;
     }
-    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(14, 1000));
+    let sandbox = Sandbox::with(&megabytes(3, 0), &megabytes(3, 1000));
     let notices = |arguments: &str| {
         let command = sandbox.command_on_small_disk("temp", "200m", arguments);
         let outcome = sandbox.start(command).finish();

@@ -15,7 +15,7 @@ use crate::sandbox::{PATIENCE, Sandbox};
 
 /// Two inputs that do not fit the smallest limit.
 fn large() -> Sandbox {
-    Sandbox::with(&megabytes(12, 0), &megabytes(12, 100_000))
+    Sandbox::with(&megabytes(5, 0), &megabytes(5, 40_000))
 }
 
 pub(super) fn selector(text: &str) -> Selector {

@@ -3,7 +3,6 @@
 //! The moments depend on a seed, which is printed; `OUTSET_TEST_SEED=N` gives the same ones again, as far as a machine is ever
 //! twice as busy. What a SIGKILL may leave: one private directory in temporary space, which the next run there removes.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -14,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::data::{DIFF, Operation, UNION, common, lines, megabytes};
-use crate::sandbox::{PATIENCE, Sandbox, assert_same_lines};
+use crate::data::{lines, megabytes};
+use crate::sandbox::{PATIENCE, Sandbox};
+use crate::tasks::{Answer, Task, by_turns};
 
 /// Numbers that look random (xorshift64*).
 struct Dice(u64);
@@ -41,26 +41,34 @@ impl Dice {
     }
 }
 
-const JOBS: [&str; 2] = [
-    "intersect a b --memory 16M --strategy partition --buckets 4 -o ../out/r",
-    "intersect a b --memory 16M --strategy sieve --buckets 4 -o ../out/r",
-];
+/// A run that is ended early: its arguments, what it writes to `../out/r`, and how long it takes when it is left alone.
+struct Job {
+    arguments: String,
+    answer: Answer,
+    duration: Duration,
+}
 
-/// An operation, and the strategies and options by which runs of it are killed.
-const OPERATIONS: [(Operation, [&str; 2]); 2] = [
-    (
-        DIFF,
-        ["--strategy partition --buckets 4", "--strategy sieve"],
-    ),
-    (
-        UNION,
-        ["--strategy partition --buckets 4", "--strategy sieve"],
-    ),
-];
+/// The inputs of all jobs: so few lines that a run is short, and too many to be put in order without runs on disk.
+fn texts() -> [Vec<u8>; 2] {
+    [lines(0..20_000), lines(4000..26_000)]
+}
 
-fn small() -> (Sandbox, Vec<u8>, Vec<u8>) {
-    let (a, b) = (lines(0..20_000), lines(4000..26_000));
-    (Sandbox::with(&a, &b), a, b)
+/// The jobs of these tasks and strategies.
+fn jobs<'t>(ways: impl Iterator<Item = (&'t Task, &'t str)>) -> Vec<Job> {
+    let [a, b] = texts();
+    let sandbox = Sandbox::with(&a, &b);
+    ways.map(|(task, strategy)| {
+        let arguments = format!(
+            "{} a b --memory 16M --strategy {strategy} --buckets 4 -o ../out/r",
+            task.words
+        );
+        Job {
+            duration: duration(&sandbox, &arguments),
+            arguments,
+            answer: task.of(&[&a, &b]),
+        }
+    })
+    .collect()
 }
 
 /// The shortest time that a run takes which is left alone.
@@ -70,16 +78,13 @@ fn duration(sandbox: &Sandbox, arguments: &str) -> Duration {
         sandbox.run(arguments).succeeds_silently();
         start.elapsed()
     };
-    (0..4).map(time).min().unwrap()
+    let shortest = (0..3).map(time).min().unwrap();
+    fs::remove_file(sandbox.output("r")).unwrap();
+    shortest
 }
 
 /// After a kill: the output is absent or complete, and nothing is beside it.
-pub(crate) fn check_output(sandbox: &Sandbox, a: &[u8], b: &[u8]) -> bool {
-    check_lines(sandbox, &common(&[a, b]))
-}
-
-/// As [`check_output`], of an output that has these lines when it is complete.
-fn check_lines(sandbox: &Sandbox, expected: &BTreeSet<&[u8]>) -> bool {
+pub(crate) fn check_output(sandbox: &Sandbox, answer: &Answer) -> bool {
     let output = sandbox.root().join("out");
     let names: Vec<_> = fs::read_dir(output)
         .unwrap()
@@ -90,7 +95,7 @@ fn check_lines(sandbox: &Sandbox, expected: &BTreeSet<&[u8]>) -> bool {
         return false;
     };
     assert_eq!(names, ["r"], "beside the output");
-    assert_same_lines(&result, b'\n', expected);
+    answer.assert_is(&result, "a run that was killed");
     fs::remove_file(sandbox.output("r")).unwrap();
     true
 }
@@ -121,46 +126,45 @@ pub(crate) fn check_temp(sandbox: &Sandbox) -> bool {
     true
 }
 
-/// Kills `count` runs that are not over yet, half of them one strategy and half the other, by two threads.
-fn kills(count: usize) {
-    let (next, killed, left) = (
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-    );
+/// Sends signals to `count` runs of these jobs that are not over yet, by two threads; jobs and signals take turns.
+fn interrupt(count: usize, jobs: &[Job], signals: &[Signal]) {
+    let zeros = || AtomicUsize::new(0);
+    let (next, interrupted, left) = (zeros(), zeros(), zeros());
     let dice = Mutex::new(Dice::new());
     let work = || {
-        let (sandbox, a, b) = small();
-        let durations = JOBS.map(|job| duration(&sandbox, job));
-        fs::remove_file(sandbox.output("r")).unwrap();
+        let [a, b] = texts();
+        let sandbox = Sandbox::with(&a, &b);
         loop {
-            if killed.load(Ordering::Relaxed) >= count {
+            if interrupted.load(Ordering::Relaxed) >= count {
                 break;
             }
             let number = next.fetch_add(1, Ordering::Relaxed);
             assert!(number < 4 * count, "nearly all runs were over too soon");
             let moment = dice.lock().unwrap().roll();
-            let job = number % JOBS.len();
-            let after = durations[job].mul_f64(moment * 1.05);
-            let mut running = sandbox.start(sandbox.command(JOBS[job]));
-            running.may_be_complete(common(&[&a, &b]).iter().map(|line| line.len() + 1).sum());
+            let (job, signal) = (&jobs[number % jobs.len()], signals[number % signals.len()]);
+            let after = job.duration.mul_f64(moment * 1.05);
+            let what = format!("{signal:?} {number} to `{}` after {after:?}", job.arguments);
+            let mut running = sandbox.start(sandbox.command(&job.arguments));
+            running.may_be_complete(job.answer.bytes());
             thread::sleep(after);
-            running.signal(Signal::KILL);
-            let outcome = running.end_within(PATIENCE);
-            let is_complete = check_output(&sandbox, &a, &b);
-            if outcome.status.success() {
-                assert!(
-                    is_complete,
-                    "kill {number} of `{}` after {after:?}",
-                    JOBS[job]
-                );
+            running.signal(signal);
+            let outcome = if signal == Signal::KILL {
+                running.end_within(PATIENCE)
             } else {
-                killed.fetch_add(1, Ordering::Relaxed);
+                // Checks that temporary space is empty.
+                running.finish_within(Duration::from_secs(10))
+            };
+            let is_complete = check_output(&sandbox, &job.answer);
+            if outcome.status.success() {
+                assert!(is_complete, "{what}");
+            } else {
+                assert_eq!(outcome.status.signal(), Some(signal.as_raw()), "{what}");
+                interrupted.fetch_add(1, Ordering::Relaxed);
             }
             left.fetch_add(usize::from(check_temp(&sandbox)), Ordering::Relaxed);
         }
-        sandbox.run(JOBS[0]).succeeds_silently();
-        assert!(check_output(&sandbox, &a, &b));
+        sandbox.run(&jobs[0].arguments).succeeds_silently();
+        assert!(check_output(&sandbox, &jobs[0].answer));
         assert!(
             sandbox.temp_names().is_empty(),
             "{:?}",
@@ -172,113 +176,33 @@ fn kills(count: usize) {
         scope.spawn(work);
     });
     println!(
-        "{} runs: {} killed, {} left a directory for the next one to remove",
+        "{} runs: {} ended by a signal, {} left a directory for the next one to remove",
         next.into_inner(),
-        killed.into_inner(),
+        interrupted.into_inner(),
         left.into_inner()
     );
 }
 
-/// Sends signals to `count` runs that are not over yet.
-fn signals(count: usize, signals: &[Signal]) {
-    let (next, interrupted) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let dice = Mutex::new(Dice::new());
-    let work = || {
-        let (sandbox, a, b) = small();
-        let durations = JOBS.map(|job| duration(&sandbox, job));
-        fs::remove_file(sandbox.output("r")).unwrap();
-        let bytes: usize = common(&[&a, &b]).iter().map(|line| line.len() + 1).sum();
-        loop {
-            if interrupted.load(Ordering::Relaxed) >= count {
-                break;
-            }
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            assert!(number < 4 * count, "nearly all runs were over too soon");
-            let moment = dice.lock().unwrap().roll();
-            let (job, signal) = (number % JOBS.len(), signals[number % signals.len()]);
-            let after = durations[job].mul_f64(moment * 1.05);
-            let mut running = sandbox.start(sandbox.command(JOBS[job]));
-            running.may_be_complete(bytes);
-            thread::sleep(after);
-            running.signal(signal);
-            // Checks that temporary space is empty.
-            let outcome = running.finish_within(Duration::from_secs(10));
-            let is_complete = check_output(&sandbox, &a, &b);
-            if outcome.status.success() {
-                assert!(is_complete, "{signal:?} {number} after {after:?}");
-            } else {
-                assert_eq!(outcome.status.signal(), Some(signal.as_raw()), "{outcome}");
-                interrupted.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        scope.spawn(work);
-        scope.spawn(work);
-    });
-    println!(
-        "{} runs: {} ended by a signal",
-        next.into_inner(),
-        interrupted.into_inner()
-    );
-}
-
-#[test]
-fn c6_f6_g3_a_kill_at_a_random_moment_leaves_no_wrong_output_and_one_directory_at_most() {
-    kills(12);
+/// Every task by every strategy that spills.
+fn all_jobs() -> Vec<Job> {
+    jobs(by_turns(0).chain(by_turns(1)))
 }
 
 #[test]
 fn c6_f6_g3_a_kill_of_any_operation_leaves_no_wrong_output_and_one_directory_at_most() {
-    let (sandbox, a, b) = small();
-    let mut dice = Dice::new();
-    for (operation, ways) in OPERATIONS {
-        let expected = operation.of(&[&a, &b]);
-        let expected: BTreeSet<&[u8]> = expected.iter().map(Vec::as_slice).collect();
-        for way in ways {
-            let job = format!("{} a b --memory 16M {way} -o ../out/r", operation.words);
-            let (duration, mut killed) = (duration(&sandbox, &job), 0);
-            assert!(check_lines(&sandbox, &expected));
-            for _ in 0..20 {
-                if killed == 4 {
-                    break;
-                }
-                let after = duration.mul_f64(dice.roll());
-                let mut running = sandbox.start(sandbox.command(&job));
-                running.may_be_complete(expected.iter().map(|line| line.len() + 1).sum());
-                thread::sleep(after);
-                running.signal(Signal::KILL);
-                let outcome = running.end_within(PATIENCE);
-                let is_complete = check_lines(&sandbox, &expected);
-                if outcome.status.success() {
-                    assert!(is_complete, "`{job}` after {after:?}");
-                } else {
-                    killed += 1;
-                }
-                check_temp(&sandbox);
-            }
-            assert_eq!(killed, 4, "nearly all runs of `{job}` were over too soon");
-            sandbox.run(&job).succeeds_silently();
-            assert!(check_lines(&sandbox, &expected));
-            assert!(
-                sandbox.temp_names().is_empty(),
-                "{:?}",
-                sandbox.temp_names()
-            );
-        }
-    }
+    interrupt(16, &jobs(by_turns(0)), &[Signal::KILL]);
 }
 
 #[test]
 #[ignore = "slow: 1000 runs"]
 fn c6_f6_g3_a_thousand_kills_leave_no_wrong_output_and_one_directory_at_most() {
-    kills(1000);
+    interrupt(1000, &all_jobs(), &[Signal::KILL]);
 }
 
 #[test]
 #[ignore = "slow: 1000 runs"]
 fn g1_a_thousand_terminations_at_random_moments_leave_nothing() {
-    signals(1000, &[Signal::TERM]);
+    interrupt(1000, &all_jobs(), &[Signal::TERM]);
 }
 
 const KINDS: [Signal; 6] = [
@@ -292,13 +216,13 @@ const KINDS: [Signal; 6] = [
 
 #[test]
 fn g1_signals_of_all_kinds_at_random_moments_leave_nothing() {
-    signals(12, &KINDS);
+    interrupt(12, &jobs(by_turns(1)), &KINDS);
 }
 
 #[test]
 #[ignore = "slow: 240 runs"]
 fn g1_many_signals_of_all_kinds_at_random_moments_leave_nothing() {
-    signals(240, &KINDS);
+    interrupt(240, &all_jobs(), &KINDS);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Texts to intersect, and what they have in common by the oracle of the differential runner.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use differential::oracle;
@@ -12,13 +11,32 @@ const LINE_BYTES: usize = 33;
 
 /// Lines that differ everywhere, one per number; equal numbers give equal lines.
 pub(crate) fn lines(numbers: Range<u64>) -> Vec<u8> {
-    let mut text = String::with_capacity(LINE_BYTES * numbers.clone().count());
+    let mut text = Vec::with_capacity(LINE_BYTES * numbers.clone().count());
     for number in numbers {
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        writeln!(text, "{:016x} line {number:010}", mixed ^ (mixed >> 29)).unwrap();
+        let mixed = mixed ^ (mixed >> 29);
+        text.extend(
+            (0..16)
+                .rev()
+                .map(|at| b"0123456789abcdef"[(mixed >> (4 * at) & 15) as usize]),
+        );
+        text.extend_from_slice(b" line ");
+        text.extend(TENS.map(|ten| b'0' + (number / ten % 10) as u8));
+        text.push(b'\n');
     }
-    text.into_bytes()
+    text
 }
+
+/// The powers of ten, the tenth first.
+const TENS: [u64; 10] = {
+    let mut tens = [1; 10];
+    let mut at = 9;
+    while at > 0 {
+        tens[at - 1] = 10 * tens[at];
+        at -= 1;
+    }
+    tens
+};
 
 /// About so many megabytes of [`lines`], beginning with number `first`.
 pub(crate) fn megabytes(count: u64, first: u64) -> Vec<u8> {
@@ -40,11 +58,14 @@ pub(crate) fn split(text: &[u8], terminator: u8) -> Vec<&[u8]> {
 
 /// The distinct lines that all texts have, in order.
 pub(crate) fn common<'a>(texts: &[&'a [u8]]) -> BTreeSet<&'a [u8]> {
-    let sets: Vec<oracle::Lines<'_>> = texts
-        .iter()
-        .map(|text| oracle::distinct(text, b'\n', false))
-        .collect();
-    oracle::common(&sets)
+    let lines: Vec<Vec<&[u8]>> = texts.iter().map(|text| split(text, b'\n')).collect();
+    let mut common = Vec::new();
+    oracle::for_each_line(&lines, |line, counts, _| {
+        if counts.iter().all(|&count| count > 0) {
+            common.push(line);
+        }
+    });
+    common.into_iter().collect()
 }
 
 /// The strategies whose answer is exact, and the choice among them.

@@ -3,4 +3,5 @@
 pub(crate) mod data;
 pub(crate) mod json;
 pub(crate) mod sandbox;
+pub(crate) mod tasks;
 pub(crate) mod terminal;

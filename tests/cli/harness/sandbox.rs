@@ -15,7 +15,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use differential::oracle;
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 use tempfile::TempDir;
 
@@ -361,6 +363,17 @@ impl Running<'_> {
         }
     }
 
+    /// Waits until the run has written something to its standard output, which nobody reads.
+    pub(crate) fn wait_for_output(&mut self) {
+        let start = Instant::now();
+        let unread = |child: &Child| ioctl_fionread(child.stdout.as_ref().unwrap()).unwrap();
+        while unread(&self.child) == 0 {
+            assert!(self.is_going_on(), "the run ended and wrote nothing");
+            assert!(start.elapsed() < PATIENCE, "nothing was written");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Waits for the end, and checks what is left.
     pub(crate) fn finish(self) -> Outcome {
         self.finish_within(PATIENCE)
@@ -568,7 +581,11 @@ pub(crate) fn assert_same_lines(text: &[u8], terminator: u8, expected: &BTreeSet
         text.is_empty() || text.last() == Some(&terminator),
         "the last line has no end"
     );
-    let lines = data::split(text, terminator);
+    let mut lines = data::split(text, terminator);
+    oracle::sort(&mut lines);
+    if lines.iter().eq(expected.iter()) {
+        return;
+    }
     let distinct: BTreeSet<&[u8]> = lines.iter().copied().collect();
     assert_eq!(lines.len(), distinct.len(), "a line was written twice");
     let example = |difference: Option<&&[u8]>| {
@@ -584,6 +601,7 @@ pub(crate) fn assert_same_lines(text: &[u8], terminator: u8, expected: &BTreeSet
         None,
         "a line is there that should not be"
     );
+    unreachable!("equal sets were taken for different ones");
 }
 
 /// The writing end of a FIFO that a run reads: by what it sends and holds back, a test decides how far the run gets.

@@ -6,25 +6,26 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::data::{common, megabytes};
+use crate::data::{EXACT, megabytes};
 use crate::faults::signals::held_in_spill;
-use crate::sandbox::{Sandbox, assert_same_lines};
-
-const STRATEGIES: [&str; 4] = ["memory", "partition", "sieve", "bloom"];
-/// By each strategy, those with a filter after they have read everything, these inputs make runs that spill.
-const SPILLING: [&str; 3] = ["partition", "sieve", "bloom --bits-per-key 3"];
+use crate::sandbox::Sandbox;
+use crate::tasks::{TASKS, by_turns};
 
 fn spilling() -> Sandbox {
-    Sandbox::with(&megabytes(11, 0), &megabytes(12, 1000))
+    Sandbox::with(&megabytes(3, 0), &megabytes(3, 30_000))
 }
 
 #[test]
 fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done() {
     let sandbox = spilling();
-    for strategy in STRATEGIES {
+    let tasks = TASKS
+        .iter()
+        .map(|task| task.words)
+        .zip(EXACT.into_iter().cycle());
+    for (words, strategy) in tasks.chain([("intersect", "bloom")]) {
         for inputs in ["a -", "- a", "a b -"] {
             let arguments = format!(
-                "intersect {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
+                "{words} {inputs} --memory 64M --strategy {strategy} -o ../out/r --stats ../out/s"
             );
             let command = sandbox.command_after("exec <&-", &arguments);
             sandbox
@@ -51,18 +52,18 @@ fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done(
 
 #[test]
 fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
-    let (a, b) = (megabytes(11, 0), megabytes(12, 1000));
+    let (a, b) = (megabytes(3, 0), megabytes(4, 1000));
     let sandbox = Sandbox::with(&a, &b);
-    let expected = common(&[&a, &b]);
-    for strategy in ["memory", "partition", "sieve"] {
+    let strategies = ["memory", "partition", "sieve"].into_iter().cycle();
+    for (task, strategy) in TASKS.iter().zip(strategies) {
         let memory = if strategy == "memory" { 64 } else { 16 };
-        let arguments =
-            format!("intersect a b --strategy {strategy} --memory {memory}M -o ../out/r");
+        let words = task.words;
+        let arguments = format!("{words} a b --strategy {strategy} --memory {memory}M -o ../out/r");
         let command = sandbox.command_after("exec <&- >&-", &arguments);
         let outcome = sandbox.start(command).finish();
         outcome.succeeds_silently();
         let result = fs::read(sandbox.output("r")).unwrap();
-        assert_same_lines(&result, b'\n', &expected);
+        task.of(&[&a, &b]).assert_is(&result, &arguments);
         fs::remove_file(sandbox.output("r")).unwrap();
     }
     let (running, feed) = held_in_spill(&sandbox, "exec <&- >&-", "-o ../out/r");
@@ -78,9 +79,13 @@ fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
 #[test]
 fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done() {
     let sandbox = spilling();
-    for strategy in STRATEGIES {
+    let tasks = TASKS
+        .iter()
+        .map(|task| task.words)
+        .zip(EXACT.into_iter().cycle());
+    for (words, strategy) in tasks.chain([("intersect", "bloom")]) {
         for option in ["", "--count-only", "--stats ../out/s"] {
-            let arguments = format!("intersect a b --strategy {strategy} --memory 64M {option}");
+            let arguments = format!("{words} a b --strategy {strategy} --memory 64M {option}");
             let command = sandbox.command_after("exec >&-", &arguments);
             sandbox
                 .start(command)
@@ -109,9 +114,16 @@ fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done
 
 #[test]
 fn f7_a_reader_that_takes_one_line_ends_a_run_that_has_spilled_silently_and_soon() {
-    let sandbox = spilling();
-    for strategy in SPILLING {
-        let arguments = format!("intersect a b --strategy {strategy} --memory 16M");
+    // More lines of `a` are in no other input than a pipe and the buffers hold.
+    let sandbox = Sandbox::with(&megabytes(4, 0), &megabytes(4, 60_000));
+    let tasks = TASKS.iter().map(|task| (task.words, "partition"));
+    // Other sieves write some lines before they spill any.
+    let others = [
+        ("intersect", "sieve"),
+        ("intersect", "bloom --bits-per-key 3"),
+    ];
+    for (words, strategy) in tasks.chain(others) {
+        let arguments = format!("{words} a b --strategy {strategy} --memory 16M");
         let mut running = sandbox.start_unread(sandbox.command(&arguments));
         let mut reader = BufReader::with_capacity(64, running.child.stdout.take().unwrap());
         let mut line = String::new();
@@ -191,9 +203,10 @@ fn f7_every_command_ends_quietly_by_a_signal_when_nobody_reads_what_it_prints() 
     for arguments in PRINTING {
         assert_ends_quietly(&sandbox, arguments);
     }
-    for strategy in SPILLING {
+    let tasks = by_turns(1).map(|(task, strategy)| (task.words, strategy));
+    for (words, strategy) in tasks.chain([("intersect", "bloom --bits-per-key 3")]) {
         let arguments = format!(
-            "intersect a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"
+            "{words} a b --strategy {strategy} --memory 16M --stats ../out/s --report ../out/page.html"
         );
         assert_ends_quietly(&sandbox, &arguments);
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::data::{common, lines};
 use crate::sandbox::Sandbox;
+use crate::tasks::TASKS;
 
 /// Every strategy that intersects inputs.
 const STRATEGIES: [&str; 5] = ["auto", "memory", "sieve", "partition", "bloom"];
@@ -26,16 +27,17 @@ fn b11_one_pipe_named_twice_is_refused_whatever_it_is_called() {
         "a - /dev/fd/0",
         "/dev/stdin /dev/stdin",
     ] {
-        for strategy in STRATEGIES {
-            sandbox
-                .run_fed(&format!("intersect {names} --strategy {strategy}"), &text)
-                .fails(2, &["can only be read once"]);
-        }
-        for command in ["estimate", "plan"] {
+        let tasks = TASKS.iter().map(|task| task.words);
+        for command in tasks.chain(["estimate", "plan"]) {
             sandbox
                 .run_fed(&format!("{command} {names}"), &text)
                 .fails(2, &["can only be read once"]);
         }
+    }
+    for strategy in STRATEGIES {
+        let arguments = format!("intersect - /dev/stdin --strategy {strategy}");
+        let outcome = sandbox.run_fed(&arguments, &text);
+        outcome.fails(2, &["can only be read once"]);
     }
     sandbox
         .run_fed(
@@ -47,14 +49,17 @@ fn b11_one_pipe_named_twice_is_refused_whatever_it_is_called() {
 
 #[test]
 fn b11_a_fifo_named_twice_is_refused_and_not_waited_for() {
-    for names in ["pipe pipe", "pipe link", "link ./pipe"] {
+    let names = ["pipe pipe", "pipe link", "link ./pipe"]
+        .into_iter()
+        .cycle();
+    for (task, names) in TASKS.iter().zip(names) {
         let sandbox = Sandbox::new();
         let fifo = sandbox.fifo("pipe");
         symlink("pipe", sandbox.input("link")).unwrap();
         // A writer that is done before anybody could open the FIFO a second time.
         let writer = thread::spawn(move || fs::write(fifo, "a\nb\n"));
         sandbox
-            .start(sandbox.command(&format!("intersect {names}")))
+            .start(sandbox.command(&format!("{} {names}", task.words)))
             .finish_within(Duration::from_secs(20))
             .fails(2, &["can only be read once"]);
         let _reader_may_be_gone = writer.join().unwrap();
@@ -63,13 +68,13 @@ fn b11_a_fifo_named_twice_is_refused_and_not_waited_for() {
 
 #[test]
 fn b11_a_fifo_that_is_standard_input_too_is_refused() {
-    for names in ["- pipe", "pipe -"] {
+    for (task, names) in TASKS.iter().zip(["- pipe", "pipe -"].into_iter().cycle()) {
         let sandbox = Sandbox::new();
         let fifo = sandbox.fifo("pipe");
         let mut both = OpenOptions::new();
         let mut writer = both.read(true).write(true).open(&fifo).unwrap();
         writer.write_all(b"a\nb\n").unwrap();
-        let mut command = sandbox.command(&format!("intersect {names}"));
+        let mut command = sandbox.command(&format!("{} {names}", task.words));
         command.stdin(Stdio::from(fs::File::open(&fifo).unwrap()));
         sandbox
             .start(command)
@@ -103,7 +108,7 @@ fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
         "/sys/kernel/uevent_seqnum",
         "/proc/version",
     ];
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::with(b"", b"other\n");
     let mut tried = 0;
     for path in shown {
         let Ok(text) = fs::read(path) else {
@@ -115,6 +120,12 @@ fn b19_files_of_the_kernel_whose_size_is_not_true_are_read_to_their_end() {
         for strategy in STRATEGIES {
             let outcome = sandbox.run(&format!("intersect copy {path} --strategy {strategy}"));
             outcome.succeeds().has_lines(&common(&[&text]));
+        }
+        for task in &TASKS {
+            let arguments = format!("{} {path} b", task.words);
+            let outcome = sandbox.run(&arguments);
+            let answer = task.of(&[&text, b"other\n"]);
+            answer.assert_is(&outcome.succeeds().stdout, &arguments);
         }
     }
     assert!(tried > 0, "none of {shown:?} is there");
@@ -166,8 +177,11 @@ fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
     let sandbox = with_filter();
     symlink("a", sandbox.input("link")).unwrap();
     for name in ["a", "link", "./a"] {
+        for task in &TASKS {
+            let command = format!("{} a b -o {name}", task.words);
+            sandbox.run(&command).fails(2, &["this command reads it"]);
+        }
         for command in [
-            "intersect a b -o",
             "intersect a b --stats",
             "intersect a b --report",
             "intersect a b --save-filter",
@@ -190,10 +204,12 @@ fn b9_an_input_is_no_output_of_any_command_whatever_it_is_called() {
 fn b9_what_standard_streams_are_redirected_to_counts() {
     let sandbox = with_filter();
     // Standard input is a file that the output would replace.
-    let mut command = sandbox.command("intersect - b -o a");
-    command.stdin(fs::File::open(sandbox.input("a")).unwrap());
-    let outcome = sandbox.start(command).finish();
-    outcome.fails(2, &["a: this command reads it"]);
+    for task in &TASKS {
+        let mut command = sandbox.command(&format!("{} - b -o a", task.words));
+        command.stdin(fs::File::open(sandbox.input("a")).unwrap());
+        let outcome = sandbox.start(command).finish();
+        outcome.fails(2, &["a: this command reads it"]);
+    }
     // The report goes to standard error, and that to an input: nothing is left to say it on.
     let mut command = sandbox.command("intersect a b --count-only --stats -");
     let append = OpenOptions::new().append(true).open(sandbox.input("a"));
@@ -201,14 +217,15 @@ fn b9_what_standard_streams_are_redirected_to_counts() {
     assert_eq!(command.status().unwrap().code(), Some(2));
     sandbox.write("a", lines(0..500));
     // Standard output is appended to a file that is read.
-    for arguments in [
-        "intersect a b",
+    let others = [
         "plan a b",
         "estimate a b",
         "compare a b",
         "filter query filter a",
-    ] {
-        let mut command = sandbox.command(arguments);
+    ];
+    let tasks = TASKS.iter().map(|task| format!("{} a b", task.words));
+    for arguments in tasks.chain(others.map(str::to_owned)) {
+        let mut command = sandbox.command(&arguments);
         let append = OpenOptions::new()
             .append(true)
             .open(sandbox.input("a"))
@@ -223,8 +240,11 @@ fn b9_what_standard_streams_are_redirected_to_counts() {
 fn f8_a_dash_is_standard_output_for_every_result() {
     let (a, b) = (lines(0..500), lines(250..900));
     let sandbox = with_filter();
-    let outcome = sandbox.run("intersect a b -o -");
-    outcome.succeeds_silently().has_lines(&common(&[&a, &b]));
+    for task in &TASKS {
+        let outcome = sandbox.run(&format!("{} a b -o -", task.words));
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds_silently().stdout, task.words);
+    }
     let queried = sandbox.run("filter query filter b -o -");
     assert_eq!(
         queried.succeeds().stdout,
@@ -248,9 +268,12 @@ fn f5_a_loop_of_links_as_output_is_refused_and_stays() {
     let sandbox = Sandbox::with(&lines(0..10), &lines(0..10));
     symlink("pong", sandbox.output("ping")).unwrap();
     symlink("ping", sandbox.output("pong")).unwrap();
-    for option in ["-o", "--stats", "--report", "--save-filter"] {
+    let others = ["--stats", "--report", "--save-filter"];
+    let others = others.map(|option| format!("intersect a b {option}"));
+    let tasks = TASKS.iter().map(|task| format!("{} a b -o", task.words));
+    for option in tasks.chain(others) {
         // A loop has no content that the sandbox could compare.
-        let mut command = sandbox.command(&format!("intersect a b {option} ../out/ping"));
+        let mut command = sandbox.command(&format!("{option} ../out/ping"));
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(5), "{option}: {said}");

@@ -6,6 +6,7 @@ use std::thread;
 
 use crate::data::{EXACT, common, lines, megabytes, small, split};
 use crate::sandbox::Sandbox;
+use crate::tasks::TASKS;
 
 #[test]
 fn one_input_is_wrong_usage() {
@@ -51,12 +52,12 @@ fn h10_a_line_must_be_in_all_of_many_inputs() {
 fn b10_standard_input_is_an_input_in_any_place_for_every_strategy() {
     let (a, b) = small();
     let sandbox = Sandbox::with(&a, b"");
-    for strategy in EXACT {
-        for inputs in ["a -", "- a"] {
-            sandbox
-                .run_fed(&format!("intersect {inputs} --strategy {strategy}"), &b)
-                .succeeds_silently()
-                .has_lines(&common(&[&a, &b]));
+    for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
+        for (inputs, texts) in [("a -", [&a, &b]), ("- a", [&b, &a])] {
+            let arguments = format!("{} {inputs} --strategy {strategy}", task.words);
+            let outcome = sandbox.run_fed(&arguments, &b);
+            let answer = task.of(&texts.map(Vec::as_slice));
+            answer.assert_is(&outcome.succeeds_silently().stdout, &arguments);
         }
     }
     let outcome = sandbox.run_fed("intersect a - --strategy bloom", &b);
@@ -77,7 +78,7 @@ fn b11_standard_input_named_twice_is_wrong_usage() {
 #[test]
 fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
     let (a, b) = small();
-    for strategy in EXACT {
+    for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
         for (first, second) in [("a", "pipe1"), ("pipe1", "pipe2")] {
             let sandbox = Sandbox::with(&a, b"");
             let mut writers = Vec::new();
@@ -87,10 +88,16 @@ fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
                     writers.push(thread::spawn(move || fs::write(path, text)));
                 }
             }
+            let words = task.words;
             let outcome = sandbox.run(&format!(
-                "intersect {first} {second} --strategy {strategy} --memory 16M"
+                "{words} {first} {second} --strategy {strategy} --memory 16M"
             ));
-            outcome.succeeds_silently().has_lines(&common(&[&a, &b]));
+            let answer = if first == "a" {
+                task.of(&[&a, &b])
+            } else {
+                task.of(&[&b, &a])
+            };
+            answer.assert_is(&outcome.succeeds_silently().stdout, words);
             for writer in writers {
                 writer.join().unwrap().unwrap();
             }
@@ -100,18 +107,17 @@ fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
 
 #[test]
 fn b10_a_fifo_larger_than_memory_is_intersected_with_a_file() {
-    let (a, b) = (megabytes(2, 0), megabytes(20, 30_000));
-    for strategy in ["auto", "partition", "sieve"] {
+    let (a, b) = (megabytes(2, 0), megabytes(17, 30_000));
+    for (strategy, task) in ["sieve", "auto"].into_iter().zip(&TASKS) {
         let sandbox = Sandbox::with(&a, b"");
         let path = sandbox.fifo("pipe");
         thread::scope(|scope| {
             scope.spawn(|| fs::write(&path, &b).unwrap());
-            sandbox
-                .run(&format!(
-                    "intersect pipe a --strategy {strategy} --memory 16M"
-                ))
-                .succeeds_silently()
-                .has_lines(&common(&[&a, &b]));
+            let words = task.words;
+            let arguments = format!("{words} pipe a --strategy {strategy} --memory 16M");
+            let outcome = sandbox.run(&arguments);
+            let answer = task.of(&[&b, &a]);
+            answer.assert_is(&outcome.succeeds_silently().stdout, &arguments);
         });
     }
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::data::{common, megabytes};
+use crate::data::megabytes;
 use crate::faults::kills::{check_output, check_temp};
-use crate::faults::signals::held_in_spill;
+use crate::faults::signals::held_in_spill_of;
 use crate::sandbox::{PATIENCE, Sandbox};
+use crate::tasks::{TASKS, by_turns};
 
 /// A memory group (cgroup, version 1) below that of the tests, removed at the end.
 struct Group(PathBuf);
@@ -84,22 +85,17 @@ impl Drop for Group {
 
 #[test]
 fn c2_without_a_limit_the_memory_groups_is_heeded() {
-    let (a, b) = (megabytes(16, 0), megabytes(16, 300_000));
+    let (a, b) = (megabytes(5, 0), megabytes(5, 100_000));
     let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    for mebibytes in [48, 64] {
+    for (mebibytes, task) in [48, 64].into_iter().zip(&TASKS) {
         let Some(group) = Group::new("default", mebibytes) else {
             return;
         };
-        let command = sandbox.command_after(
-            &group.entered(),
-            "intersect a b --count-only --stats ../out/s",
-        );
+        let arguments = format!("{} a b --stats ../out/s", task.words);
+        let command = sandbox.command_after(&group.entered(), &arguments);
         let outcome = sandbox.start(command).finish();
-        assert_eq!(
-            outcome.succeeds_silently().stdout,
-            format!("{count}\n").into_bytes()
-        );
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds_silently().stdout, &arguments);
         let stats: serde_json::Value =
             serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
         let limit = stats["memory"]["limit_bytes"].as_u64().unwrap();
@@ -113,19 +109,17 @@ fn c2_without_a_limit_the_memory_groups_is_heeded() {
 fn c3_a_group_with_little_more_memory_than_the_limit_is_enough_for_a_run_that_spills() {
     let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
     let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    for strategy in ["partition", "sieve"] {
+    for (task, strategy) in by_turns(0).chain(by_turns(1)) {
         let Some(group) = Group::new(strategy, 16 + 32) else {
             return;
         };
-        let arguments = format!("intersect a b --count-only --memory 16M --strategy {strategy}");
+        let words = task.words;
+        let arguments = format!("{words} a b --memory 16M --strategy {strategy}");
         let command = sandbox.command_after(&group.entered(), &arguments);
         let outcome = sandbox.start(command).finish();
-        assert_eq!(
-            outcome.succeeds_silently().stdout,
-            format!("{count}\n").into_bytes()
-        );
-        assert_eq!(group.kills(), 0, "{strategy}");
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds_silently().stdout, &arguments);
+        assert_eq!(group.kills(), 0, "{arguments}");
     }
 }
 
@@ -137,19 +131,24 @@ fn c6_a_limit_that_is_lowered_while_a_run_spills_leaves_no_wrong_output_and_one_
     let (first, rest) = (megabytes(2, 0), megabytes(10, 200_000));
     let b = [&first[..], &rest].concat();
     let sandbox = Sandbox::with(&a, &b);
-    let result: usize = common(&[&a, &b]).iter().map(|line| line.len() + 1).sum();
     let mut killed = 0;
-    for more in [0, 64, 256, 1024, 4096, 16384] {
+    for (more, task) in [0, 64, 256, 1024, 4096, 16384, 0, 256]
+        .into_iter()
+        .zip(&TASKS)
+    {
+        let answer = task.of(&[&a, &b]);
         let Some(group) = Group::new("lowered", 64) else {
             return;
         };
-        let (mut running, mut feed) = held_in_spill(&sandbox, &group.entered(), "-o ../out/r");
-        running.may_be_complete(result);
+        // What comes through the pipe is what is in `b`.
+        let outputs = "-o ../out/r";
+        let (mut running, mut feed) = held_in_spill_of(task, &sandbox, &group.entered(), outputs);
+        running.may_be_complete(answer.bytes());
         group.lower(more << 10);
         let _may_be_dead_by_now = feed.send(&rest);
         drop(feed);
         let outcome = running.end_within(PATIENCE);
-        let is_complete = check_output(&sandbox, &a, &b);
+        let is_complete = check_output(&sandbox, &answer);
         let is_left = check_temp(&sandbox);
         if outcome.status.success() {
             assert!(is_complete && !is_left, "{outcome}");
@@ -162,10 +161,13 @@ fn c6_a_limit_that_is_lowered_while_a_run_spills_leaves_no_wrong_output_and_one_
             assert!(group.kills() > 0);
             killed += 1;
         }
-        let next = "intersect a b --memory 16M --strategy partition -o ../out/r";
-        sandbox.run(next).succeeds_silently();
-        assert!(check_output(&sandbox, &a, &b));
+        let next = format!(
+            "{} a b --memory 16M --strategy partition -o ../out/r",
+            task.words
+        );
+        sandbox.run(&next).succeeds_silently();
+        assert!(check_output(&sandbox, &answer));
     }
-    println!("{killed} of 6 runs were killed");
+    println!("{killed} of 8 runs were killed");
     assert!(killed > 0, "the limit was never too low");
 }

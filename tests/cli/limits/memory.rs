@@ -10,8 +10,9 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::data::{DIFF, UNION, common, lines, megabytes};
+use crate::data::{EXACT, common, lines, megabytes};
 use crate::sandbox::{OUTSET, Outcome, Sandbox};
+use crate::tasks::{TASKS, Task, by_turns};
 
 const TIME: &str = "/usr/bin/time";
 
@@ -53,11 +54,20 @@ fn polled(sandbox: &Sandbox, command: Command) -> (Outcome, u64) {
     (running.finish(), peak)
 }
 
-/// Runs each strategy that is named, with 1, 2 and 8 threads, under each limit; each must succeed and stay under it.
-fn stays_under(sandbox: &Sandbox, strategies: &[&str], mebibytes: &[u64], count: usize) {
+/// Numbers of threads for runs that are to stay under a limit.
+const THREADS: [u32; 3] = [1, 2, 8];
+
+/// Runs each strategy that is named, with these numbers of threads, under each limit; each must succeed and stay under it.
+fn stays_under(
+    sandbox: &Sandbox,
+    strategies: &[&str],
+    mebibytes: &[u64],
+    threads: &[u32],
+    count: usize,
+) {
     for strategy in strategies {
         for limit in mebibytes {
-            for threads in [1, 2, 8] {
+            for threads in threads {
                 let arguments = format!(
                     "intersect a b --count-only -q --strategy {strategy} -j {threads} --memory {limit}M"
                 );
@@ -80,9 +90,11 @@ const ALL: [&str; 4] = ["auto", "partition", "sieve", "bloom"];
 
 #[test]
 fn c1_memory_stays_under_the_smallest_limit() {
-    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
+    let (a, b) = (megabytes(8, 0), megabytes(8, 100_000));
     let sandbox = Sandbox::with(&a, &b);
-    stays_under(&sandbox, &ALL, &[16], common(&[&a, &b]).len());
+    let count = common(&[&a, &b]).len();
+    stays_under(&sandbox, &ALL, &[16], &[2], count);
+    stays_under(&sandbox, &ALL[1..3], &[16], &[8], count);
 }
 
 #[test]
@@ -91,28 +103,30 @@ fn c1_memory_stays_under_the_smallest_limit_for_every_operation() {
 }
 
 #[test]
-#[ignore = "slow: some 20 runs over 20 MB"]
+#[ignore = "slow: some 50 runs over 14 MB"]
 fn c1_memory_stays_under_every_limit_for_every_operation() {
-    every_operation_stays_under(&[16, 24, 64]);
+    every_operation_stays_under(&[16, 16, 24, 24, 64, 64]);
 }
 
-/// Runs operations under each limit, with numbers of threads by turns; each must succeed and stay under it.
+/// Runs every task under each limit, with strategies and numbers of threads by turns; each must give its answer and stay
+/// under it.
 fn every_operation_stays_under(mebibytes: &[u64]) {
-    let (a, b) = (megabytes(10, 0), megabytes(10, 100_000));
+    let (a, b) = (megabytes(7, 0), megabytes(7, 70_000));
     let sandbox = Sandbox::with(&a, &b);
-    let mut threads = [1, 2, 8].into_iter().cycle();
-    for operation in [DIFF, UNION] {
-        let count = operation.of(&[&a, &b]).len();
-        let words = format!("{} a b --count-only", operation.words);
-        for arguments in under_limits(&words, mebibytes, &mut threads) {
+    let mut threads = THREADS.into_iter().cycle();
+    for (turn, limit) in mebibytes.iter().enumerate() {
+        for (task, strategy) in by_turns(turn) {
+            let words = task.words;
+            let threads = threads.next().unwrap();
+            let arguments =
+                format!("{words} a b -q --strategy {strategy} -j {threads} --memory {limit}M");
             let (outcome, peak) = measured(&sandbox, &arguments);
-            let expected = format!("{count}\n").into_bytes();
-            assert_eq!(outcome.succeeds().stdout, expected, "{arguments}");
+            let answer = task.of(&[&a, &b]);
+            answer.assert_is(&outcome.succeeds().stdout, &arguments);
             assert_is_under(&arguments, peak);
         }
-    }
-    let both = common(&[&a, &b]).len();
-    for arguments in under_limits("overlaps a b", mebibytes, &mut threads) {
+        let both = common(&[&a, &b]).len();
+        let arguments = format!("overlaps a b --strategy sieve -q --memory {limit}M");
         let (outcome, peak) = measured(&sandbox, &arguments);
         let table = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
         let row = table.lines().find(|line| line.starts_with("11 "));
@@ -120,24 +134,6 @@ fn every_operation_stays_under(mebibytes: &[u64]) {
         assert_eq!(number, both.to_string(), "{arguments}: {table}");
         assert_is_under(&arguments, peak);
     }
-}
-
-/// The arguments for runs by partition and sieve under these limits, which take the numbers of threads by turns.
-fn under_limits(
-    words: &str,
-    mebibytes: &[u64],
-    threads: &mut impl Iterator<Item = u32>,
-) -> Vec<String> {
-    let mut runs = Vec::new();
-    for strategy in ["partition", "sieve"] {
-        for limit in mebibytes {
-            let threads = threads.next().unwrap();
-            runs.push(format!(
-                "{words} -q --strategy {strategy} -j {threads} --memory {limit}M"
-            ));
-        }
-    }
-    runs
 }
 
 /// The peak of a run is under the limit in mebibytes that its arguments end with.
@@ -158,7 +154,7 @@ fn memory_stays_under_the_limit_when_the_set_just_fits() {
     let (a, b) = (megabytes(1, 0), megabytes(8, 0));
     let sandbox = Sandbox::with(&a, &b);
     let count = common(&[&a, &b]).len();
-    stays_under(&sandbox, &["memory"], &[16, 24, 64], count);
+    stays_under(&sandbox, &["memory"], &[16, 24, 64], &THREADS, count);
 }
 
 #[test]
@@ -166,7 +162,13 @@ fn memory_stays_under_the_limit_when_the_set_just_fits() {
 fn c1_memory_stays_under_every_limit_with_inputs_much_larger() {
     let (a, b) = (megabytes(40, 0), megabytes(40, 600_000));
     let sandbox = Sandbox::with(&a, &b);
-    stays_under(&sandbox, &ALL, &[16, 32, 64], common(&[&a, &b]).len());
+    stays_under(
+        &sandbox,
+        &ALL,
+        &[16, 32, 64],
+        &THREADS,
+        common(&[&a, &b]).len(),
+    );
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn c1_memory_stays_under_the_limit_with_inputs_of_twenty_times_as_much() {
         }
         file.flush().unwrap();
     }
-    stays_under(&sandbox, &ALL, &[16], 4_000_000);
+    stays_under(&sandbox, &ALL, &[16], &THREADS, 4_000_000);
 }
 
 #[test]
@@ -193,7 +195,13 @@ fn c1_h1_memory_stays_under_the_limit_when_nearly_all_lines_are_the_same() {
         [&megabytes(10, 0), hot.as_bytes()].concat(),
     );
     let sandbox = Sandbox::with(&a, &b);
-    stays_under(&sandbox, &ALL, &[16, 32, 64], common(&[&a, &b]).len());
+    stays_under(
+        &sandbox,
+        &ALL,
+        &[16, 32, 64],
+        &THREADS,
+        common(&[&a, &b]).len(),
+    );
 }
 
 #[test]
@@ -206,7 +214,7 @@ fn memory_stays_under_the_limit_when_all_lines_are_one_byte_long() {
             .collect()
     };
     let sandbox = Sandbox::with(&text(0), &text(13));
-    stays_under(&sandbox, &ALL, &[16, 32, 64], 26);
+    stays_under(&sandbox, &ALL, &[16, 32, 64], &THREADS, 26);
 }
 
 #[test]
@@ -224,14 +232,13 @@ fn memory_stays_under_the_limit_when_all_lines_are_long() {
     };
     let (a, b) = (text(0..400), text(300..700));
     let sandbox = Sandbox::with(&a, &b);
-    stays_under(&sandbox, &ALL, &[16, 32, 64], 100);
+    stays_under(&sandbox, &ALL, &[16, 32, 64], &THREADS, 100);
 }
 
 #[test]
 fn memory_stays_under_the_limit_with_inputs_from_pipes() {
-    let (a, b) = (megabytes(12, 0), megabytes(12, 100_000));
-    let count = common(&[&a, &b]).len();
-    for strategy in ["auto", "partition", "sieve"] {
+    let (a, b) = (megabytes(7, 0), megabytes(7, 100_000));
+    for (strategy, task) in ["auto", "partition", "sieve"].into_iter().zip(&TASKS) {
         let sandbox = Sandbox::with(b"", b"");
         let (one, two) = (sandbox.fifo("one"), sandbox.fifo("two"));
         thread::scope(|scope| {
@@ -239,12 +246,10 @@ fn memory_stays_under_the_limit_with_inputs_from_pipes() {
             scope.spawn(|| fs::write(two, &b).unwrap());
             let (outcome, peak) = measured(
                 &sandbox,
-                &format!("intersect one two --count-only --strategy {strategy} --memory 16M"),
+                &format!("{} one two --strategy {strategy} --memory 16M", task.words),
             );
-            assert_eq!(
-                outcome.succeeds_silently().stdout,
-                format!("{count}\n").into_bytes()
-            );
+            let answer = task.of(&[&a, &b]);
+            answer.assert_is(&outcome.succeeds_silently().stdout, task.words);
             assert!(peak > 2 << 20 && peak <= 16 << 20, "{strategy}: {peak}");
         });
     }
@@ -267,68 +272,67 @@ fn what_the_report_says_of_the_peak_is_what_the_system_says() {
 }
 
 #[test]
-fn d1_d2_hundreds_of_buckets_need_few_descriptors() {
-    buckets_need_few_descriptors(200, 12, 20);
+fn d1_d2_a_hundred_buckets_need_few_descriptors() {
+    buckets_need_few_descriptors(120, 4, 20, &TASKS[..2]);
 }
 
 #[test]
 #[ignore = "slow: a thousand files"]
 fn d1_d2_a_thousand_buckets_need_few_descriptors() {
-    buckets_need_few_descriptors(1000, 24, 64);
+    buckets_need_few_descriptors(1000, 24, 64, &TASKS);
 }
 
 /// Runs with this number of buckets, over inputs of this size in megabytes, under a limit in mebibytes.
-fn buckets_need_few_descriptors(buckets: u64, size: u64, limit: u64) {
-    let (a, b) = (megabytes(size, 0), megabytes(size, 300_000));
+fn buckets_need_few_descriptors(buckets: u64, size: u64, limit: u64, tasks: &[Task]) {
+    let (a, b) = (megabytes(size, 0), megabytes(size, size * 12_000));
     let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    let command = sandbox.command_after(
-        "ulimit -n 16",
-        &format!(
-            "intersect a b --strategy partition --buckets {buckets} --memory {limit}M --count-only --stats ../out/s"
-        ),
-    );
-    let outcome = sandbox.start(command).finish();
-    assert_eq!(
-        outcome.succeeds_silently().stdout,
-        format!("{count}\n").into_bytes()
-    );
-    let stats: serde_json::Value =
-        serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
-    let files = stats["temp"]["files"].as_u64().unwrap();
-    assert!(files > buckets / 2, "only {files} files: nothing is shown");
+    for task in tasks {
+        let words = task.words;
+        let arguments = format!(
+            "{words} a b --strategy partition --buckets {buckets} --memory {limit}M --stats ../out/s"
+        );
+        let command = sandbox.command_after("ulimit -n 16", &arguments);
+        let outcome = sandbox.start(command).finish();
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds_silently().stdout, &arguments);
+        let stats: serde_json::Value =
+            serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let files = stats["temp"]["files"].as_u64().unwrap();
+        assert!(files > buckets / 2, "only {files} files: nothing is shown");
+    }
 }
 
 #[test]
 fn d3_any_number_of_inputs_needs_few_descriptors() {
     let sandbox = Sandbox::new();
     let common = lines(0..50);
+    let own = |number: u64| lines(1000 + number * 20..1020 + number * 20);
+    let texts: Vec<Vec<u8>> = (0..80)
+        .map(|number| [own(number), common.clone()].concat())
+        .collect();
     let mut names = String::new();
-    for number in 0..300u64 {
-        let own = lines(1000 + number * 20..1020 + number * 20);
-        sandbox.write(&format!("f{number}"), [&own[..], &common].concat());
+    for (number, text) in texts.iter().enumerate() {
+        sandbox.write(&format!("f{number}"), text);
         names = format!("{names} f{number}");
     }
-    for strategy in ["auto", "memory", "partition", "sieve"] {
-        let command = sandbox.command_after(
-            "ulimit -n 64",
-            &format!("intersect {names} --strategy {strategy} --memory 32M"),
-        );
-        sandbox
-            .start(command)
-            .finish()
-            .succeeds_silently()
-            .has_lines(&crate::data::common(&[&common]));
+    let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    for (task, strategy) in TASKS.iter().zip(EXACT.into_iter().cycle()) {
+        let arguments = format!("{} {names} --strategy {strategy} --memory 32M", task.words);
+        let command = sandbox.command_after("ulimit -n 30", &arguments);
+        let outcome = sandbox.start(command).finish();
+        let answer = task.of(&texts);
+        answer.assert_is(&outcome.succeeds_silently().stdout, task.words);
     }
 }
 
 #[test]
 fn d2_too_few_descriptors_fail_the_run_without_a_panic() {
-    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 0));
-    for descriptors in [5, 6, 7, 8, 9] {
+    let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 1000));
+    for (descriptors, (task, strategy)) in [5, 6, 7, 8, 9].into_iter().cycle().zip(by_turns(0)) {
+        let words = task.words;
         let command = sandbox.command_after(
             &format!("ulimit -n {descriptors}"),
-            "intersect a b --strategy partition --memory 16M -o ../out/r",
+            &format!("{words} a b --strategy {strategy} --memory 16M -o ../out/r"),
         );
         let outcome = sandbox.start(command).finish();
         let is_told = outcome.stderr.contains("open files");
@@ -339,23 +343,22 @@ fn d2_too_few_descriptors_fail_the_run_without_a_panic() {
 
 #[test]
 fn c2_c4_a_limit_on_address_space_is_heeded() {
-    let (a, b) = (megabytes(16, 0), megabytes(16, 100_000));
+    let (a, b) = (megabytes(5, 0), megabytes(5, 50_000));
     let sandbox = Sandbox::with(&a, &b);
-    let count = common(&[&a, &b]).len();
-    for (memory, strategy) in [
+    let ways = [
         ("", "auto"),
         ("--memory 64M", "partition"),
         ("--memory 16M -j 8", "sieve"),
-    ] {
+    ];
+    for ((memory, strategy), task) in ways.into_iter().zip(&TASKS) {
+        let words = task.words;
         let command = sandbox.command_after(
             "ulimit -v 307200",
-            &format!("intersect a b --strategy {strategy} --count-only --stats ../out/s {memory}"),
+            &format!("{words} a b --strategy {strategy} --stats ../out/s {memory}"),
         );
         let outcome = sandbox.start(command).finish();
-        assert_eq!(
-            outcome.succeeds_silently().stdout,
-            format!("{count}\n").into_bytes()
-        );
+        let answer = task.of(&[&a, &b]);
+        answer.assert_is(&outcome.succeeds_silently().stdout, words);
         let stats: serde_json::Value =
             serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
         let limit = stats["memory"]["limit_bytes"].as_u64().unwrap();
@@ -365,17 +368,20 @@ fn c2_c4_a_limit_on_address_space_is_heeded() {
 
 #[test]
 fn c4_c5_more_memory_than_the_address_space_has_fails_the_run_without_a_panic() {
-    let (a, b) = (megabytes(30, 0), megabytes(30, 0));
+    let (a, b) = (megabytes(14, 0), megabytes(14, 1000));
     let sandbox = Sandbox::with(&a, &b);
-    for strategy in ["memory", "partition", "sieve"] {
-        let command = sandbox.command_after(
-            "ulimit -v 102400",
-            &format!("intersect a b --strategy {strategy} --count-only --memory 2G"),
+    let strategies = ["memory", "partition", "sieve", "memory"];
+    for (strategy, task) in strategies.into_iter().zip(&TASKS) {
+        let arguments = format!(
+            "{} a b --strategy {strategy} --memory 2G -o ../out/r",
+            task.words
         );
+        let command = sandbox.command_after("ulimit -v 102400", &arguments);
         let outcome = sandbox.start(command).finish();
         if !outcome.status.success() {
             outcome.fails(6, &["ulimit -v"]);
         }
+        let _next_run_has_no_earlier_result = fs::remove_file(sandbox.output("r"));
     }
 }
 
@@ -392,7 +398,8 @@ fn c10_threads_without_work_cost_nothing() {
         "intersect a -",
         "intersect c d --strategy partition --memory 4G",
         "intersect c d --strategy sieve --memory 4G",
-        "intersect c d --memory 16M",
+        "union c d --order input --memory 16M",
+        "diff --repeats c d --memory 16M",
         "estimate a b",
     ] {
         let start = Instant::now();
@@ -407,6 +414,11 @@ fn c10_threads_without_work_cost_nothing() {
 #[test]
 fn c11_a_stack_of_64_kib_is_enough_for_every_command() {
     let sandbox = Sandbox::with(&lines(0..3000), &lines(1000..5000));
+    for (task, strategy) in by_turns(0) {
+        let arguments = format!("{} a b -m 16M --strategy {strategy}", task.words);
+        let command = sandbox.command_after("ulimit -s 64", &arguments);
+        sandbox.start(command).finish().succeeds();
+    }
     for arguments in [
         "--help",
         "intersect a b",
@@ -428,16 +440,15 @@ fn c11_a_stack_of_64_kib_is_enough_for_every_command() {
 
 #[test]
 fn d5_too_few_descriptors_get_the_advice_to_raise_their_limit() {
-    let sandbox = Sandbox::with(&megabytes(12, 0), &megabytes(12, 0));
-    for descriptors in 5..9 {
-        for command in ["intersect", "compare"] {
-            let command = sandbox.command_after(
-                &format!("ulimit -n {descriptors}"),
-                &format!("{command} a b --strategy partition --memory 16M"),
-            );
-            let outcome = sandbox.start(command).finish();
-            let is_told = outcome.stderr.contains("(ulimit -n)");
-            assert!(outcome.status.success() || is_told, "{outcome}");
-        }
+    let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 1000));
+    let tasks = TASKS.iter().map(|task| task.words);
+    for (words, descriptors) in tasks.chain(["compare"]).zip((5..9).cycle()) {
+        let command = sandbox.command_after(
+            &format!("ulimit -n {descriptors}"),
+            &format!("{words} a b --strategy partition --memory 16M"),
+        );
+        let outcome = sandbox.start(command).finish();
+        let is_told = outcome.stderr.contains("(ulimit -n)");
+        assert!(outcome.status.success() || is_told, "{outcome}");
     }
 }

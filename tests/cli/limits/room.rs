@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::{Feed, Sandbox, can_mount};
+use crate::tasks::TASKS;
 
 /// Few lines, so often that they are many times the room they take in buckets.
 fn repeated(numbers: Range<u64>) -> Vec<u8> {
@@ -25,13 +26,17 @@ fn e5_a_refusal_comes_at_once_however_large_the_inputs_are() {
         let file = File::create(sandbox.input(name)).unwrap();
         file.set_len(16 << 30).unwrap();
     }
-    let arguments = "intersect a b --memory 64M --strategy partition -o ../out/r";
-    let command = sandbox.command_on_small_disk("temp", "4m", arguments);
-    let start = Instant::now();
-    let outcome = sandbox.start(command).finish();
-    let took = start.elapsed();
-    outcome.fails(4, &["of temporary space needed", "free", "--force"]);
-    assert!(took <= Duration::from_secs(8), "{took:?}: {outcome}");
+    for task in &TASKS[..4] {
+        let words = task.words;
+        let arguments = format!("{words} a b --memory 64M --strategy partition -o ../out/r");
+        let command = sandbox.command_on_small_disk("temp", "4m", &arguments);
+        let start = Instant::now();
+        let outcome = sandbox.start(command).finish();
+        let took = start.elapsed();
+        outcome.fails(4, &["of temporary space needed", "free", "--force"]);
+        assert!(took <= Duration::from_secs(8), "{took:?}: {outcome}");
+        fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+    }
 }
 
 #[test]
@@ -74,15 +79,17 @@ fn e5_by_force_a_run_that_does_not_fit_fails_when_the_disk_is_full_and_leaves_no
     if !can_mount() {
         return;
     }
-    let sandbox = Sandbox::with(&megabytes(20, 0), &megabytes(22, 1000));
-    let command = sandbox.command_on_small_disk(
-        "temp",
-        "4m",
-        "intersect a b --memory 16M --strategy partition --force -o ../out/r",
-    );
-    // By then it has begun: it is the disk that says so.
-    let outcome = sandbox.start(command).finish();
-    outcome.fails(4, &["cannot write a spill file", "No space left"]);
+    let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(8, 1000));
+    for task in &TASKS[..4] {
+        let words = task.words;
+        let arguments =
+            format!("{words} a b --memory 16M --strategy partition --force -o ../out/r");
+        let command = sandbox.command_on_small_disk("temp", "4m", &arguments);
+        // By then it has begun: it is the disk that says so.
+        let outcome = sandbox.start(command).finish();
+        outcome.fails(4, &["cannot write a spill file", "No space left"]);
+        fs::remove_dir_all(sandbox.root().join("saved")).unwrap();
+    }
 }
 
 #[test]

@@ -111,16 +111,16 @@ fn l10_answers_larger_than_their_part_of_the_memory_come_in_order() {
 }
 
 #[test]
-#[ignore = "slow: 16 runs over 16 MB"]
+#[ignore = "slow: 16 runs over 5 MB"]
 fn l10_answers_of_any_operation_larger_than_their_part_of_the_memory_come_in_order() {
     large_answers(&JOBS[..4]);
 }
 
 fn large_answers(jobs: &[Job]) {
     let texts = [
-        [shuffled(150_000, 7, 0), megabytes(3, 900_000)].concat(),
-        shuffled(150_000, 11, 50_000),
-        shuffled(100_000, 13, 60_000),
+        [shuffled(50_000, 7, 0), megabytes(1, 300_000)].concat(),
+        shuffled(50_000, 11, 17_000),
+        shuffled(33_000, 13, 20_000),
     ];
     let texts = texts.each_ref().map(Vec::as_slice);
     let options = ["-m 16M -j 2", "-m 16M --strategy partition -j 3"];

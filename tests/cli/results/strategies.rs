@@ -20,7 +20,7 @@ fn every_exact_strategy_writes_the_common_lines_once_and_says_nothing() {
 
 #[test]
 fn a_result_that_spills_is_the_same_for_every_exact_strategy() {
-    let (a, b) = (megabytes(14, 0), megabytes(14, 200_000));
+    let (a, b) = (megabytes(8, 0), megabytes(8, 100_000));
     let sandbox = Sandbox::with(&a, &b);
     let expected = common(&[&a, &b]);
     for strategy in ["auto", "partition", "sieve"] {
@@ -146,7 +146,7 @@ fn buckets_and_threads(numbers: &[u32]) {
 
 #[test]
 fn h3_a_bucket_that_does_not_fit_memory_is_split() {
-    let (a, b) = (megabytes(16, 0), megabytes(16, 200_000));
+    let (a, b) = (megabytes(14, 0), megabytes(14, 200_000));
     let sandbox = Sandbox::with(&a, &b);
     let outcome =
         sandbox.run("intersect a b --strategy partition --buckets 1 --memory 16M --stats -");

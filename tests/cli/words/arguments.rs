@@ -335,14 +335,14 @@ fn k8_help_is_a_command_and_has_no_page() {
 
 #[test]
 fn k11_a_set_of_lines_that_repeat_is_tried_in_a_small_limit() {
-    let sandbox = Sandbox::with(&b"\n".repeat(30_000_000), &b"\n".repeat(30_000_001));
+    let sandbox = Sandbox::with(&b"\n".repeat(8_000_000), &b"\n".repeat(8_000_001));
     let outcome = sandbox.run("intersect a b --strategy memory -m 16M --count-only");
     assert_eq!(outcome.succeeds().stdout, b"1\n");
 }
 
 #[test]
 fn k11_the_refusal_of_a_set_that_was_tried_says_what_does_even_if_less_would() {
-    let many: Vec<u8> = [lines(0..600_000), lines(0..600_000)].concat();
+    let many: Vec<u8> = [lines(0..300_000), lines(0..300_000)].concat();
     let sandbox = Sandbox::with(&many, &many);
     let refused = sandbox.run("intersect a b --strategy memory -m 16M");
     refused.fails(

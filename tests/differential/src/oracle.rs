@@ -2,7 +2,7 @@
 //!
 //! *Invariants:* no code of the engine. *Cost:* sorted sets of all lines.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use outset::Order;
 
@@ -47,43 +47,61 @@ pub fn selected(
     times: impl Fn(&[usize]) -> usize,
     written: impl Fn(&[usize]) -> String,
 ) -> Vec<Vec<u8>> {
-    let mut all: Vec<(&[u8], usize)> = Vec::new();
+    let mut answer: Vec<(usize, Vec<u8>)> = Vec::new();
+    for_each_line(inputs, |line, counts, places| {
+        let line = [written(counts).as_bytes(), line].concat();
+        if order == Order::Input && is_each {
+            let count = if times(counts) > 0 { counts[0] } else { 0 };
+            answer.extend(places[..count].iter().map(|&place| (place, line.clone())));
+        } else {
+            answer.extend(std::iter::repeat_n((places[0], line), times(counts)));
+        }
+    });
+    if order == Order::Input {
+        answer.sort_by_key(|&(place, _)| place);
+    }
+    answer.into_iter().map(|(_, line)| line).collect()
+}
+
+/// Visits the distinct lines of all inputs in the order of their bytes: each with how often each input has it, and with its
+/// places in all inputs, one input behind the other.
+pub fn for_each_line<'a>(
+    inputs: &[Vec<&'a [u8]>],
+    mut visit: impl FnMut(&'a [u8], &[usize], &[usize]),
+) {
+    let mut all: Vec<(u64, &[u8], usize, usize)> = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
-        all.extend(input.iter().map(|&line| (line, number)));
+        let first = all.len();
+        let placed = input.iter().zip(first..);
+        all.extend(placed.map(|(&line, place)| (front(line), line, place, number)));
     }
     all.sort_unstable();
-    let counts: BTreeMap<&[u8], Vec<usize>> = all
-        .chunk_by(|one, other| one.0 == other.0)
-        .map(|same| {
-            let mut counts = vec![0; inputs.len()];
-            for &(_, number) in same {
-                counts[number] += 1;
-            }
-            (same[0].0, counts)
-        })
-        .collect();
-    let mut answer = Vec::new();
-    let mut write = |line: &[u8], times: usize, counts: &[usize]| {
-        let line = [written(counts).as_bytes(), line].concat();
-        answer.extend(std::iter::repeat_n(line, times));
-    };
-    if order != Order::Input {
-        for (line, counts) in &counts {
-            write(line, times(counts), counts);
+    let (mut counts, mut places) = (vec![0; inputs.len()], Vec::new());
+    for same in all.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        counts.fill(0);
+        places.clear();
+        for &(_, _, place, number) in same {
+            counts[number] += 1;
+            places.push(place);
         }
-        return answer;
+        visit(same[0].1, &counts, &places);
     }
-    if is_each {
-        for line in &inputs[0] {
-            write(line, usize::from(times(&counts[line]) > 0), &counts[line]);
-        }
-        return answer;
-    }
-    let mut seen = HashSet::new();
-    for line in inputs.iter().flatten().filter(|line| seen.insert(**line)) {
-        write(line, times(&counts[line]), &counts[line]);
-    }
-    answer
+}
+
+/// Sorts lines by their bytes.
+pub fn sort(lines: &mut Vec<&[u8]>) {
+    let mut keyed: Vec<(u64, &[u8])> = lines.drain(..).map(|line| (front(line), line)).collect();
+    keyed.sort_unstable();
+    lines.extend(keyed.into_iter().map(|(_, line)| line));
+}
+
+/// The first eight bytes of a line as a number. Of two lines that differ in it, the one with the smaller number is the
+/// smaller: a sort that looks here first seldom has to look at the lines, which are anywhere in memory.
+fn front(line: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let count = line.len().min(8);
+    first[..count].copy_from_slice(&line[..count]);
+    u64::from_be_bytes(first)
 }
 
 /// The lines that are in every one of `inputs`.
@@ -122,5 +140,17 @@ mod tests {
             format!("{}", counts[1])
         });
         assert_eq!(found, [b"0a", b"0a", b"1b"]);
+        let mut lines = vec![
+            &b"eight by"[..],
+            b"\0",
+            b"eight byte",
+            b"",
+            b"eight by\0",
+            b"\0\0",
+        ];
+        let mut plainly = lines.clone();
+        sort(&mut lines);
+        plainly.sort();
+        assert_eq!(lines, plainly);
     }
 }
