@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARIES = ROOT / "target" / "release"
+DUCKDB = "DuckDB"
 SORT = "LC_ALL=C sort -S 64M -T {temp}"
 # A text column; bytes that stand in no line as delimiter and for NULL.
 LINES = (
@@ -53,7 +54,7 @@ def table() -> list[Command]:
             command = f"{{outset}} {words} -q --temp-dir {{temp}} -o {{result}}"
             rows.append(Command(question, f"outset {words}", command, data, check))
         for name, text in peers.items():
-            rows.append(Command(question, name, text, data, check, name == "DuckDB, 512 MB"))
+            rows.append(Command(question, name, text, data, check, name == DUCKDB))
 
     both = f"{SORT} -u {{a}} > {{temp}}/x && {SORT} -u {{b}} > {{temp}}/y"
     ask(
@@ -63,7 +64,7 @@ def table() -> list[Command]:
         ["diff {a} {b} -m 64M"],
         {
             "sort -u, comm -23": f"{both} && LC_ALL=C comm -23 {{temp}}/x {{temp}}/y > {{result}}",
-            "DuckDB, 512 MB": "SELECT line FROM {a} EXCEPT SELECT line FROM {b}",
+            DUCKDB: "SELECT line FROM {a} EXCEPT SELECT line FROM {b}",
         },
     )
     repeats = ["diff --repeats {a} {b} -m 64M"]
@@ -75,7 +76,7 @@ def table() -> list[Command]:
         ["union {a} {b} -m 64M"],
         {
             "sort -u": f"{SORT} -u {{a}} {{b}} > {{result}}",
-            "DuckDB, 512 MB": "SELECT line FROM {a} UNION SELECT line FROM {b}",
+            DUCKDB: "SELECT line FROM {a} UNION SELECT line FROM {b}",
         },
     )
     ask(
@@ -92,7 +93,7 @@ def table() -> list[Command]:
         [],
         {
             "outset overlaps -m 64M": "{outset} overlaps {files} -m 64M -q --temp-dir {temp} > {result}",
-            "DuckDB, 512 MB": "SELECT which, count(*) FROM (SELECT bit_or(side) AS which FROM ({sides}) "
+            DUCKDB: "SELECT which, count(*) FROM (SELECT bit_or(side) AS which FROM ({sides}) "
             "GROUP BY line) GROUP BY which",
         },
     )
@@ -118,12 +119,12 @@ def generate(options: argparse.Namespace) -> dict[str, list[Path]]:
     return files
 
 
-def duckdb(query: str, result: Path, temp: Path) -> str:
+def duckdb(query: str, memory: str, result: Path, temp: Path) -> str:
     """A Python program that lets DuckDB write the answer of `query`."""
     target = f"'{result}' (FORMAT csv, HEADER false, DELIM '\\x01', QUOTE '')"
     statements = [
         "SET preserve_insertion_order = false",
-        "SET memory_limit = '512MB'",
+        f"SET memory_limit = '{memory}'",
         f"SET temp_directory = '{temp}'",
         # With less memory, or with two threads, it runs out of it in some of these.
         "SET threads = 1",
@@ -145,7 +146,7 @@ def argv(row: Command, files: list[Path], place: Path, options: argparse.Namespa
         f"SELECT line, {1 << side} AS side FROM {lines}" for side, lines in enumerate(tables)
     )
     query = row.text.format(a=tables[0], b=tables[-1], sides=sides)
-    return [str(options.venv / "bin" / "python"), "-c", duckdb(query, result, temp)]
+    return [str(options.venv / "bin" / "python"), "-c", duckdb(query, options.duckdb_memory, result, temp)]
 
 
 def run(
@@ -178,6 +179,7 @@ def main() -> None:
     parser.add_argument("--lines", default="20M", help="lines of a file, in millions")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--venv", type=Path, help="where DuckDB is installed; left out without it")
+    parser.add_argument("--duckdb-memory", default="512MB", help="the limit that DuckDB gets")
     options = parser.parse_args()
     files = generate(options)
     rows = [row for row in table() if options.venv or not row.is_sql]
