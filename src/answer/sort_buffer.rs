@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::selection::Order;
+use crate::sys::cpu;
 
 /// Bytes at the back for each entry: rank and place.
 const BACK: usize = 16;
@@ -35,6 +36,10 @@ pub(super) const MOST_BYTES: u64 = 1 << 30;
 const RANK_BYTES: usize = 7;
 /// A rank's last byte where the line goes on.
 const GOES_ON: u8 = u8::MAX;
+/// Entries that are fetched ahead of their turn when all are gone through in order.
+const AHEAD: usize = 8;
+/// Bytes of a line of cache.
+const CACHE_LINE: usize = 64;
 /// After as many rounds of ranks, whole lines are compared: what shares so much may share a megabyte.
 const ROUNDS: usize = 32;
 
@@ -122,6 +127,27 @@ impl SortBuffer {
             (Some(before), Some(entry)) => shared_bytes(before.line, entry.line),
             _ => 0,
         }
+    }
+
+    /// The entries in the present order, each with the number of bytes that its line shares with the line before it.
+    ///
+    /// They lie in the order in which they were pushed. So a few are fetched from memory ahead of their turn.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Entry<'_>, usize)> {
+        let split = self.buffer.len() - self.entries * BACK;
+        let places: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
+        let entry = move |number: usize| {
+            if let Some(&[_, place]) = places.get(number + AHEAD) {
+                cpu::prefetch(&self.buffer, place as usize);
+                cpu::prefetch(&self.buffer, place as usize + CACHE_LINE);
+            }
+            read(&self.buffer, places.get(number)?[1], self.order)
+        };
+        let mut before: &[u8] = &[];
+        (0..self.entries).map_while(entry).map(move |entry| {
+            let shared = shared_bytes(before, entry.line);
+            before = entry.line;
+            (entry, shared)
+        })
     }
 
     /// Takes all entries out.
@@ -235,11 +261,18 @@ mod tests {
         lines.sort();
         let found = (0..buffer.len()).map(|number| buffer.entry(number).unwrap().line);
         assert!(found.eq(lines.iter().map(Vec::as_slice)));
-        assert!((1..lines.len()).all(|number| {
-            let (before, line) = (&lines[number - 1], &lines[number]);
-            let shared = buffer.shared(number);
-            let differ = before == line || before.get(shared) != line.get(shared);
-            before[..shared] == line[..shared] && differ
-        }));
+        assert!(buffer.iter().map(|(entry, _)| entry.line).eq(&lines));
+        assert!(
+            buffer
+                .iter()
+                .enumerate()
+                .skip(1)
+                .all(|(number, (_, shared))| {
+                    let (before, line) = (&lines[number - 1], &lines[number]);
+                    assert_eq!(shared, buffer.shared(number));
+                    let differ = before == line || before.get(shared) != line.get(shared);
+                    before[..shared] == line[..shared] && differ
+                })
+        );
     }
 }

@@ -169,10 +169,8 @@ impl<'s> Sorter<'s> {
         }
         work.buffer.sort();
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        for number in 0..work.buffer.len() {
-            if let Some(entry) = work.buffer.entry(number) {
-                writer.push(&entry, work.buffer.shared(number), self.rules.order)?;
-            }
+        for (entry, shared) in work.buffer.iter() {
+            writer.push(&entry, shared, self.rules.order)?;
         }
         let run = writer.finish()?;
         work.buffer.clear();
