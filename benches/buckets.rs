@@ -35,7 +35,7 @@ use outset::memory::budget::MemoryBudget;
 const LINE_BYTES: u64 = 64;
 /// Lines that the engine works on together.
 const BATCH: usize = 2048;
-/// How often a set is asked before it is built anew: it can count so many inputs, and some more.
+/// How often a set is asked before it is built anew: it can count this number of inputs, and some more.
 const PROBES_PER_BUILD: u64 = 60_000;
 
 fn hasher() -> LineHasher {
@@ -103,7 +103,7 @@ fn append(criterion: &mut Criterion) {
         };
         let make = |shape| BenchBuckets::new(shape, hasher(), place.path());
         let name = |what| BenchmarkId::new(what, format!("{buckets} buckets"));
-        // The time of one filling. It must get all lines, and write about so many bytes or none.
+        // The time of one filling. It must get all lines, and write about `expected_bytes` or none.
         let fill = |filled: &mut BenchBuckets, expected_bytes: u64| {
             let start = Instant::now();
             let full = sure(filled.append(&lines, &hashes));

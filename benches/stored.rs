@@ -8,7 +8,7 @@
 //! *What is measured:* `filter insert`, `insert --print-new` (all lines new, and none) and `query` of a
 //! blocked filter at 1 %, which fits a cache; the input is in the page cache, answers go to
 //! `/dev/null`. Starting the process, checking the filter, and writing it again are included. Each
-//! figure is the median of 5 runs. In a pipe `cat` is at the other end; what `cat | cat` takes is told
+//! figure is the median of 5 runs. In a pipe `cat` is at the other end; the time of `cat | cat` is printed
 //! for comparison.
 //!
 //! *What ends the benchmark:* a command that fails, or answers for more or fewer lines than it

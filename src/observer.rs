@@ -8,7 +8,7 @@ use crate::notice::Notice;
 use crate::plan::{Plan, PlannedPhase};
 use crate::stats::PhaseStats;
 
-/// Is told how a run goes. Called from worker threads, once per chunk or block: keep it short.
+/// Follows a run. Called from worker threads, once per chunk or block: keep it short.
 pub trait Observer: Send + Sync {
     /// A part of a command begins that consists of several runs, such as the exact one of a
     /// comparison.

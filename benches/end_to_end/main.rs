@@ -65,7 +65,7 @@ fn run_all(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A workload of so many lines.
+/// A workload of `wanted` lines.
 fn options(workload: Workload, wanted: u64) -> Options {
     let mut options = Options::of(workload);
     // Presets with few lines have them for a reason: long lines, or lines found by trial.

@@ -1,4 +1,4 @@
-"""What is told of the runs: the machine, JSON lines with every run, a table with the ratios.
+"""The report of the runs: the machine, JSON lines with every run, a table with the ratios.
 
 Owns the words and numbers that are shown; decides nothing about what runs.
 """

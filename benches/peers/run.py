@@ -31,7 +31,7 @@ from peers import Form, Job, Limits, Peer, baseline, find_tools, table
 from report import Log, Row
 
 # A form that is so much slower than another of its peer is given up: some joins take quadratic
-# time where one line is frequent. Below so many seconds nothing is given up.
+# time where one line is frequent. A command that takes less than TRIAL_SECONDS is never given up.
 TRIAL_FACTOR, TRIAL_SECONDS = 5.0, 10.0
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

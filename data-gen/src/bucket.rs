@@ -17,10 +17,10 @@ use crate::key::Key;
 /// Characters of the counter, and the dash behind them.
 pub(crate) const COUNTER: usize = 6;
 
-/// With so many buckets the chance that five characters do not count far enough is e^-335.
+/// With this number of buckets the chance that five characters do not count far enough is e^-335.
 const MOST_BUCKETS: u32 = 100_000;
 
-/// The bucket that all lines fall into: number 0 of so many on the first level.
+/// The bucket that all lines fall into: number 0 of this number of buckets on the first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OneBucket {

@@ -14,7 +14,7 @@ pub(crate) enum Usual {
     Exact(usize),
     /// As URLs have them: 64 bytes with a terminator on average, plus a constant.
     Url(usize),
-    /// Uniform among so many lengths from the least.
+    /// Uniform: the least length, and the number of lengths from it on.
     Uniform(usize, usize),
 }
 

@@ -113,7 +113,7 @@ pub enum Form {
 pub enum Length {
     /// As the form has it: 37 to 146 bytes and 63 on average for URLs.
     Drawn,
-    /// So many bytes.
+    /// This number of bytes.
     Exact(u64),
 }
 

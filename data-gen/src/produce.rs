@@ -20,7 +20,7 @@ use crate::chunk::Chunk;
 /// What comes from a thread: a chunk with its number, or nothing if the thread panicked.
 type Made = Option<(u64, Chunk)>;
 
-/// How many chunks there are in memory with so many threads.
+/// How many chunks `threads` threads have in memory.
 fn chunks_in_flight(threads: usize) -> usize {
     2 * threads + 2
 }

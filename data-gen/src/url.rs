@@ -154,7 +154,7 @@ impl Urls {
     }
 }
 
-/// A rank in `1..2^HOST_BITS`: a uniform number of bits, then uniform among the ranks that have so many.
+/// A rank in `1..2^HOST_BITS`: a uniform number of bits, then uniform among the ranks with that number of bits.
 #[inline]
 fn host_rank(word: u64) -> u64 {
     let bits = ((word >> 32) * HOST_BITS) >> 32;

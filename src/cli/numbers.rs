@@ -81,7 +81,7 @@ pub(crate) fn share(share: f64) -> String {
     if share >= 1.0 || !text.starts_with("100") {
         return text;
     }
-    // So many decimals that the first one which is no 9 is there; the arithmetic is not exact.
+    // Enough decimals to reach the first one that is not a 9; the arithmetic is not exact.
     let missing = (1.0 - share) * 100.0;
     let decimals = (-missing.log10() - 1e-6).ceil().clamp(0.0, 15.0) as usize;
     format!("{:.decimals$}%", share * 100.0)

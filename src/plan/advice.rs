@@ -7,10 +7,11 @@
 //! formulas of a design cannot be solved for the limit, since threads, chunks and blocks change in steps.
 
 use crate::error::Error;
+use crate::plan::FilterPlan;
 use crate::plan::Strategy;
+use crate::plan::choice::design_of;
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
-use crate::plan::{FilterPlan, design_of};
 use crate::size::display_at_least;
 
 /// The largest limit that is tried, in MiB (1 PiB). Where even that is too small, no limit is advised.

@@ -23,7 +23,7 @@
 //!          │                                ─▶ filters  sizes filters, estimates survivors
 //!          │                                ─▶ buckets  counts buckets, sizes blocks
 //!          ▼
-//!         asked_for or chosen: keep one design, keep the reasons against the others
+//!         choice: keep one design, keep the reasons against the others
 //!          │                                   refused: advice finds a limit that would do
 //!          ▼
 //!         Plan ─▶ revision, once the first filter is complete
@@ -31,6 +31,7 @@
 
 mod advice;
 mod buckets;
+mod choice;
 mod costs;
 mod design;
 mod filters;
@@ -44,19 +45,18 @@ mod strategy;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::selection::{Approximate, Order};
-use crate::size::{display_apart, display_rate};
+use crate::error::Result;
+use crate::size::display_apart;
 
-use advice::{advised, least_memory, too_high, with_advice};
+use advice::{advised, least_memory, with_advice};
+use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
 pub(crate) use design::build_side;
 pub(crate) use design::lone::Again;
-use design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
+pub(crate) use design::lone::MEAN_RATE;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
-pub(crate) use lone::MEAN_RATE;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
 use request::{check_floor, check_request};
@@ -157,8 +157,8 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// Decides how `job` is done.
 ///
 /// # Errors
-/// [`Error::MemoryPlan`] when the limit is below the floor or the strategy asked for does not fit
-/// it, [`Error::RateTooHigh`] when the filter would exceed the accepted rate.
+/// [`crate::Error::MemoryPlan`] when the limit is below the floor or the strategy asked for does not fit
+/// it, [`crate::Error::RateTooHigh`] when the filter would exceed the accepted rate.
 ///
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
@@ -207,7 +207,7 @@ pub fn plan(job: &Job) -> Result<Plan> {
 /// `filter` commands.
 ///
 /// # Errors
-/// [`Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.
+/// [`crate::Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
     check_floor(job)?;
     let layout_in = |memory_bytes: u64| Layout::for_single_try(&job.with_memory(memory_bytes));
@@ -219,200 +219,6 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
     let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
     let what = format!("{consumer} of {needed} does not fit in {limit}");
     Err(advised(what, least_memory(job, fits)))
-}
-
-/// The design of one strategy, or why it does not fit the limit.
-fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
-    let design = match strategy {
-        Strategy::Sieve if job.selection.repeats => repeats::repeats(job),
-        Strategy::Sieve if !job.finds_common() => lone::lone(job),
-        Strategy::Memory => memory(job),
-        Strategy::Partition => partition(job),
-        Strategy::Sieve => sieve(job),
-        Strategy::Bloom => approximate(job),
-    };
-    Ok(design?.ordered(job))
-}
-
-/// The design of `bloom`, for the operations that have an approximate answer.
-///
-/// # Errors
-/// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in
-/// the last input alone, and those of a union where a worker comes to them first.
-fn approximate(job: &Job) -> Result<Design, Error> {
-    let (selection, keeps_order) = (job.selection, job.selection.order == Order::Input);
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: format!("{OF_STRATEGY}{what}"),
-            advice: advice.into(),
-        })
-    };
-    if job.finds_common() {
-        let is_first_last = job::order(job).last().is_none_or(|&last| last == 0);
-        if keeps_order && !is_first_last {
-            return usage(
-                "bloom writes the lines of the largest input as it reads them",
-                "name the largest input first, or leave out --order input",
-            );
-        }
-        return bloom(job);
-    }
-    match selection.approximate() {
-        Some(Approximate::Difference) => absent::difference(job),
-        Some(Approximate::Union) if !keeps_order => Ok(absent::union(job)),
-        Some(Approximate::Union) => usage(
-            "bloom does not know where a line of a union comes first",
-            "choose an exact strategy, or leave out --order input",
-        ),
-        None => usage(
-            "bloom has no answer to this: it finds common lines, the difference or the union, once and without labels",
-            "choose an exact strategy, or leave the choice to auto",
-        ),
-    }
-}
-
-/// The plan for a strategy that the caller named, or that a stored filter implies.
-///
-/// The alternatives are designed too, so that `outset plan` can print what they would cost. With a stored
-/// filter there are none.
-///
-/// # Errors
-/// [`Error::MemoryPlan`] when the design does not fit, [`Error::RateTooHigh`] when its filter is predicted
-/// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none.
-fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
-    let design = design_of(job, strategy)?;
-    if let (Strategy::Bloom, Some(accepted), Some(filter)) =
-        (strategy, job.max_fpr, design.costs.filter)
-        && filter.predicted_fpr > accepted
-    {
-        return Err(too_high(job, &filter, accepted));
-    }
-    if job.wants_filter && design.costs.filter.is_none() {
-        return Err(Error::Usage {
-            what: format!("save-filter: {strategy} builds no filter here"),
-            advice: "choose sieve or bloom, or use outset filter build".into(),
-        });
-    }
-    let others = if job.stored_filter.is_some() {
-        &[][..]
-    } else {
-        &Strategy::ALL
-    };
-    let rejected = others
-        .iter()
-        .copied()
-        .filter(|&other| other != strategy)
-        .map(|other| match design_of(job, other) {
-            Ok(design) => reject(&design, format!("you chose {strategy}")),
-            Err(error) => refused(job, other, error),
-        })
-        .collect();
-    Ok(design.into_plan(job, rejected))
-}
-
-/// The three rules of `auto`: `memory` if it fits; else `bloom` if the caller accepts its rate; else the
-/// exact strategy on disk that moves fewer bytes.
-///
-/// [`Strategy::ALL`] is in the order of the rules, so the first design without an objection wins. Only the
-/// last comparison can replace a winner: `partition` beats `sieve` where it moves fewer bytes.
-fn chosen(job: &Job) -> Result<Plan> {
-    let mut rejected = Vec::new();
-    let mut best: Option<Design> = None;
-    for strategy in Strategy::ALL {
-        let design = match design_of(job, strategy) {
-            Ok(design) => design,
-            Err(error) => {
-                rejected.push(refused(job, strategy, error));
-                continue;
-            }
-        };
-        let unwanted = match (&best, strategy) {
-            _ if job.wants_filter && design.costs.filter.is_none() => {
-                Some("it builds no filter that could be saved".to_owned())
-            }
-            (None, Strategy::Bloom) => unwanted_bloom(job, &design),
-            (None, _) => None,
-            (Some(best), _) if best.costs.strategy == Strategy::Sieve => {
-                if moved(&best.costs) <= moved(&design.costs) {
-                    Some("sieve is expected to move fewer bytes".to_owned())
-                } else {
-                    None
-                }
-            }
-            (Some(best), _) => Some(format!(
-                "auto prefers {} at this memory limit",
-                best.costs.strategy
-            )),
-        };
-        match unwanted {
-            Some(reason) => rejected.push(reject(&design, reason)),
-            None => {
-                if let Some(before) = best.replace(design) {
-                    rejected.push(reject(
-                        &before,
-                        "partition is expected to move fewer bytes".to_owned(),
-                    ));
-                }
-            }
-        }
-    }
-    match best {
-        Some(design) => Ok(design.into_plan(job, rejected)),
-        // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
-        None => design_of(job, Strategy::Partition).map(|design| design.into_plan(job, rejected)),
-    }
-}
-
-/// What a reason for a usage error begins with: the option.
-const OF_STRATEGY: &str = "strategy: ";
-
-/// The entry of a strategy that does not fit: its reason advises a limit as if it had been asked for.
-fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
-    let asked = Job {
-        strategy: Some(strategy),
-        ..job.clone()
-    };
-    let reason = match with_advice(&asked, error) {
-        Error::Usage { what, .. } => what.trim_start_matches(OF_STRATEGY).to_owned(),
-        error => error.to_string(),
-    };
-    Rejected {
-        strategy,
-        reason,
-        costs: None,
-    }
-}
-
-/// Why `auto` must not choose this `bloom`; `None` where the caller accepts its predicted rate.
-fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
-    let predicted = design
-        .costs
-        .filter
-        .map_or(0.0, |filter| filter.predicted_fpr);
-    match job.max_fpr {
-        Some(accepted) if accepted > 0.0 => (predicted > accepted).then(|| {
-            format!(
-                "its predicted false-positive rate {} is above the accepted {}",
-                display_rate(predicted),
-                display_rate(accepted)
-            )
-        }),
-        _ => Some("it is approximate, and no --max-fpr allows that".to_owned()),
-    }
-}
-
-/// The entry of a strategy that would have run, with its costs.
-fn reject(design: &Design, reason: String) -> Rejected {
-    Rejected {
-        strategy: design.costs.strategy,
-        reason,
-        costs: Some(design.costs.clone()),
-    }
-}
-
-/// Bytes read and written: what `auto` compares `sieve` and `partition` by.
-fn moved(costs: &Costs) -> u64 {
-    costs.bytes_read.saturating_add(costs.bytes_written)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use super::*;
+use crate::error::Error;
 use crate::selection::Selection;
 
 const CANONICAL: InputShape = InputShape {

@@ -46,7 +46,7 @@ impl Store {
         }
     }
 
-    /// Fills so many buckets, line number i into bucket i modulo their number, one by one.
+    /// Fills `buckets` buckets, line number i into bucket i modulo their number, one by one.
     fn fill<'l>(&self, buckets: u32, lines: impl IntoIterator<Item = &'l [u8]>) -> Vec<Bucket> {
         let rules = FillRules {
             space: &self.space,

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options, threads: usize) -> Run {
     }
 }
 
-/// A workload with so many lines in each of its files.
+/// A workload with `lines` lines in each of its files.
 pub(crate) fn small(workload: Workload, lines: u64) -> Options {
     let mut options = Options::of(workload);
     options.lines.fill(lines);

@@ -36,7 +36,7 @@ const BAR_COLUMNS: usize = 12;
 /// Fewer columns than this tell nothing of a name: on a narrow terminal other things go first.
 const LEAST_NAME: usize = 12;
 
-/// The line on a terminal of so many `columns`. The name of a part takes the room of the bar.
+/// The line on a terminal with `columns` columns. The name of a part takes the room of the bar.
 pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: usize) -> String {
     let share = outlook.share();
     let far = match share {

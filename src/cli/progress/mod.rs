@@ -1,6 +1,6 @@
 //! Progress: what is going on, how far, how fast, how long still.
 //!
-//! *Owns:* what is told of a run while it goes on: [`pace`] computes
+//! *Owns:* the display of a run while it goes on: [`pace`] computes
 //! it, [`line`] puts it in words, [`screen`] shows it.
 //! *Invariants:* nothing is shown where standard error is no terminal, unless asked for, and then as plain
 //! lines; nothing is left on a terminal. *Cost:* an atomic addition per chunk; whatever else there
@@ -84,7 +84,7 @@ impl Reporter {
         reporter
     }
 
-    /// Several runs are to come, which will go through so many bytes each (the sum of their plan's
+    /// Announces the runs to come, each by the bytes that it will go through (the sum of its plan's
     /// phases): they count in the time left.
     pub(crate) fn expect(&self, runs: Vec<u64>) {
         self.watched.story().pace.expect_runs(runs);

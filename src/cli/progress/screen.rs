@@ -115,7 +115,7 @@ pub(super) fn columns() -> usize {
 }
 
 fn new_bar() -> ProgressBar {
-    // The thread decides when to draw: the target is to draw whenever it is told.
+    // The thread decides when to draw: the target draws whenever the thread says so.
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(50));
     match ProgressStyle::with_template("{wide_msg}") {
         Ok(style) => bar.with_style(style),

@@ -1,4 +1,4 @@
-//! Samples over time, never more than so many, and the throughput that follows from them.
+//! Samples over time, up to a fixed number of them, and the throughput that follows from them.
 //!
 //! *Owns:* thinning out, and the division of time into equal parts. *Invariants:* samples are in the
 //! order of time; the largest resident size that was sampled stays. *Cost:* 24 bytes a sample.

@@ -30,7 +30,7 @@ pub(super) struct Figure {
     overflow_per_counter: Option<f64>,
 }
 
-/// What is given, and what of the row is told.
+/// What is given, and what the row shows for it.
 struct Case {
     given: &'static str,
     kind: Kind,

@@ -54,7 +54,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The row of a shape with so many lines in it.
+    /// The row of a shape that holds `lines` lines.
     pub(super) fn new(lines: u64, shape: Shape) -> Self {
         let fpr_with = |hashes: u32| {
             let is_possible = (1..=shape.kind.most_hashes()).contains(&hashes);

@@ -18,11 +18,11 @@ const MOST_BITS: f64 = (1u64 << 63) as f64;
 pub(super) enum Request {
     /// How large?
     LinesAndRate(u64, f64),
-    /// How often wrong, in so many bytes?
+    /// How often wrong, with this number of lines in this number of bytes?
     LinesAndMemory(u64, u64),
-    /// How often wrong, with so many bits of storage a line?
+    /// How often wrong, with this number of bits of storage a line?
     LinesAndBits(u64, f64),
-    /// How many lines fit so many bytes?
+    /// How many lines fit this number of bytes?
     MemoryAndRate(u64, f64),
     /// How many lines, and how often wrong?
     MemoryAndBits(u64, f64),

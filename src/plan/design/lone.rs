@@ -20,12 +20,13 @@
 
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
+use crate::plan::choice::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{Design, fit_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, InputShape, OF_STRATEGY, Plan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::{Costs, FilterPlan, InputShape, Plan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the second filter may have. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;

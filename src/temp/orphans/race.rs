@@ -45,7 +45,7 @@ fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     }
 }
 
-/// Cleans up with `clean`, so many times, while the directory and the link change places.
+/// Cleans up with `clean`, `tries` times, while the directory and the link change places.
 fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     let place = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of the others when one fails: they end, too, and the first error is what is told.
+//! What becomes of the others when one fails: they end, too, and the first error is the one that is reported.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,4 +1,4 @@
-//! What a user is told of a run that goes well: lines that end otherwise in one input than in another (row A3 of
+//! What a run that goes well reports to its user: lines that end otherwise in one input than in another (row A3 of
 //! `tests/matrix.tsv`), temporary files that take memory (row E7).
 
 use std::collections::BTreeSet;

@@ -142,7 +142,7 @@ fn g2_a_second_signal_changes_nothing() {
     }
 }
 
-/// Sends `signal` at moments spread over runs of these tasks that are not held, so many to each.
+/// Sends `signal` at moments spread over runs of these tasks that are not held, the same number to each.
 fn at_random_moments<'t>(
     ways: impl Iterator<Item = (&'t Task, &'t str)>,
     signal: Signal,

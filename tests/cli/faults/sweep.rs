@@ -366,7 +366,7 @@ fn numbers_of(trace: &str, call: &str) -> BTreeSet<usize> {
     (before + 1..=counts.into_values().max().unwrap_or_default()).collect()
 }
 
-/// At most so many of the numbers, the first and the last among them.
+/// At most `most` of the numbers, the first and the last among them.
 fn spread(numbers: &BTreeSet<usize>, most: usize) -> Vec<usize> {
     let all: Vec<usize> = numbers.iter().copied().collect();
     if all.len() <= most {

@@ -357,7 +357,7 @@ fn a_filter_with_far_too_many_lines_is_said_to_be_overfull() {
             .run("filter build a -o ../out/f --lines 1000 --max-fpr 0.1%")
             .succeeds_silently();
     }
-    // So many that no cell is free: nobody can tell how many.
+    // More than the filter has cells: none is free, and how many lines it holds cannot be known.
     let sandbox = Sandbox::with(&lines(0..100_000), b"");
     let outcome = sandbox.run("filter build a -o ../out/f --kind classic --lines 10");
     let said = &outcome.succeeds().stderr;

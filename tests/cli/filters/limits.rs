@@ -5,7 +5,7 @@ use crate::data::{lines, megabytes};
 use crate::limits::memory::measured;
 use crate::sandbox::{Outcome, Sandbox};
 
-/// Runs under a limit of so many mebibytes, which must be kept.
+/// Runs under a limit of `mebibytes` MiB, which must be kept.
 fn under(sandbox: &Sandbox, mebibytes: u64, arguments: &str) -> Outcome {
     let arguments = format!("{arguments} --memory {mebibytes}M");
     let (outcome, peak) = measured(sandbox, &arguments);

@@ -38,7 +38,7 @@ const TENS: [u64; 10] = {
     tens
 };
 
-/// About so many megabytes of [`lines`], beginning with number `first`.
+/// About `count` megabytes of [`lines`], beginning with number `first`.
 pub(crate) fn megabytes(count: u64, first: u64) -> Vec<u8> {
     lines(first..first + count * (1 << 20) / LINE_BYTES as u64)
 }

@@ -14,7 +14,7 @@ const BUCKETS: u32 = 8;
 /// Lines of each input.
 const LINES: usize = 240_000;
 
-/// So many lines that are all in the same bucket under [`KEY`].
+/// `count` lines that are all in the same bucket under [`KEY`].
 fn crafted(count: usize) -> Vec<u8> {
     let hasher = LineHasher::with_key(KEY);
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Memory, descriptors and address space, measured and limited from outside the process.
 //!
-//! The peak is what `time` is told by the kernel when the process ends; where there is no such program, what
+//! The peak is what the kernel reports to `time` when the process ends; where there is no such program, what
 //! `/proc` says while it goes on, which may miss the very last moments.
 
 use std::fs::{self, File};

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use outset::plan::PlannedPhase;
 
-/// The rate is that of about so many seconds: shorter, and it jumps; longer, and it lags behind.
+/// The rate covers about this number of seconds: shorter, and it jumps; longer, and it lags behind.
 const MEMORY_SECONDS: f64 = 8.0;
 /// Samples closer to one another than this are one.
 const LEAST_STEP: f64 = 0.05;
@@ -75,7 +75,7 @@ struct Current {
 }
 
 impl Pace {
-    /// Runs are ahead that will go through so many bytes each; [`Pace::next_run`] begins them.
+    /// Announces the runs ahead, each by the bytes that it will go through; [`Pace::next_run`] begins them.
     pub(super) fn expect_runs(&mut self, bytes: impl IntoIterator<Item = u64>) {
         self.runs_ahead = bytes.into_iter().collect();
     }

@@ -114,7 +114,7 @@ fn rate_tick(rate: f64) -> String {
     }
 }
 
-/// Where so many bytes are on a scale of powers of two.
+/// Where `bytes` is on a scale of powers of two.
 fn place(bytes: u64) -> f64 {
     (bytes.max(1) as f64).log2()
 }

@@ -1,0 +1,159 @@
+//! Rules beside what they select.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use super::*;
+
+const SIDES: usize = 3;
+
+/// A selection, and whether it asks for a line that these of the sides have.
+type Kind = (Selection, fn(&[bool]) -> bool);
+
+fn count(which: &[bool]) -> usize {
+    which.iter().filter(|&&has| has).count()
+}
+
+const KINDS: [Kind; 9] = [
+    (Selection::intersection(), |which| count(which) == SIDES),
+    (Selection::difference(), |which| {
+        which[0] && count(which) == 1
+    }),
+    (Selection::union(), |which| count(which) >= 1),
+    (Selection::symmetric_difference(), |which| count(which) == 1),
+    (Selection::at_least(2), |which| count(which) >= 2),
+    (Selection::at_least(3), |which| count(which) == SIDES),
+    (Selection::at_most(2), |which| count(which) <= 2),
+    (Selection::exactly(2), |which| count(which) == 2),
+    (Selection::between(2, 3), |which| count(which) >= 2),
+];
+const LABELS: [Label; 5] = [
+    Label::None,
+    Label::Sides,
+    Label::SideCount,
+    Label::Count,
+    Label::SidesOnly,
+];
+
+/// Every way in which a line can be in one side or more.
+fn combinations() -> Vec<[bool; SIDES]> {
+    let bits = 1u32..1 << SIDES;
+    bits.map(|bits| [0, 1, 2].map(|side| bits >> side & 1 == 1))
+        .collect()
+}
+
+/// The mark of a line that is in `which` sides, when they had their turns in this order of numbers from 1.
+fn mark(rule: &Rule, which: &[bool], order: [u32; SIDES]) -> u32 {
+    let turns = order.into_iter().zip(1..);
+    let own = turns.filter(|&(number, _)| which[number as usize - 1]);
+    own.fold(0, |mark, (number, rank)| {
+        let side = rule.side(number, rank);
+        // A side may have a line more than once.
+        let once = rule.marks().next(mark, side).unwrap_or(mark);
+        rule.marks().next(once, side).unwrap_or(once)
+    })
+}
+
+/// What must be written of the line `line`.
+fn written(label: Label, which: &[bool]) -> String {
+    let digits: String = which
+        .iter()
+        .map(|&has| if has { '1' } else { '0' })
+        .collect();
+    match label {
+        Label::None => "line".to_owned(),
+        Label::Sides => format!("{digits}\tline"),
+        Label::SideCount => format!("{}\tline", count(which)),
+        Label::Count => "7\tline".to_owned(),
+        Label::SidesOnly => digits,
+    }
+}
+
+#[test]
+fn l1_every_kind_of_rule_selects_by_the_sides_in_any_order_of_the_work() {
+    for (selection, is_asked) in KINDS {
+        for label in LABELS {
+            let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
+            for which in combinations() {
+                for order in [[1, 2, 3], [1, 3, 2], [2, 3, 1], [3, 2, 1]] {
+                    // Where the first side counts by itself, it has the first turn.
+                    if rule.in_first() && order[0] != 1 {
+                        continue;
+                    }
+                    let mark = mark(&rule, &which, order);
+                    assert_eq!(
+                        rule.selects(mark),
+                        is_asked(&which),
+                        "{selection:?} with {label:?}: {which:?} in the order {order:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn l2_every_kind_of_rule_writes_the_label_that_was_asked_for() {
+    for (selection, is_asked) in KINDS {
+        for label in LABELS {
+            let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
+            for which in combinations().into_iter().filter(|which| is_asked(which)) {
+                let mark = mark(&rule, &which, [1, 2, 3]);
+                let (before, line) = rule.written(
+                    b"line",
+                    Found {
+                        tally: 7,
+                        ..Found::with_mark(mark)
+                    },
+                );
+                assert_eq!(
+                    [&before[..], line].concat(),
+                    written(label, &which).into_bytes(),
+                    "{selection:?} with {label:?}: {which:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn l2_a_number_of_files_has_all_its_digits() {
+    let rule = Rule::new(Selection::union().labelled(Label::SideCount), 1234).unwrap();
+    for sides in [9, 10, 999, 1234] {
+        let mark = (1..=sides).fold(0, |mark, side| rule.marks().next(mark, side).unwrap());
+        let (before, _) = rule.written(b"", Found::with_mark(mark));
+        assert_eq!(before[..], *format!("{sides}\t").as_bytes());
+    }
+}
+
+#[test]
+fn l7_bounds_that_no_line_can_meet_are_refused() {
+    for selection in [
+        Selection::at_least(4),
+        Selection::at_most(4),
+        Selection::exactly(4),
+        Selection::exactly(0),
+        Selection::between(3, 2),
+    ] {
+        let error = Rule::new(selection, SIDES).unwrap_err();
+        assert!(matches!(error, Error::Usage { .. }), "{error}");
+    }
+}
+
+#[test]
+fn l7_more_sides_than_marks_tell_apart_are_refused() {
+    let labelled = Selection::union().labelled(Label::Sides);
+    for (selection, most) in [
+        (labelled, MOST_LABELLED_SIDES),
+        (
+            Selection::difference().labelled(Label::Sides),
+            MOST_LABELLED_SIDES,
+        ),
+        (Selection::union(), MOST_COUNTED_SIDES),
+        (Selection::difference(), MOST_SIDES),
+        (Selection::intersection(), MOST_SIDES),
+    ] {
+        assert!(Rule::new(selection, most).is_ok(), "{selection:?}");
+        let error = Rule::new(selection, most + 1).unwrap_err();
+        assert!(matches!(error, Error::Usage { .. }), "{error}");
+    }
+}
