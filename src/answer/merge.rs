@@ -14,7 +14,7 @@
 //! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
 //! 2. Each reader has the next block of its run loaded while its present one is gone through.
 //!
-//! *Invariants:* every entry comes out once; a run is removed when its last entry was handed over.
+//! *Invariants:* every entry comes out once; runs are removed when all their entries were handed over.
 //!
 //! *Cost:* two blocks of memory for each run; one thread's time, of which the disk takes nothing unless it is slower.
 //!

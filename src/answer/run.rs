@@ -45,11 +45,8 @@ pub(super) struct Run {
 impl Run {
     /// What a reader of this run takes, in bytes.
     pub(super) fn reading_bytes(&self) -> u64 {
-        let long = if self.longest + HEADER as u64 > self.block_bytes {
-            self.longest + 2 * PAGE
-        } else {
-            0
-        };
+        let is_long = record_bytes(self.longest as usize) + HEADER > self.block_bytes as usize;
+        let long = if is_long { self.longest + 2 * PAGE } else { 0 };
         2 * self.block_bytes + long
     }
 

@@ -35,7 +35,7 @@ const LEAST_SEEN: u64 = 256;
 const LEAST_PAIRS: f64 = 24.0;
 
 /// The lines of the windows that were seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Repeats {
     /// A hash of each different line of each window; the last bits are the number of the window.
     hashes: Vec<u64>,
@@ -46,6 +46,16 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
+    /// Nothing seen. Takes the memory for all windows at once: a large allocation goes back to the system when it is
+    /// freed, where several that grow would stay with the process and count as its own.
+    pub(super) fn new() -> Self {
+        Self {
+            hashes: Vec::with_capacity((WINDOW_MASK as usize + 1) * MOST_LINES),
+            windows: 0,
+            seen: 0,
+        }
+    }
+
     /// Looks at the whole lines of a window. Its first and its last piece may belong to other windows.
     pub(super) fn add(&mut self, window: &[u8], terminator: u8) {
         let start = self.hashes.len();
@@ -125,7 +135,7 @@ mod tests {
 
     /// What 32 windows of 500 lines say of `lines` lines, of which number `i` is `line(i)`.
     fn estimate(lines: u64, line: impl Fn(u64) -> u64) -> f64 {
-        let mut repeats = Repeats::default();
+        let mut repeats = Repeats::new();
         for window in 0..32 {
             let first = lines / 32 * window;
             let text: Vec<u8> = (first..first + 502)

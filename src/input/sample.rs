@@ -43,7 +43,7 @@ pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>
     // Last lines of files that have no terminator.
     let mut open_ends = 0;
     let mut lengths = Lengths::default();
-    let mut repeats = Repeats::default();
+    let mut repeats = Repeats::new();
     let Some(size) = for_each_window(input, WINDOWS, WINDOW, |window| {
         sampled += window.bytes.len() as u64;
         ends += memchr::memchr_iter(format.terminator, window.bytes).count() as u64;

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! *Invariants:* a line is dropped only if the very same bytes were spilled before as a line of the same input (or of
-//! any, where that is the same), with an ordinal that is not larger. No line leaves the set.
+//! any, where that is the same). Where it has an ordinal, a smaller one was spilled, too: of this input or of another,
+//! because only the smallest of all counts. No line leaves the set.
 //!
 //! *Cost:* one look into a set for each line, a cache miss or two; the memory that the plan gives it.
 //!
@@ -25,7 +26,7 @@ use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::run::Run;
-use crate::selection::{Kept, Marks, Rule, Tally};
+use crate::selection::{Kept, MOST_COUNTED_SIDES, Marks, Rule, Tally};
 use crate::set::sharded::ShardedSet;
 
 /// The lines that are known.
@@ -39,13 +40,17 @@ pub(crate) struct KnownLines {
 }
 
 impl KnownLines {
-    /// An empty set with the memory that the plan has for it; `None` where that is none, or too little for a set.
+    /// An empty set with the memory that the plan has for it, for this number of inputs; `None` where that is no memory,
+    /// or too little for a set, or where the inputs are too many to be told apart.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
-    pub(crate) fn new(run: &Run<'_>, rule: &Rule) -> Result<Option<Self>> {
+    pub(crate) fn new(run: &Run<'_>, rule: &Rule, inputs: usize) -> Result<Option<Self>> {
         let (bytes, line_bytes) = (run.layout.known_bytes, run.layout.known_line_bytes);
-        if bytes == 0 {
+        let tells_inputs = !rule.takes_any();
+        // The marks of the set count inputs, and have room for no more.
+        let is_countable = !tells_inputs || inputs <= MOST_COUNTED_SIDES;
+        if bytes == 0 || !is_countable {
             return Ok(None);
         }
         let budget = run.budget.split_off("known lines", bytes)?;
@@ -64,7 +69,7 @@ impl KnownLines {
         Ok(Some(Self {
             set,
             is_full: AtomicBool::new(false),
-            tells_inputs: !rule.takes_any(),
+            tells_inputs,
         }))
     }
 

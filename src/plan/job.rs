@@ -52,8 +52,8 @@ pub struct InputShape {
     pub is_cached: bool,
 }
 
-/// How far the planner trusts its estimate of a set. The estimate is an upper bound: it counts every line,
-/// and repeats take no room.
+/// How far the planner trusts its estimate of a set. The estimate counts every line, although repeats take no room,
+/// unless a sample shows how many lines are different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetEstimate {
     /// A set that is not estimated to fit is refused.

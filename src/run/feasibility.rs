@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::plan::Strategy;
-use crate::plan::{self, Job, Plan, SetEstimate};
+use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
 use crate::size::{display_at_least, display_bytes};
 use crate::temp::disk::{free_bytes, is_read_only};
@@ -120,8 +120,14 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
 /// line did. Where the planner holds that the limit in force is enough for that, its sample has misled it,
 /// and twice the limit is advised.
 pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
+    // The sample has misled the plan: it counts no more.
+    let all_different = |shape: &InputShape| InputShape {
+        distinct_lines: None,
+        ..*shape
+    };
     let estimate = Job {
         set_estimate: SetEstimate::Trust,
+        inputs: job.inputs.iter().map(all_different).collect(),
         ..job.clone()
     };
     let (least_bytes, enough) = match plan::plan(&estimate) {

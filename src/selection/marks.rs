@@ -18,7 +18,7 @@ pub(crate) const LARGEST_MARK: u32 = EXCLUDED - 1;
 /// Bits of each half of a counting mark.
 const HALF: u32 = 12;
 /// The most sides that a counting mark tells apart. One more would look like [`EXCLUDED`].
-pub(super) const MOST_COUNTED_SIDES: usize = (1 << HALF) - 2;
+pub(crate) const MOST_COUNTED_SIDES: usize = (1 << HALF) - 2;
 /// The most sides that a mark has bits for, less one for [`EXCLUDED`].
 pub(super) const MOST_BITS: u32 = 23;
 

@@ -26,7 +26,7 @@ mod tally;
 
 pub(crate) use kept::{Found, Kept};
 use marks::LARGEST_MARK;
-pub(crate) use marks::{EXCLUDED, Marks};
+pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;
 pub(crate) use order::{MOST_ORDERED_BYTES, NO_ORDINAL, first_ordinal};
 pub(crate) use rule::Rule;

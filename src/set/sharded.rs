@@ -106,7 +106,7 @@ impl ShardedSet {
 
     /// Inserts the lines of a batch at `indexes` that are missing, as long as there is room, and marks the others as
     /// lines of `side`. Calls `on_new` for each that the set did not have before as a line of that side, or has
-    /// only from a later ordinal, in any order. `has_room` says whether room is worth looking for; false comes back
+    /// from later ordinals alone, in any order. `has_room` says whether room is worth looking for; false comes back
     /// where there was none for some line. Any thread may call it, with a `scatter` of its own.
     ///
     /// # Errors

@@ -68,6 +68,30 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
 }
 
 #[test]
+fn a18_lines_that_come_again_are_known_where_no_order_matters() {
+    let _alone = alone();
+    let (place, contents) = (Place::new(), inputs());
+    let files = place.files(&contents);
+    let total: usize = contents.iter().map(Vec::len).sum();
+    let questions: [(Selection, IsAsked); 2] = [
+        (Selection::difference(), |which| which[0] && !which[1]),
+        (Selection::intersection(), |which| which[0] && which[1]),
+    ];
+    // The lines of the second file have no place in the order of the first.
+    for (selection, is_asked) in questions {
+        let expected = selected(&contents, is_asked);
+        let selection = selection.ordered(Order::Input);
+        let (found, stats) = run_to_select(selection, &files, &little(&place, 2)).unwrap();
+        assert_same(&found, &expected, &selection);
+        let written = stats.temp.written_bytes;
+        assert!(
+            written > 0 && written < total as u64 * 3 / 4,
+            "{written} bytes of {total} were spilled, {selection:?}"
+        );
+    }
+}
+
+#[test]
 fn a18_lines_that_come_again_are_counted_for_each_input() {
     let _alone = alone();
     let (place, contents) = (Place::new(), inputs());

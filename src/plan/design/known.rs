@@ -36,11 +36,9 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     let line_bytes = sizes.distinct.bytes / sizes.distinct.lines.max(1);
     let mut other = layout.without_buckets();
     let pool_bytes = (layout.usable_bytes / POOL_SHARE).max(least_pool(layout.usable_bytes));
-    let set_bytes = sizes
-        .distinct
-        .set_bytes()
-        .saturating_mul(BUCKET_HEADROOM)
-        .min(sizes.build.set_bytes());
+    let of_different = sizes.distinct.set_bytes() + job.tally_bytes(sizes.distinct);
+    let of_all = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
+    let set_bytes = of_different.saturating_mul(BUCKET_HEADROOM).min(of_all);
     let wanted = |blocks: u64| blocks;
     if set_buckets(job, &mut other, pool_bytes, set_bytes, wanted).is_err()
         || other.block_bytes < GOOD_BLOCK.min(layout.block_bytes)

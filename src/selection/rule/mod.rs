@@ -123,7 +123,7 @@ impl Rule {
     /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
     pub(crate) fn takes_any(&self) -> bool {
         let is_plain = self.tally == Tally::None && self.selection.label == Label::None;
-        is_plain && self.least == 1 && self.most == self.sides
+        is_plain && !self.selection.in_first && self.least == 1 && self.most == self.sides
     }
 
     /// Whether the lines of some side must be seen as often as they come.

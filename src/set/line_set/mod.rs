@@ -36,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Found, Kept};
+use crate::selection::{EXCLUDED, Found, Kept, NO_ORDINAL};
 use crate::sys::cpu;
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
@@ -299,8 +299,11 @@ impl LineSet {
                 let is_known = match self.find(hash, line) {
                     Some(record) => self.is_again(record, side, ordinal),
                     None if has_room => {
-                        has_room = self.insert(hash, line, side, ordinal)? == Insert::New;
-                        found_room &= has_room;
+                        let is_full = self.insert(hash, line, side, ordinal)? == Insert::Full;
+                        // A long line may find no room where others do.
+                        if is_full && line.len() as u64 <= PAGE {
+                            (has_room, found_room) = (false, false);
+                        }
                         false
                     }
                     None => false,
@@ -313,13 +316,14 @@ impl LineSet {
         Ok(found_room)
     }
 
-    /// Marks the line of a record as one of `side`, and tells whether it was that before, with an ordinal that is not
-    /// larger.
+    /// Marks the line of a record as one of `side`, and tells whether it was that before, and came with a smaller
+    /// ordinal, if it has one.
     fn is_again(&mut self, record: usize, side: u32, ordinal: u64) -> bool {
         let is_new = self.mark_record(record, side, ordinal).is_some();
         let words = &self.arena.words()[record + 1..=record + self.kept.words()];
         // The smallest ordinal is kept: where it is that of this line, no other came with one as small.
-        !is_new && (!self.kept.has_ordinal || self.kept.found(words, 0).ordinal < ordinal)
+        let has_ordinal = self.kept.has_ordinal && ordinal != NO_ORDINAL;
+        !is_new && (!has_ordinal || self.kept.found(words, 0).ordinal < ordinal)
     }
 
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
