@@ -32,6 +32,17 @@ pub(crate) struct Entry<'a> {
 pub(super) type Front = arrayvec::ArrayVec<u8, { 2 * MAX_LENGTH_BYTES + 1 + 8 }>;
 
 impl<'a> Entry<'a> {
+    /// A line that is written once, without a label.
+    pub(crate) fn once(line: &'a [u8], ordinal: u64) -> Self {
+        Self {
+            times: 1,
+            duplicates: 0,
+            ordinal,
+            label: b"",
+            line,
+        }
+    }
+
     /// What stands before the label.
     pub(super) fn front(&self, order: Order) -> Front {
         let mut front = Front::new();

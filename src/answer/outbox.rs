@@ -73,13 +73,7 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`].
     pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
-        self.push_found(&Entry {
-            times: 1,
-            duplicates: 0,
-            ordinal: NO_ORDINAL,
-            label: &[],
-            line,
-        })
+        self.push_found(&Entry::once(line, NO_ORDINAL))
     }
 
     /// Adds a line behind its label to the result, as often as the entry says. Copies it; where it is put in order it

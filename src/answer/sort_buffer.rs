@@ -210,16 +210,7 @@ mod tests {
         let line = |i: usize| format!("{:08} line", i * 7919 % 10_007);
         for round in 0..2 {
             let mut pushed = 0;
-            let push = |line: String| {
-                let entry = Entry {
-                    times: 1,
-                    duplicates: 0,
-                    ordinal: 0,
-                    label: b"",
-                    line: line.as_bytes(),
-                };
-                buffer.push(&entry)
-            };
+            let push = |line: String| buffer.push(&Entry::once(line.as_bytes(), 0));
             pushed += (0..10_000)
                 .map(line)
                 .map(push)
@@ -249,13 +240,7 @@ mod tests {
         // The order in which they come must not matter.
         lines.sort_by_key(|line| line.len() * 7919 % 101);
         for line in &lines {
-            assert!(buffer.push(&Entry {
-                times: 1,
-                duplicates: 0,
-                ordinal: 0,
-                label: b"",
-                line,
-            }));
+            assert!(buffer.push(&Entry::once(line, 0)));
         }
         buffer.sort();
         lines.sort();

@@ -245,13 +245,7 @@ mod tests {
         };
         let mut work = sorter.take().unwrap();
         for line in (0..20_000).map(line) {
-            let entry = Entry {
-                times: 1,
-                duplicates: 0,
-                ordinal: 0,
-                label: b"",
-                line: line.as_bytes(),
-            };
+            let entry = Entry::once(line.as_bytes(), 0);
             sorter.push(&mut work, &entry).unwrap();
         }
         sorter.put(work).unwrap();

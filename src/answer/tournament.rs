@@ -225,16 +225,6 @@ mod tests {
     use super::*;
     use crate::memory::budget::MemoryBudget;
 
-    fn entry(line: &[u8], ordinal: u64) -> Entry<'_> {
-        Entry {
-            times: 1,
-            duplicates: 0,
-            ordinal,
-            label: b"",
-            line,
-        }
-    }
-
     /// What comes out of a merge of buffers with these lines, and that each line shares what the merge says it does.
     fn merged(lines: &[Vec<Vec<u8>>], order: Order) -> Vec<(u64, Vec<u8>)> {
         let budget = MemoryBudget::new(64 << 20, 0);
@@ -243,7 +233,7 @@ mod tests {
             let mut buffer = SortBuffer::new(&budget, 1 << 16, order).unwrap();
             for (line, ordinal) in lines.iter().zip(&mut ordinals) {
                 // Not in the order in which they come.
-                assert!(buffer.push(&entry(line, ordinal * 7919 % 10_007)));
+                assert!(buffer.push(&Entry::once(line, ordinal * 7919 % 10_007)));
             }
             buffer.sort();
             buffer

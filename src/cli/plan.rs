@@ -86,6 +86,12 @@ pub(super) fn describe(plan: &Plan) -> String {
         ),
     ];
     lines.extend(describe_costs(&plan.costs));
+    if plan.known_bytes > 0 {
+        lines.push(format!(
+            "  {} hold lines that come again, so that each is spilled once",
+            numbers::bytes(plan.known_bytes)
+        ));
+    }
     lines.extend(plan.ordering.as_ref().map(describe_order));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));

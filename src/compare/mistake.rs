@@ -29,7 +29,7 @@ impl Mistake {
     ///
     /// # Errors
     /// [`Error::Usage`] for all but [`Selection::intersection`] and [`Selection::difference`]: they have no approximate
-    /// result, or none whose mistakes come at one rate.
+    /// result, or one whose rate of mistakes is different for each file.
     pub fn of(selection: Selection) -> Result<Self> {
         if selection == Selection::intersection() {
             return Ok(Self::FalseLines);

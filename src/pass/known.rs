@@ -26,7 +26,7 @@ use crate::batch::Batch;
 use crate::batch::scatter::Scatter;
 use crate::error::{Error, Result};
 use crate::run::Run;
-use crate::selection::{Kept, MOST_COUNTED_SIDES, Marks, Rule, Tally};
+use crate::selection::{Kept, Marks, Rule, Tally};
 use crate::set::sharded::ShardedSet;
 
 /// The lines that are known.
@@ -40,17 +40,13 @@ pub(crate) struct KnownLines {
 }
 
 impl KnownLines {
-    /// An empty set with the memory that the plan has for it, for this number of inputs; `None` where that is no memory,
-    /// or too little for a set, or where the inputs are too many to be told apart.
+    /// An empty set with the memory that the plan has for it; `None` where that is no memory, or too little for a set.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
-    pub(crate) fn new(run: &Run<'_>, rule: &Rule, inputs: usize) -> Result<Option<Self>> {
+    pub(crate) fn new(run: &Run<'_>, rule: &Rule) -> Result<Option<Self>> {
         let (bytes, line_bytes) = (run.layout.known_bytes, run.layout.known_line_bytes);
-        let tells_inputs = !rule.takes_any();
-        // The marks of the set count inputs, and have room for no more.
-        let is_countable = !tells_inputs || inputs <= MOST_COUNTED_SIDES;
-        if bytes == 0 || !is_countable {
+        if bytes == 0 {
             return Ok(None);
         }
         let budget = run.budget.split_off("known lines", bytes)?;
@@ -69,7 +65,7 @@ impl KnownLines {
         Ok(Some(Self {
             set,
             is_full: AtomicBool::new(false),
-            tells_inputs,
+            tells_inputs: !rule.takes_any(),
         }))
     }
 

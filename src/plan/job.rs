@@ -34,7 +34,8 @@ pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
 
 /// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
-/// The different lines of an input may be this multiple of what its sample says: lines are not equally frequent.
+/// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent, and
+/// a set that turns out too large costs another start.
 const DISTINCT_SLACK: f64 = 1.25;
 /// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
@@ -228,14 +229,14 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     order(job).iter().map(size).collect()
 }
 
-/// The different lines of each input in working order, with room for an estimate that is too low. An input counts as
-/// a whole where a sample shows no repeats; and all do where one is a pipe, because a set that turns out too large can
-/// then not be given up for another strategy.
-fn distinct_in_order(job: &Job, sizes: &[Extent]) -> Vec<Extent> {
+/// `slack` times the different lines of each input in working order. An input counts as a whole where a sample shows no
+/// repeats; and all do where one is a pipe, because a set that turns out too large can then not be given up for another
+/// strategy.
+fn distinct_in_order(job: &Job, sizes: &[Extent], slack: f64) -> Vec<Extent> {
     let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
     let part = |(index, size): (usize, &Extent)| {
         let distinct = job.inputs[index].distinct_lines.filter(|_| can_restart);
-        let share = distinct.unwrap_or(size.lines) as f64 * DISTINCT_SLACK;
+        let share = distinct.unwrap_or(size.lines) as f64 * slack;
         size.part((share / size.lines.max(1) as f64).min(1.0))
     };
     order(job).into_iter().zip(sizes).map(part).collect()
@@ -250,7 +251,7 @@ pub(super) struct Sizes {
     /// What the set of `memory` has: the different lines of the build side, or where repeats are kept, of the inputs
     /// that are held against the first.
     pub(super) of_set: Extent,
-    /// The different lines of each input, all together.
+    /// The different lines of each input, all together, as far as samples show them.
     pub(super) distinct: Extent,
     /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
     pub(super) repeats: f64,
@@ -269,22 +270,19 @@ impl Sizes {
     pub(super) fn of(job: &Job) -> Self {
         let sizes = sizes_in_order(job);
         let build = Extent::sum(&sizes[..job.building_inputs()]);
-        let distinct = distinct_in_order(job, &sizes);
+        let total = Extent::sum(&sizes);
+        let distinct = Extent::sum(&distinct_in_order(job, &sizes, 1.0));
+        let with_room = distinct_in_order(job, &sizes, DISTINCT_SLACK);
         let of_set = if job.selection.repeats {
-            distinct.get(1..=job.telling_inputs()).unwrap_or_default()
+            with_room.get(1..=job.telling_inputs()).unwrap_or_default()
         } else {
-            &distinct[..job.building_inputs()]
+            &with_room[..job.building_inputs()]
         };
-        let (total, of_set, distinct) = (
-            Extent::sum(&sizes),
-            Extent::sum(of_set),
-            Extent::sum(&distinct),
-        );
         Self {
             build,
-            of_set,
+            of_set: Extent::sum(of_set),
             distinct,
-            repeats: 1.0 - distinct.lines as f64 / total.lines.max(1) as f64,
+            repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
             total: total.bytes,
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),

@@ -93,6 +93,10 @@ pub struct Plan {
     /// What the order of the answer costs, if one is asked for; a part of the costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordering: Option<OrderPlan>,
+    /// The memory in bytes for lines that come again and again, so that each is spilled once; `partition` only, and 0
+    /// where a sample shows few repeats.
+    #[serde(skip_serializing_if = "is_none")]
+    pub known_bytes: u64,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
     /// caller's order.
     #[serde(skip)]
@@ -112,6 +116,15 @@ pub struct Plan {
     /// What it is a plan for: a revision computes from the same numbers.
     #[serde(skip)]
     job: Job,
+}
+
+/// Whether `bytes` are none: such a member of a plan is left out.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Plan {

@@ -11,9 +11,9 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::plan::Costs;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
+use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
 /// What is kept of each line of the answer beside its bytes: rank and place in memory, or lengths and ordinal.
@@ -52,7 +52,15 @@ pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<Ord
     let more = spilled_bytes.saturating_add(ordinal_bytes);
     costs.bytes_read = costs.bytes_read.saturating_add(more);
     costs.bytes_written = costs.bytes_written.saturating_add(more);
-    costs.temp_peak_bytes = costs.temp_peak_bytes.saturating_add(more);
+    let buckets = costs.temp_peak_bytes.saturating_add(ordinal_bytes);
+    // The files of a bucket are removed when it is joined, and the lines that it gives to the answer take their
+    // place. But what a filter finds to be in the answer is there before the join begins.
+    let is_joined = costs.strategy == Strategy::Partition || job.selection.needs_all(job.sides);
+    costs.temp_peak_bytes = if is_joined {
+        buckets.max(spilled_bytes)
+    } else {
+        buckets.saturating_add(spilled_bytes)
+    };
     Some(OrderPlan {
         order: order.name(),
         answer_bytes,

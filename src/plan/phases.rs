@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the expectation by which a progress display divides the time. *Invariants:* the names
 //! are the verbs of the run's own phases, and the bytes are counted as theirs are: blocks that
-//! stay in memory included. Where survivors go to the disk, the phases add up to the bytes read of
-//! the plan, less the reading of a stored filter, which is over before there is a plan.
+//! stay in memory included. The phases add up to the bytes read of the plan and these blocks, less the
+//! reading of a stored filter, which is over before there is a plan.
 
 use serde::Serialize;
 

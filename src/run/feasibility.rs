@@ -60,7 +60,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     let others_bytes = others.map_or(0, |shared| shared.quota.used_bytes());
     // How large the answer is shows only at the end.
     let of_answer = plan.ordering.map_or(0, |ordering| ordering.spilled_bytes);
-    let certain = plan.costs.temp_peak_bytes.saturating_sub(of_answer);
+    let certain = plan.costs.bytes_written.saturating_sub(of_answer);
     let needed_bytes = certain.saturating_add(others_bytes);
     let too_little = |limit_bytes, reason, advice| {
         let path = temp_parents(options).remove(0);
@@ -74,9 +74,9 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     };
     // A pipe has no size before it is read.
     let is_known = job.inputs.iter().all(|shape| shape.bytes.is_some());
-    if plan.strategy() != Strategy::Partition || !is_known {
-        // How much survives a filter, or comes through a pipe, is known only afterwards. Of a run that may
-        // fit nothing is refused.
+    if plan.strategy() != Strategy::Partition || !is_known || plan.known_bytes > 0 {
+        // How much survives a filter, comes through a pipe, or is a repeat, is known only afterwards. Of a run
+        // that may fit nothing is refused.
         return Ok(());
     }
     if let Some(cap) = options.max_temp_bytes.filter(|&cap| cap < needed_bytes) {

@@ -45,7 +45,7 @@ pub(crate) fn partition(
         Some(shape) => Some(empty(run, &shape)?),
         None => None,
     };
-    let known = KnownLines::new(run, sides.rule(), inputs.len())?;
+    let known = KnownLines::new(run, sides.rule())?;
     let known_to = |number| known.as_ref().map(|known| (known, number));
     let mut stores = Vec::with_capacity(inputs.len());
     let mut inputs = inputs.iter().enumerate();

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn e7_a_file_system_in_memory_is_told_from_others() {
+    fn e7_a_file_system_in_memory_is_recognised() {
         assert!(!is_in_memory(Path::new("/proc")) && !is_in_memory(Path::new("/missing")));
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let has_shared_memory = mounts.lines().any(|line| line.contains(" /dev/shm tmpfs "));

@@ -89,8 +89,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(15))]
 
     #[test]
-    fn false_lines_are_the_difference_of_the_two_results(case in cases()) {
-        check_case(case);
+    fn false_lines_are_the_difference_of_the_two_results(texts in [lines_of_few(), lines_of_few()], choices in choices()) {
+        check_case(&texts, choices);
     }
 }
 
@@ -99,31 +99,30 @@ proptest! {
 
     #[test]
     #[ignore = "slow: 200 comparisons"]
-    fn false_lines_are_the_difference_of_the_two_results_in_many_cases(case in cases()) {
-        check_case(case);
+    fn false_lines_are_the_difference_of_the_two_results_in_many_cases(texts in [lines_of_few(), lines_of_few()], choices in choices()) {
+        check_case(&texts, choices);
     }
 }
 
-/// Two texts, the number of a strategy, bits per key, whether to spill and to strip CRs, and the number of buckets.
-type ComparedCase = (Vec<u8>, Vec<u8>, usize, f64, bool, bool, Option<u32>);
+/// The number of a strategy, bits per key, whether to spill and to strip CRs, and the number of buckets.
+pub(crate) type Choices = (usize, f64, bool, bool, Option<u32>);
 
-fn cases() -> impl proptest::strategy::Strategy<Value = ComparedCase> {
-    let buckets = prop::option::of(1..40u32);
+pub(crate) fn choices() -> impl proptest::strategy::Strategy<Value = Choices> {
     (
-        lines_of_few(),
-        lines_of_few(),
         0..4usize,
         0.5..4.0,
         any::<bool>(),
         any::<bool>(),
-        buckets,
+        prop::option::of(1..40u32),
     )
 }
 
-fn check_case((a, b, strategy, bits, spill, strip_cr, buckets): ComparedCase) {
-    let _alone = alone();
-    let place = Place::new();
-    let options = Options {
+/// The options of a comparison with these choices.
+pub(crate) fn chosen(
+    (strategy, bits, spill, strip_cr, buckets): Choices,
+    place: &Place,
+) -> Options {
+    Options {
         strategy: EXACT[strategy],
         bits_per_key: Some(bits),
         always_spill: spill,
@@ -134,8 +133,13 @@ fn check_case((a, b, strategy, bits, spill, strip_cr, buckets): ComparedCase) {
             ..LineFormat::default()
         },
         ..place.options()
-    };
-    check_against_the_oracle(&[a, b], &options, &place);
+    }
+}
+
+fn check_case(texts: &[Vec<u8>], choices: Choices) {
+    let _alone = alone();
+    let place = Place::new();
+    check_against_the_oracle(texts, &chosen(choices, &place), &place);
 }
 
 /// Lines of which many are equal, with CRs in every number at their ends, the last with a newline or without.

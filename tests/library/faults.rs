@@ -144,7 +144,7 @@ fn two_files(place: &Place) -> [PathBuf; 2] {
     files_of(place, 20_000)
 }
 
-/// As [`two_files`], with so many lines in the smaller one.
+/// As [`two_files`], with `lines` lines in the smaller one.
 fn files_of(place: &Place, lines: u32) -> [PathBuf; 2] {
     [
         place.file("small", numbered(0..lines, 100)),
@@ -557,8 +557,8 @@ fn spilling_ways() -> impl Iterator<Item = Way> {
 }
 
 /// Runs in which `damage` is done to what is on disk before it is read, which must fail in this way. What is put in order
-/// is damaged before it is merged, buckets before they are joined. The files have so many lines, the numbers of buckets
-/// take turns.
+/// is damaged before it is merged, buckets before they are joined. The smaller file has `lines` lines, and the numbers
+/// of buckets take turns.
 fn damaged(
     kind: ErrorKind,
     ways: impl Iterator<Item = Way>,
@@ -684,7 +684,7 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 #[test]
 fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
     let _alone = alone();
-    // So many lines that a sieve, too, leaves more than one block.
+    // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);
     damaged(ErrorKind::Damaged, spilling_ways(), sizes, |files| {
         let length = |file: &PathBuf| fs::metadata(file).unwrap().len();

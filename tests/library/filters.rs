@@ -132,7 +132,7 @@ fn i9_no_line_of_ten_million_is_forgotten_by_any_kind() {
     check_that_nothing_is_forgotten(10_000_000);
 }
 
-/// Whether so many of `asked` lines are what a rate predicts: within a tenth of it and three sigma.
+/// Fails unless `passed` of `asked` lines is what the rate `predicted` predicts, within a tenth and three sigma.
 fn assert_rate(passed: u64, asked: u64, predicted: f64, context: &str) {
     let expected = predicted * asked as f64;
     let three_sigma = 3.0 * (expected * (1.0 - predicted)).sqrt();

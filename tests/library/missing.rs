@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use outset::compare::{Comparer, Comparison, Mistake, Point, compare};
-use outset::{CountSink, ErrorKind, KeyType, LineFormat, Observer, Options, Selection, Strategy};
+use outset::{CountSink, ErrorKind, KeyType, Observer, Options, Selection, Strategy};
 use proptest::prelude::*;
 
-use crate::comparisons::{KEY, lines_of_few, sources};
+use crate::comparisons::{Choices, KEY, choices, chosen, lines_of_few, sources};
 use crate::oracle::{Lines, distinct};
-use crate::util::{
-    EXACT, MIB, Place, alone, assert_same, entries, from_here, numbered, run_to_select,
-};
+use crate::util::{MIB, Place, alone, assert_same, entries, from_here, numbered, run_to_select};
 
 /// Compares, and checks what holds for every comparison of a difference: the missing lines come once each, all counts
 /// agree with each other, nothing is left in temporary space.
@@ -78,8 +76,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(15))]
 
     #[test]
-    fn l14_missing_lines_are_what_bloom_alone_lacks(case in cases()) {
-        check_case(case);
+    fn l14_missing_lines_are_what_bloom_alone_lacks(texts in texts(), choices in choices()) {
+        check_case(&texts, choices);
     }
 }
 
@@ -88,42 +86,20 @@ proptest! {
 
     #[test]
     #[ignore = "slow: 200 comparisons"]
-    fn l14_missing_lines_are_what_bloom_alone_lacks_in_many_cases(case in cases()) {
-        check_case(case);
+    fn l14_missing_lines_are_what_bloom_alone_lacks_in_many_cases(texts in texts(), choices in choices()) {
+        check_case(&texts, choices);
     }
 }
 
-/// Two to four texts, the number of a strategy, bits per key, whether to spill and to strip CRs, and the number of
-/// buckets.
-type Case = (Vec<Vec<u8>>, usize, f64, bool, bool, Option<u32>);
-
-fn cases() -> impl proptest::strategy::Strategy<Value = Case> {
-    (
-        prop::collection::vec(lines_of_few(), 2..5),
-        0..4usize,
-        0.5..4.0,
-        any::<bool>(),
-        any::<bool>(),
-        prop::option::of(1..40u32),
-    )
+/// Two to four texts.
+fn texts() -> impl proptest::strategy::Strategy<Value = Vec<Vec<u8>>> {
+    prop::collection::vec(lines_of_few(), 2..5)
 }
 
-fn check_case((texts, strategy, bits, spill, strip_cr, buckets): Case) {
+fn check_case(texts: &[Vec<u8>], choices: Choices) {
     let _alone = alone();
     let place = Place::new();
-    let options = Options {
-        strategy: EXACT[strategy],
-        bits_per_key: Some(bits),
-        always_spill: spill,
-        buckets,
-        hash_key: KEY,
-        format: LineFormat {
-            strip_cr,
-            ..LineFormat::default()
-        },
-        ..place.options()
-    };
-    check_against_the_oracle(&texts, &options, &place);
+    check_against_the_oracle(texts, &chosen(choices, &place), &place);
 }
 
 #[test]

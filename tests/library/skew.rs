@@ -164,7 +164,7 @@ fn h2_ten_hot_lines_and_steeper_frequencies_need_no_deep_splits() {
     skewed(3);
 }
 
-/// Runs so many of three pairs of inputs.
+/// Runs the first `pairs` of three pairs of inputs.
 fn skewed(pairs: usize) {
     let _alone = alone();
     let place = Place::new();

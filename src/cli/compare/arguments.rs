@@ -44,7 +44,7 @@ pub(crate) struct CompareArguments {
     /// The operation to compare: intersect or diff
     ///
     /// diff also takes more than two files, and its other names. The other operations have no approximate
-    /// result, or (union) none whose mistakes come at one rate.
+    /// result, or (union) one whose rate of mistakes is different for each file.
     #[arg(
         long,
         value_name = "NAME",

@@ -15,7 +15,7 @@ use crate::memory::buffer::PAGE;
 use crate::plan::buckets::{GOOD_BLOCK, least_pool, set_buckets};
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
-use crate::selection::Rule;
+use crate::selection::{MOST_COUNTED_SIDES, Rule};
 use crate::set::line_set::estimate_set_bytes;
 
 /// Known lines pay where they keep at least this share of all lines from being spilled.
@@ -28,9 +28,7 @@ const POOL_SHARE: u64 = 8;
 
 /// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
 pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
-    let keeps_repeats =
-        Rule::new(job.selection, job.sides).map_or(true, |rule| rule.needs_any_repeats());
-    if keeps_repeats || sizes.repeats < LEAST_SAVED || job.buckets.is_some() {
+    if !can_drop_repeats(job) || sizes.repeats < LEAST_SAVED || job.buckets.is_some() {
         return sizes.total;
     }
     let line_bytes = sizes.distinct.bytes / sizes.distinct.lines.max(1);
@@ -39,8 +37,7 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     let of_different = sizes.distinct.set_bytes() + job.tally_bytes(sizes.distinct);
     let of_all = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
     let set_bytes = of_different.saturating_mul(BUCKET_HEADROOM).min(of_all);
-    let wanted = |blocks: u64| blocks;
-    if set_buckets(job, &mut other, pool_bytes, set_bytes, wanted).is_err()
+    if set_buckets(job, &mut other, pool_bytes, set_bytes, |blocks| blocks).is_err()
         || other.block_bytes < GOOD_BLOCK.min(layout.block_bytes)
     {
         return sizes.total;
@@ -55,4 +52,13 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     }
     *layout = other;
     (sizes.total as f64 * (1.0 - saved)) as u64
+}
+
+/// Whether a line that repeats another of its input may be dropped: the selection counts none, and the marks of the
+/// set have room for the inputs where they must be told apart.
+fn can_drop_repeats(job: &Job) -> bool {
+    Rule::new(job.selection, job.sides).is_ok_and(|rule| {
+        let is_countable = rule.takes_any() || job.inputs.len() <= MOST_COUNTED_SIDES;
+        is_countable && !rule.needs_any_repeats()
+    })
 }

@@ -60,7 +60,16 @@ pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
     let taken = layout.scan_bytes() + second.bits / 8 + 2 * PAGE;
     let first = FilterPlan::new(all.lines, layout.usable_bytes.saturating_sub(taken), cap);
 
-    let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
+    // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
+    let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
+    let revised = layout_for(
+        job,
+        layout.without_buckets(),
+        &sizes,
+        different,
+        second.bits / 8,
+    )?;
+    let spilled = spilled_bytes(&revised, revised.buckets, survivors.bytes, job);
     let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
     let costs = Costs {
         strategy: Strategy::Sieve,

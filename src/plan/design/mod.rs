@@ -108,6 +108,7 @@ impl Design {
             build_line_bytes: bytes / lines.max(1),
             phases: phases(job, &self.costs, self.survivors, self.ordering.as_ref()),
             ordering: self.ordering,
+            known_bytes: self.layout.known_bytes,
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,
@@ -165,8 +166,7 @@ pub(in crate::plan) fn fit_pool(
     Ok(())
 }
 
-/// How many of `bytes` go to disk: none if the blocks beyond the open one of each bucket hold them all; else
-/// all, which is an upper bound.
+/// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket have no room.
 pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
     let open = u64::from(buckets) * layout.block_bytes;
     let held = if job.always_spill {
@@ -174,7 +174,7 @@ pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, 
     } else {
         layout.pool_bytes().saturating_sub(open)
     };
-    if bytes <= held { 0 } else { bytes }
+    bytes.saturating_sub(held)
 }
 
 /// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.

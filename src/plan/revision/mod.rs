@@ -101,7 +101,7 @@ pub(crate) struct Revision {
 impl Plan {
     /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
     /// the first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both
-    /// filters. The plan took each line of the input for a different one, and their number from a sample.
+    /// filters. The plan knew the lines of the input only from a sample.
     /// `None` where they do not fit, or where the caller asked for a strategy. `filter_bytes` and
     /// `filter_fpr` are those of the first filter.
     pub(crate) fn set_beside_filters(

@@ -128,7 +128,7 @@ impl Rule {
 
     /// Whether the lines of some side must be seen as often as they come.
     pub(crate) fn needs_any_repeats(&self) -> bool {
-        (1..=self.sides).any(|number| self.needs_repeats(number))
+        self.tally != Tally::None || self.selection.repeats
     }
 
     /// The number of sides that a line must be in.

@@ -258,9 +258,9 @@ impl Bench {
                     .take(count.max(1) - 1)
                     .filter(is_notice)
                     .count();
-                let is_told = stderr.lines().count() == 1 + notices
+                let reports_it = stderr.lines().count() == 1 + notices
                     && stderr.lines().all(|line| line.starts_with("outset: "));
-                if !is_told && *call != "write" {
+                if !reports_it && *call != "write" {
                     return Err(format!("status {code} without one line: {stderr:?}"));
                 }
                 code.to_string()

@@ -327,16 +327,22 @@ fn d3_any_number_of_inputs_needs_few_descriptors() {
 
 #[test]
 fn d2_too_few_descriptors_fail_the_run_without_a_panic() {
+    let ways = by_turns(0)
+        .map(|(task, strategy)| format!("{} a b --strategy {strategy} -o ../out/r", task.words));
+    too_few_descriptors((5..10).cycle().zip(ways), "open files");
+}
+
+/// Runs with these numbers of descriptors, each of which must succeed or fail with `reason` in its message.
+fn too_few_descriptors(runs: impl Iterator<Item = (u32, String)>, reason: &str) {
     let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 1000));
-    for (descriptors, (task, strategy)) in [5, 6, 7, 8, 9].into_iter().cycle().zip(by_turns(0)) {
-        let words = task.words;
+    for (descriptors, arguments) in runs {
         let command = sandbox.command_after(
             &format!("ulimit -n {descriptors}"),
-            &format!("{words} a b --strategy {strategy} --memory 16M -o ../out/r"),
+            &format!("{arguments} --memory 16M"),
         );
         let outcome = sandbox.start(command).finish();
-        let is_told = outcome.stderr.contains("open files");
-        assert!(outcome.status.success() || is_told, "{outcome}");
+        let is_explained = outcome.stderr.contains(reason);
+        assert!(outcome.status.success() || is_explained, "{outcome}");
         let _next_run_has_no_earlier_result = fs::remove_file(sandbox.output("r"));
     }
 }
@@ -440,15 +446,7 @@ fn c11_a_stack_of_64_kib_is_enough_for_every_command() {
 
 #[test]
 fn d5_too_few_descriptors_get_the_advice_to_raise_their_limit() {
-    let sandbox = Sandbox::with(&megabytes(6, 0), &megabytes(6, 1000));
-    let tasks = TASKS.iter().map(|task| task.words);
-    for (words, descriptors) in tasks.chain(["compare"]).zip((5..9).cycle()) {
-        let command = sandbox.command_after(
-            &format!("ulimit -n {descriptors}"),
-            &format!("{words} a b --strategy partition --memory 16M"),
-        );
-        let outcome = sandbox.start(command).finish();
-        let is_told = outcome.stderr.contains("(ulimit -n)");
-        assert!(outcome.status.success() || is_told, "{outcome}");
-    }
+    let words = TASKS.iter().map(|task| task.words).chain(["compare"]);
+    let ways = words.map(|words| format!("{words} a b --strategy partition"));
+    too_few_descriptors((5..9).cycle().zip(ways), "(ulimit -n)");
 }

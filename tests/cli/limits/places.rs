@@ -34,7 +34,7 @@ fn c8_the_smallest_limit_is_enough_for_sixteen_inputs_by_every_strategy() {
     sixteen_inputs(20_000, ways);
 }
 
-/// Runs over files with so many lines that all have, and half as many of their own.
+/// Runs over files with `shared` lines that all have, and half as many of their own.
 fn sixteen_inputs<'t>(shared: u64, ways: impl Iterator<Item = (&'t Task, &'t str)>) {
     let sandbox = Sandbox::new();
     let mut names = String::new();

@@ -18,7 +18,7 @@ pub struct Case {
     pub terminator: u8,
     /// Whether a CR at its end is left out.
     pub strip_cr: bool,
-    /// Whether every line is an IPv4 address and the engine is told so.
+    /// Whether every line is an IPv4 address and the engine knows it.
     pub is_ipv4: bool,
     /// Whether, and how, the first input is named again behind the others.
     pub again: Option<Alias>,
@@ -92,7 +92,7 @@ pub enum HashChoice {
     Fixed(u64),
     /// The engine draws one.
     Random,
-    /// All lines in one bucket on so many split levels.
+    /// All lines in one bucket on this number of split levels.
     OneBucket(u32),
     /// One hash for all lines.
     Constant,

@@ -24,7 +24,7 @@ impl<'a> Choices<'a> {
         Self(Source::Bytes(bytes))
     }
 
-    /// A number of so many bytes (at most 8).
+    /// A number of `count` bytes (at most 8).
     fn number(&mut self, count: usize) -> u64 {
         match &mut self.0 {
             // SplitMix64: Steele, Lea, Flood, OOPSLA 2014.

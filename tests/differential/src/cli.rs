@@ -22,10 +22,10 @@ pub(crate) struct Cli {
     /// Run this case alone.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) case: Option<u64>,
-    /// Stop after so many seconds, whatever was done.
+    /// Stop after this many seconds, even with cases left.
     #[arg(long)]
     pub(crate) seconds: Option<u64>,
-    /// Make a case that fails smaller for so many seconds at most.
+    /// Spend at most this many seconds on making a failing case smaller.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     pub(crate) shrink_seconds: u64,
     /// Print the runs that were refused for lack of memory even with the limit that the refusal advised.

@@ -111,9 +111,9 @@ fn filled(choices: &mut Choices, length: u64) -> Vec<u8> {
 pub enum Bulk {
     /// The number alone.
     Number,
-    /// The number, padded to so many bytes.
+    /// The number, padded to this many bytes.
     Padded(usize),
-    /// The number behind so many equal bytes.
+    /// The number behind this many equal bytes.
     Prefixed(usize),
     /// The number's bytes: all values, the odd ones too.
     Binary,

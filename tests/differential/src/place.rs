@@ -68,7 +68,7 @@ impl Place {
         self.path(&part_name(number, part))
     }
 
-    /// Writes an input as so many files.
+    /// Writes an input as these files.
     pub fn write_parts(&self, number: usize, files: &[Vec<u8>]) -> io::Result<()> {
         let mut files = files.iter().enumerate();
         files.try_for_each(|(part, file)| fs::write(self.part(number, part), file))

@@ -1,0 +1,59 @@
+//! Memory for lines that come again and again.
+
+use super::*;
+use crate::selection::MOST_COUNTED_SIDES;
+
+/// An input of `count` lines, of which one in `times` is different.
+fn repeated(count: u64, times: u64) -> InputShape {
+    InputShape {
+        distinct_lines: Some(count / times),
+        ..lines(count)
+    }
+}
+
+/// What `partition` of a selection of these inputs gives known lines, and what it writes, in bytes.
+fn known(selection: Selection, inputs: &[InputShape]) -> (u64, u64) {
+    let plan = plan(&Job {
+        selection,
+        sides: inputs.len(),
+        strategy: Some(Strategy::Partition),
+        ..job(inputs, 1 << 30)
+    })
+    .unwrap();
+    (plan.known_bytes, plan.costs.bytes_written)
+}
+
+#[test]
+fn lines_that_repeat_often_are_known_and_the_others_are_not() {
+    let (bytes, written) = known(Selection::union(), &[repeated(100_000_000, 20)]);
+    assert!(bytes > 400 << 20, "{bytes}");
+    // A twentieth is different.
+    assert!((250_000_000..350_000_000).contains(&written), "{written}");
+    // Only a part of the different lines finds room.
+    let (_, written) = known(Selection::union(), &[repeated(400_000_000, 20)]);
+    assert!(
+        (5_000_000_000..20_000_000_000).contains(&written),
+        "{written}"
+    );
+    let (bytes, written) = known(Selection::union(), &[lines(400_000_000)]);
+    assert_eq!(bytes, 0);
+    assert!(written > 25_000_000_000, "{written}");
+}
+
+#[test]
+fn no_line_is_known_where_repeats_count() {
+    for selection in [
+        Selection::union().with_all(),
+        Selection::difference().with_repeats(),
+    ] {
+        assert_eq!(known(selection, &[repeated(400_000_000, 20); 2]).0, 0);
+    }
+}
+
+#[test]
+fn inputs_are_told_apart_only_while_the_marks_have_room_for_them() {
+    // So large that a filter of the first one would be of no use.
+    let inputs = vec![repeated(2_000_000_000, 1_000_000); MOST_COUNTED_SIDES + 1];
+    assert!(known(Selection::intersection(), &inputs[1..]).0 > 0);
+    assert_eq!(known(Selection::intersection(), &inputs).0, 0);
+}

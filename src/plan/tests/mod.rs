@@ -1,0 +1,198 @@
+//! Plans at silly and at serious sizes; nothing here reads a file.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use super::*;
+use crate::error::Error;
+use crate::selection::Selection;
+
+mod known;
+mod layouts;
+mod phases;
+
+const CANONICAL: InputShape = InputShape {
+    bytes: Some(320_000_000_000),
+    lines: Some(5_000_000_000),
+    distinct_lines: None,
+    is_cached: false,
+};
+
+/// A job of two threads that asks for nothing.
+pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
+    Job {
+        inputs: inputs.to_vec(),
+        longest_line_bytes: 64,
+        memory_bytes,
+        base_bytes: 8 << 20,
+        threads: 2,
+        strategy: None,
+        max_fpr: None,
+        buckets: None,
+        bits_per_key: None,
+        selection: Selection::intersection(),
+        sides: 2,
+        stored_filter: None,
+        wants_filter: false,
+        is_ipv4: false,
+        common_share: None,
+        always_spill: false,
+        set_estimate: SetEstimate::Trust,
+    }
+}
+
+pub(super) fn lines(count: u64) -> InputShape {
+    InputShape {
+        bytes: Some(count * 64),
+        lines: Some(count),
+        distinct_lines: None,
+        is_cached: false,
+    }
+}
+
+fn canonical(strategy: Option<Strategy>, max_fpr: Option<f64>) -> Plan {
+    plan(&Job {
+        strategy,
+        max_fpr,
+        ..job(&[CANONICAL, CANONICAL], 4 << 30)
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_canonical_case_is_bloom_at_five_per_cent_and_exact_at_one() {
+    let approximate = canonical(None, Some(0.05));
+    let filter = approximate.costs.filter.unwrap();
+    assert_eq!(
+        (approximate.strategy(), filter.hashes),
+        (Strategy::Bloom, 5)
+    );
+    assert!(
+        filter.bits_per_key <= 6.9 && filter.bits_per_key > 6.3,
+        "{filter:?}"
+    );
+    assert!(
+        (0.037..=0.045).contains(&filter.predicted_fpr),
+        "{filter:?}"
+    );
+    assert!((1.8e8..2.3e8).contains(&approximate.costs.expected_false_lines));
+    assert!(!approximate.costs.exact);
+
+    for accepted in [Some(0.01), Some(0.0), None] {
+        let exact = canonical(None, accepted);
+        assert_eq!(
+            (exact.strategy(), exact.costs.exact),
+            (Strategy::Sieve, true)
+        );
+        assert!(exact.costs.temp_peak_bytes < CANONICAL.bytes.unwrap() * 2 / 5);
+    }
+}
+
+#[test]
+fn the_canonical_partition_has_a_thousand_buckets() {
+    let plan = canonical(Some(Strategy::Partition), None);
+    assert_eq!(plan.costs.buckets, 1000);
+    let in_memory = 640_000_000_000 - plan.costs.temp_peak_bytes;
+    assert!(in_memory < plan.layout.pool_bytes(), "{in_memory}");
+    assert_eq!(plan.layout.block_bytes, 1 << 20);
+}
+
+#[test]
+fn a_filter_above_the_accepted_rate_is_refused_when_asked_for_and_passed_over_when_not() {
+    let asked = Job {
+        strategy: Some(Strategy::Bloom),
+        max_fpr: Some(0.01),
+        ..job(&[CANONICAL, CANONICAL], 4 << 30)
+    };
+    assert!(matches!(plan(&asked), Err(Error::RateTooHigh { .. })));
+    let chosen = canonical(None, Some(0.01));
+    let reason = &chosen
+        .rejected
+        .iter()
+        .find(|r| r.strategy == Strategy::Bloom)
+        .unwrap()
+        .reason;
+    assert!(reason.contains("above the accepted 1.000%"), "{reason}");
+    // Asking for bloom is itself the request for an approximate result.
+    assert_eq!(
+        canonical(Some(Strategy::Bloom), None).strategy(),
+        Strategy::Bloom
+    );
+}
+
+#[test]
+fn memory_is_chosen_when_the_smallest_input_fits_whatever_the_others() {
+    let small_and_huge = plan(&job(&[CANONICAL, lines(1000)], 64 << 20)).unwrap();
+    assert_eq!(
+        (small_and_huge.strategy(), &small_and_huge.order[..]),
+        (Strategy::Memory, &[1, 0][..])
+    );
+    let overflowed = Job {
+        set_estimate: SetEstimate::Overflowed,
+        ..job(&[CANONICAL, lines(1000)], 64 << 20)
+    };
+    assert_ne!(plan(&overflowed).unwrap().strategy(), Strategy::Memory);
+}
+
+#[test]
+fn the_sieve_gives_way_to_partition_when_its_filter_is_useless() {
+    // 2 x 10^11 lines and 64 MiB: a few thousandths of a bit a key.
+    let plan = plan(&job(
+        &[lines(100_000_000_000), lines(100_000_000_000)],
+        64 << 20,
+    ))
+    .unwrap();
+    assert_eq!(plan.strategy(), Strategy::Partition);
+    assert!(
+        plan.rejected
+            .iter()
+            .any(|r| r.strategy == Strategy::Sieve && r.reason.contains("fewer bytes"))
+    );
+}
+
+#[test]
+fn an_overlap_that_is_known_takes_the_place_of_the_assumed_one() {
+    let with_share = |common_share| {
+        let job = Job {
+            common_share,
+            strategy: Some(Strategy::Bloom),
+            ..job(&[CANONICAL, CANONICAL], 4 << 30)
+        };
+        plan(&job).unwrap().costs
+    };
+    let assumed = with_share(None);
+    assert_eq!(assumed.expected_precision, None);
+    assert_eq!(with_share(Some(ASSUMED_COMMON)).buckets, assumed.buckets);
+    let half = with_share(Some(0.5));
+    let (common, false_lines) = (2.5e9, half.expected_false_lines);
+    assert!(half.bytes_written > assumed.bytes_written);
+    assert!((false_lines / assumed.expected_false_lines - 0.5).abs() < 0.01);
+    assert_eq!(
+        half.expected_precision,
+        Some(common / (common + false_lines))
+    );
+    assert_eq!(with_share(Some(0.0)).expected_precision, Some(0.0));
+}
+
+#[test]
+fn a_rate_that_is_just_reached_is_accepted() {
+    let predicted = canonical(Some(Strategy::Bloom), None)
+        .costs
+        .filter
+        .unwrap()
+        .predicted_fpr;
+    assert_eq!(canonical(None, Some(predicted)).strategy(), Strategy::Bloom);
+    assert_eq!(
+        canonical(Some(Strategy::Bloom), Some(predicted)).strategy(),
+        Strategy::Bloom
+    );
+    assert_ne!(
+        canonical(None, Some(predicted * 0.999)).strategy(),
+        Strategy::Bloom
+    );
+}
+
+/// The size of as many lines of 64 bytes.
+fn lines_extent(lines: u64) -> crate::plan::job::Extent {
+    let bytes = lines * 64;
+    crate::plan::job::Extent { bytes, lines }
+}
