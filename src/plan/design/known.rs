@@ -12,7 +12,10 @@
 //! ```
 
 use crate::memory::buffer::PAGE;
-use crate::plan::buckets::{GOOD_BLOCK, least_pool, set_buckets};
+use crate::plan::buckets::{
+    DEFAULT_BUCKETS, GOOD_BLOCK, LEAST_BUCKET_BYTES, least_pool, set_buckets,
+};
+use crate::plan::design::spilled_bytes;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
 use crate::selection::{MOST_COUNTED_SIDES, Rule};
@@ -28,7 +31,9 @@ const POOL_SHARE: u64 = 8;
 
 /// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
 pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
-    if !can_drop_repeats(job) || sizes.repeats < LEAST_SAVED || job.buckets.is_some() {
+    let spills = spilled_bytes(layout, layout.buckets, sizes.total, job) > 0;
+    let may_pay = spills && sizes.repeats >= LEAST_SAVED && job.buckets.is_none();
+    if !may_pay || !can_drop_repeats(job) {
         return sizes.total;
     }
     let line_bytes = sizes.distinct.bytes / sizes.distinct.lines.max(1);
@@ -37,7 +42,12 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     let of_different = sizes.distinct.set_bytes() + job.tally_bytes(sizes.distinct);
     let of_all = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
     let set_bytes = of_different.saturating_mul(BUCKET_HEADROOM).min(of_all);
-    if set_buckets(job, &mut other, pool_bytes, set_bytes, |blocks| blocks).is_err()
+    let wanted = |blocks: u64| {
+        blocks
+            .min(DEFAULT_BUCKETS)
+            .min(set_bytes / LEAST_BUCKET_BYTES)
+    };
+    if set_buckets(job, &mut other, pool_bytes, set_bytes, wanted).is_err()
         || other.block_bytes < GOOD_BLOCK.min(layout.block_bytes)
     {
         return sizes.total;
