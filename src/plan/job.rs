@@ -18,8 +18,9 @@ const PER_THREAD: u64 = 320 << 10;
 /// Threads beside workers: two readers, and four writers that count as two. A writer allocates next to nothing
 /// and touches a few pages of its stack.
 const OTHER_THREADS: u64 = 4;
-/// A limit allows one thread for each of these bytes: threads then take less than a sixth of it.
-const MEMORY_OF_A_THREAD: u64 = 2 << 20;
+/// A limit allows one thread for each of these bytes, 2.5 MiB: threads then take an eighth of it. The least limit, 16 MiB,
+/// allows six: those of two workers.
+const MEMORY_OF_A_THREAD: u64 = 5 << 19;
 
 /// How many threads a run may have in all, helpers included, under a limit of `memory_bytes` where
 /// `workers` are asked for.

@@ -69,7 +69,7 @@ pub(crate) struct Layout {
     pub(crate) usable_bytes: u64,
     /// The threads that were asked for; memory may allow fewer workers.
     pub(crate) threads: usize,
-    /// Threads `work-N` of a scan: 1 to `threads`, one for each 2 MiB at most.
+    /// Threads `work-N` of a scan: 1 to `threads`, one for each 2.5 MiB at most.
     pub(crate) workers: usize,
     /// Threads `read-N` for a file that is not cached.
     pub(crate) readers: usize,
