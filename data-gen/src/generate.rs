@@ -14,6 +14,7 @@ use std::thread;
 
 use crate::answers::{Answers, Holders};
 use crate::chunk::Chunk;
+use crate::compress::{Compression, Encoder};
 use crate::error::{Error, Result};
 use crate::manifest::{FORMAT, FileEntry, Manifest};
 use crate::occurrences::Counters;
@@ -26,7 +27,7 @@ use crate::sums::FileSums;
 /// Bytes that a thread makes at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Where a run goes, and on how many threads. None of it changes a byte.
+/// Where a run goes, how, and on how many threads. None of it changes a byte of a line.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// The directory; it is made if there is none.
@@ -38,6 +39,8 @@ pub struct Target {
     /// How many lines have their repeats counted at a time; each takes 40 bytes of memory. Only lines
     /// that two files or more have are counted, and only if some line is repeated.
     pub window: u64,
+    /// How the files are compressed; `None`: not at all. The manifest is that of their lines in any case.
+    pub compression: Option<Compression>,
 }
 
 /// 160 MiB of counters. Each window after the first draws all repeats again.
@@ -51,6 +54,7 @@ impl Target {
             name: String::new(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             window: WINDOW,
+            compression: None,
         }
     }
 
@@ -60,13 +64,16 @@ impl Target {
     }
 
     /// The name of file number `file` of `files`: `a.txt`, `b.txt`, or `file-000.txt` where the
-    /// letters do not suffice.
+    /// letters do not suffice; with `.gz` and the like behind it where it is compressed.
     pub fn file_name(&self, file: usize, files: usize) -> String {
+        let suffix = self.compression.map_or(String::new(), |compression| {
+            format!(".{}", compression.suffix_and_program().0)
+        });
         if files > 26 {
-            return self.named(&format!("file-{file:03}.txt"));
+            return self.named(&format!("file-{file:03}.txt{suffix}"));
         }
         let letter = char::from(b'a' + (file % 26) as u8);
-        self.named(&format!("{letter}.txt"))
+        self.named(&format!("{letter}.txt{suffix}"))
     }
 
     fn named(&self, name: &str) -> String {
@@ -92,7 +99,7 @@ pub fn generate(options: &Options, target: &Target) -> Result<Manifest> {
     for file in 0..plan.files() {
         let name = target.file_name(file, plan.files());
         let path = target.dir.join(&name);
-        let (bytes, sums) = write_file(&plan, &path, target.threads, file, solver.counters())?;
+        let (bytes, sums) = write_file(&plan, &path, target, file, solver.counters())?;
         solver.end_file(file, &sums);
         files.push(entry(&plan, options, name, file, bytes));
     }
@@ -112,11 +119,13 @@ fn remove(path: &Path) -> Result<()> {
 fn write_file(
     plan: &Plan,
     path: &Path,
-    threads: usize,
+    target: &Target,
     file: usize,
     counters: &Counters,
 ) -> Result<(u64, FileSums)> {
-    let mut output = File::create(path).map_err(|source| Error::writing(path, source))?;
+    let failed = |source| Error::writing(path, source);
+    let output = File::create(path).map_err(failed)?;
+    let mut output = Encoder::new(target.compression, output).map_err(failed)?;
     let lines = plan.lines(file);
     let step = plan.lines_in(CHUNK);
     let mut bytes = 0;
@@ -138,8 +147,8 @@ fn write_file(
         bytes += chunk.as_bytes().len() as u64;
         output.write_all(chunk.as_bytes())
     };
-    produce::in_order(lines.div_ceil(step), threads, make, write)
-        .map_err(|source| Error::writing(path, source))?;
+    produce::in_order(lines.div_ceil(step), target.threads, make, write).map_err(failed)?;
+    output.finish().map_err(failed)?;
     let sums = lock(&all_sums).clone();
     Ok((bytes, sums))
 }
