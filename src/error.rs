@@ -68,6 +68,16 @@ pub enum Error {
         /// What differs.
         what: String,
     },
+    /// A compressed input is damaged, or has something else behind what is compressed.
+    #[error("{}: {what}: {advice}", path.display())]
+    Undecodable {
+        /// The input.
+        path: PathBuf,
+        /// What is wrong, and at which of its bytes.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// `--key-type ipv4` and a line that is no address.
     #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
@@ -210,9 +220,10 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Usage { .. } => ErrorKind::Usage,
-            Self::Input { .. } | Self::InputChanged { .. } | Self::NotAnAddress { .. } => {
-                ErrorKind::Input
-            }
+            Self::Input { .. }
+            | Self::InputChanged { .. }
+            | Self::Undecodable { .. }
+            | Self::NotAnAddress { .. } => ErrorKind::Input,
             Self::Temp { .. } | Self::TempLimit { .. } => ErrorKind::Temp,
             Self::Output { .. } => ErrorKind::Output,
             Self::LineTooLong { .. }

@@ -210,7 +210,7 @@ pub use estimate::estimate;
 pub use input::lines::{LineFormat, Lines};
 pub use input::{Files, Source};
 pub use interrupt::Interrupt;
-pub use notice::Notice;
+pub use notice::{Foreign, Notice};
 pub use observer::Observer;
 pub use options::{KeyType, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};

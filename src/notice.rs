@@ -20,11 +20,73 @@ pub enum Notice {
         /// The input whose lines do not.
         without: PathBuf,
     },
+    /// An input begins like something else than plain lines. Its bytes are read as lines all the same.
+    Foreign {
+        /// The input.
+        input: PathBuf,
+        /// What it seems to be.
+        kind: Foreign,
+    },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
         place: PathBuf,
     },
+}
+
+/// What is no plain text, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// Text with a byte order mark of UTF-8, which belongs to the first line.
+    ByteOrderMark,
+    /// Text in UTF-16, of either byte order.
+    Utf16,
+    /// A zip archive.
+    Zip,
+    /// A Parquet file.
+    Parquet,
+    /// An `SQLite` database.
+    Sqlite,
+}
+
+impl Foreign {
+    /// The first bytes of each.
+    const FRONTS: [(&[u8], Self); 6] = [
+        (b"\xef\xbb\xbf", Self::ByteOrderMark),
+        (b"\xff\xfe", Self::Utf16),
+        (b"\xfe\xff", Self::Utf16),
+        (b"PK\x03\x04", Self::Zip),
+        (b"PAR1", Self::Parquet),
+        (b"SQLite format 3\0", Self::Sqlite),
+    ];
+
+    /// What `front`, the first bytes of a file, is the beginning of; `None` where nothing speaks against lines.
+    pub(crate) fn of(front: &[u8]) -> Option<Self> {
+        let found = Self::FRONTS
+            .iter()
+            .find(|(bytes, _)| front.starts_with(bytes));
+        found.map(|&(_, kind)| kind)
+    }
+
+    /// What it is, and what to do about it.
+    fn words(self) -> &'static str {
+        match self {
+            Self::ByteOrderMark => {
+                "begins with a byte order mark, which counts as a part of the first line: remove it with tail -c +4"
+            }
+            Self::Utf16 => {
+                "seems to be UTF-16, and bytes are compared: convert it with iconv -f UTF-16 -t UTF-8"
+            }
+            Self::Zip => "is a zip archive, which is read as it is: unpack it with unzip -p",
+            Self::Parquet => {
+                "is a Parquet file, which is read as it is: write the column as lines first"
+            }
+            Self::Sqlite => {
+                "is an SQLite database, which is read as it is: write the column as lines first"
+            }
+        }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -36,6 +98,7 @@ impl fmt::Display for Notice {
                 with.display(),
                 without.display()
             ),
+            Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
             Self::TempInMemory { place } => write!(
                 f,
                 "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with --temp-dir",

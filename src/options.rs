@@ -74,6 +74,9 @@ pub struct Options {
     pub ignore_free_space: bool,
     /// Number of worker threads. `None`: the number of cores available to the process.
     pub threads: Option<usize>,
+    /// Whether inputs that are compressed (gzip, bzip2, xz, zstd, lz4: recognised by their first bytes) are decoded. If
+    /// not, their bytes are read as they are.
+    pub decompress: bool,
     /// What a line is.
     pub format: LineFormat,
     /// How the content of a line is interpreted.
@@ -119,6 +122,7 @@ impl Default for Options {
             max_temp_bytes: None,
             ignore_free_space: false,
             threads: None,
+            decompress: true,
             format: LineFormat::default(),
             key_type: KeyType::default(),
             hash_key: HashKey::default(),

@@ -56,6 +56,13 @@ pub(crate) struct LineArguments {
     #[arg(long)]
     strip_cr: bool,
 
+    /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
+    ///
+    /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
+    /// ends early or has other bytes behind its compressed data fails the run. none: every input is read as it is.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    decompress: Decompress,
+
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
     /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
@@ -73,10 +80,22 @@ impl LineArguments {
         }
     }
 
+    /// Whether compressed inputs are decoded.
+    pub(crate) fn decompress(&self) -> bool {
+        self.decompress == Decompress::Auto
+    }
+
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
         self.hash_key.unwrap_or_default()
     }
+}
+
+/// When an input is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Decompress {
+    Auto,
+    None,
 }
 
 /// What is said on standard error.

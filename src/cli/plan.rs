@@ -57,6 +57,7 @@ pub(super) fn plan_for_shapes(
         lines: Some(lines),
         distinct_lines: None,
         is_cached: false,
+        decoding: None,
     };
     let shapes = arguments.lines.iter().map(shape).collect();
     plan(&Job {
@@ -86,6 +87,11 @@ pub(super) fn describe(plan: &Plan) -> String {
         ),
     ];
     lines.extend(describe_costs(&plan.costs));
+    if plan.guesses_sizes {
+        let guess =
+            "  sizes of compressed files are guesses, from what their first bytes decode to";
+        lines.push(guess.to_owned());
+    }
     if plan.known_bytes > 0 {
         lines.push(format!(
             "  {} hold lines that come again, so that each is spilled once",

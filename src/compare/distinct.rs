@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{Bounds, estimate, estimate_opened};
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::plan::{self, InputShape};
+use crate::plan;
 use crate::run::survey::survey;
 
 /// What is known of the different lines of the inputs.
@@ -52,14 +52,7 @@ impl DistinctLines {
     fn of_each(sources: &[Source], inputs: &[Input], options: &Options) -> Result<Self> {
         let found = estimate(sources, options)?;
         let each: Vec<Bounds> = found.inputs.iter().map(|input| input.distinct).collect();
-        let shape = |input: &Input| InputShape {
-            bytes: input.bytes(),
-            lines: None,
-            distinct_lines: None,
-            is_cached: false,
-        };
-        let shapes: Vec<InputShape> = inputs.iter().map(shape).collect();
-        let build = plan::smallest(&shapes);
+        let build = plan::smallest(&survey(inputs, options)?.inputs);
         let last = each.len().saturating_sub(1);
         let probe = if build == last { 0 } else { last };
         Ok(Self {
@@ -71,7 +64,7 @@ impl DistinctLines {
 
     /// Of all inputs but the first together: they are in one filter.
     fn of_others(sources: &[Source], options: &Options) -> Result<Self> {
-        let others = Input::open_all(sources.get(1..).unwrap_or_default())?;
+        let others = Input::open_all(sources.get(1..).unwrap_or_default(), options.decompress)?;
         let found = estimate_opened(&others, &survey(&others, options)?, options)?;
         let lines: u64 = others.iter().map(Input::lines).sum();
         Ok(Self {

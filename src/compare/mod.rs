@@ -140,7 +140,7 @@ impl<'o> Comparer<'o> {
     pub fn new(sources: &[Source], selection: Selection, options: &'o Options) -> Result<Self> {
         let mistake = Mistake::of(selection)?;
         request::check(sources, mistake, options)?;
-        let inputs = request::open(sources)?;
+        let inputs = request::open(sources, options)?;
         let shared = Shared {
             resident_bytes: machine::resident_bytes(),
             quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),

@@ -11,12 +11,14 @@
 //! - A regular file is closed again after the check and opened anew for each pass, so that any
 //!   number of inputs and parts runs under any descriptor limit. A file that changed fails the run.
 //! - A pipe stays open and is read once. What must be read twice is spooled first.
+//! - A compressed file is read in order, and decoded anew for each pass ([`compressed`]).
 //!
 //! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
 //! file being read.
 
 pub(crate) mod chunk;
 pub(crate) mod claims;
+pub(crate) mod compressed;
 pub(crate) mod file;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
@@ -27,6 +29,7 @@ mod repeats;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod stream;
+pub(crate) mod supply;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -38,6 +41,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::input::compressed::Decoding;
 use crate::input::parts::{Parts, has_size};
 use crate::input::source::STDIN;
 use crate::sys::file_id::FileId;
@@ -63,6 +67,10 @@ pub(crate) struct Input {
     lines: AtomicU64,
     /// Bytes of the last complete reading, terminators included.
     read_bytes: AtomicU64,
+    /// Whether what is compressed is decoded.
+    decodes: bool,
+    /// About how many bytes it has when it is decoded; 0 before a sample.
+    likely_bytes: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -78,12 +86,12 @@ type Identity = Vec<FileId>;
 
 impl Input {
     /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
-    /// files in the same order.
+    /// files in the same order. What is compressed is to be decoded if `decodes`.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
     /// anything else that can be read only once, named twice, and for a list without files.
-    pub(crate) fn open_all(sources: &[Source]) -> Result<Vec<Self>> {
+    pub(crate) fn open_all(sources: &[Source], decodes: bool) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
                 what: "-: standard input was named twice".into(),
@@ -100,7 +108,7 @@ impl Input {
             {
                 inputs[first].refuse_if_read_once(path)?;
             }
-            let (mut input, identity) = Self::open(source)?;
+            let (mut input, identity) = Self::open(source, decodes)?;
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
                 match seen.entry(identity) {
@@ -140,11 +148,11 @@ impl Input {
     }
 
     /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
-    fn open(source: &Source) -> Result<(Self, Identity)> {
+    fn open(source: &Source, decodes: bool) -> Result<(Self, Identity)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
-            Source::Files(files) => return Self::open_files(files),
+            Source::Files(files) => return Self::open_files(files, decodes),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -160,19 +168,22 @@ impl Input {
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
         let access = if by_position {
-            Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, is_warm))
+            let decoding = parts::decoding_if(decodes, &file, metadata.size());
+            let decoding = decoding.map_err(|error| unreadable(&name, error))?;
+            let seen = (is_warm, decoding);
+            Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, seen))
         } else {
             Access::Stream(Mutex::new(Some(file)))
         };
         let input = Self {
             is_read_once,
-            ..Self::new(name, access)
+            ..Self::new(name, access, decodes)
         };
         Ok((input, vec![FileId::of(&metadata)]))
     }
 
     /// Checks many files that are one side.
-    fn open_files(files: &Files) -> Result<(Self, Identity)> {
+    fn open_files(files: &Files, decodes: bool) -> Result<(Self, Identity)> {
         let name = files.name().to_owned();
         if files.paths().is_empty() {
             return Err(Error::Usage {
@@ -180,13 +191,13 @@ impl Input {
                 advice: "name at least one file for each side".into(),
             });
         }
-        let parts = Parts::check(files.shared_paths())?;
+        let parts = Parts::check(files.shared_paths(), decodes)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
-        Ok((Self::new(name, Access::Parts(parts)), identity))
+        Ok((Self::new(name, Access::Parts(parts), decodes), identity))
     }
 
     /// An input without a place among others yet.
-    fn new(name: PathBuf, access: Access) -> Self {
+    fn new(name: PathBuf, access: Access, decodes: bool) -> Self {
         Self {
             name,
             number: 0,
@@ -196,13 +207,20 @@ impl Input {
             is_read_once: false,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
+            decodes,
+            likely_bytes: AtomicU64::new(0),
         }
     }
 
     /// This input, after it was copied to `path`; messages still call it by its own name.
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
-        let metadata = std::fs::metadata(&path).map_err(|error| unreadable(&path, error))?;
-        let copy = Parts::one(path, self.name.clone(), &metadata, false);
+        let copy = File::open(&path).and_then(|file| {
+            let metadata = file.metadata()?;
+            let decoding = parts::decoding_if(self.decodes, &file, metadata.size())?;
+            Ok((metadata, decoding))
+        });
+        let (metadata, decoding) = copy.map_err(|error| unreadable(&path, error))?;
+        let copy = Parts::one(path, self.name.clone(), &metadata, (false, decoding));
         Ok(Self {
             access: Access::Parts(copy),
             ..self
@@ -298,9 +316,36 @@ impl Input {
         self.parts().map_or(&self.name, |parts| parts.name(part))
     }
 
-    /// Its size, where that is known before reading it.
+    /// Its size, where that is known: of a plain file, and of a compressed one that was read.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        self.parts().map(Parts::bytes)
+        let parts = self.parts()?;
+        match (parts.decoding(), self.read_bytes()) {
+            (None, _) => Some(parts.bytes()),
+            (Some(_), 0) => None,
+            (Some(_), decoded) => Some(decoded),
+        }
+    }
+
+    /// Its size as far as it is known; of a compressed file that was not read yet what a sample shows.
+    pub(crate) fn likely_bytes(&self) -> Option<u64> {
+        let likely = self.likely_bytes.load(Ordering::Relaxed);
+        self.bytes().or((likely > 0).then_some(likely))
+    }
+
+    /// Notes what a sample shows of the size of a compressed file.
+    pub(crate) fn note_likely_bytes(&self, bytes: u64) {
+        self.likely_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether what is compressed is decoded.
+    pub(crate) fn decodes(&self) -> bool {
+        self.decodes
+    }
+
+    /// What decoding it takes: `None` where it is not compressed, and a little for a pipe that may be.
+    pub(crate) fn decoding(&self) -> Option<Decoding> {
+        let of_pipe = self.decodes.then_some(Decoding::OF_PIPE);
+        self.parts().map_or(of_pipe, Parts::decoding)
     }
 
     /// Whether it can be read by position, and more than once.

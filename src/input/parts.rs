@@ -8,14 +8,16 @@
 //! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
 //!   time of writing) is compared whenever it is opened and after it was read.
 //!
-//! *Cost:* 56 bytes for each file, beside its path; eight system calls or so to check one.
+//! *Cost:* 80 bytes for each file, beside its path; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::input::compressed::{Decoding, HEADER_BYTES};
 use crate::input::{file, unreadable};
 use crate::sys::file_id::FileId;
 
@@ -63,6 +65,8 @@ pub(super) struct Part {
     pub(super) start: u64,
     /// Whether most of it was in the page cache. Asked before anything else was read of it.
     pub(super) is_warm: bool,
+    /// What decoding it takes; `None` where it is read as it is.
+    pub(super) decoding: Option<Decoding>,
 }
 
 /// The regular files of an input: can be read by position, any number of times.
@@ -79,11 +83,17 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The one file at `path`, which messages call `name`.
-    pub(super) fn one(path: PathBuf, name: PathBuf, metadata: &Metadata, is_warm: bool) -> Self {
+    pub(super) fn one(
+        path: PathBuf,
+        name: PathBuf,
+        metadata: &Metadata,
+        (is_warm, decoding): (bool, Option<Decoding>),
+    ) -> Self {
         let part = Part {
             state: FileState::of(metadata),
             start: 0,
             is_warm,
+            decoding,
         };
         Self {
             paths: Arc::from([path]),
@@ -97,13 +107,13 @@ impl Parts {
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(paths: Arc<[PathBuf]>) -> Result<Self> {
+    pub(super) fn check(paths: Arc<[PathBuf]>, decodes: bool) -> Result<Self> {
         let mut parts = Vec::with_capacity(paths.len());
         let mut start = 0;
         for path in paths.iter() {
             let part = Part {
                 start,
-                ..check(path)?
+                ..check(path, decodes)?
             };
             start += part.state.size;
             parts.push(part);
@@ -139,7 +149,13 @@ impl Parts {
         self.name.is_none().then_some(count)
     }
 
-    /// All bytes.
+    /// The most that decoding one of the files takes; `None` where none is compressed.
+    pub(super) fn decoding(&self) -> Option<Decoding> {
+        let all = self.all.iter().filter_map(|part| part.decoding);
+        all.reduce(Decoding::max)
+    }
+
+    /// All bytes, as they are in the files.
     pub(super) fn bytes(&self) -> u64 {
         let last = self.all.last();
         last.map_or(0, |part| part.start + part.state.size)
@@ -195,7 +211,7 @@ impl Parts {
 }
 
 /// Looks at one file of many, and closes it again.
-fn check(path: &Path) -> Result<Part> {
+fn check(path: &Path, decodes: bool) -> Result<Part> {
     let fail = |error| unreadable(path, error);
     // Before it is opened: a FIFO would be waited for.
     if !std::fs::metadata(path).map_err(fail)?.is_file() {
@@ -209,11 +225,30 @@ fn check(path: &Path) -> Result<Part> {
     if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
         return Err(not_a_part(path));
     }
+    let decoding = decoding_if(decodes, &file, state.size).map_err(fail)?;
     Ok(Part {
         state,
         start: 0,
         is_warm,
+        decoding,
     })
+}
+
+/// What decoding a file of `size` bytes takes, going by the first of them; `None` where it is not compressed, or not to be
+/// decoded.
+pub(super) fn decoding_if(decodes: bool, file: &File, size: u64) -> io::Result<Option<Decoding>> {
+    if !decodes {
+        return Ok(None);
+    }
+    let mut front = [0; HEADER_BYTES];
+    let wanted = size.min(HEADER_BYTES as u64) as usize;
+    let read = match file.read_exact_at(&mut front[..wanted], 0) {
+        Ok(()) => wanted,
+        // It has become shorter, which the next look at it tells.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(Decoding::of(&front[..read], wanted as u64 == size))
 }
 
 fn not_a_part(path: &Path) -> Error {

@@ -1,7 +1,7 @@
 //! One reading of an input: whole lines, chunk by chunk, for any number of threads.
 //!
-//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim; anything
-//! else in order, by one thread at a time. A pass does not know which it has.
+//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim; pipes and what is
+//! compressed in order, by one thread at a time. A pass does not know which it has.
 //!
 //! *Invariants.*
 //! - Every byte of the input comes in exactly one chunk; chunks are numbered in the order of the input, from
@@ -15,7 +15,7 @@
 //!  thread: Reading::next(buffer) ──▶ (number, Cut) ──▶ work on its chunks ──▶ the buffer again
 //!              │
 //!              ├─ Files:  claim a range of a file (short lock), read it without a lock
-//!              └─ Stream: lock, read up to the last line end, carry the rest over, unlock
+//!              └─ InOrder: lock, read or decode up to the last line end, carry the rest over, unlock
 //! ```
 
 use crate::error::Result;
@@ -23,6 +23,7 @@ use crate::input::Input;
 use crate::input::chunk::{ChunkRules, Cut};
 use crate::input::claims::{self, Claims};
 use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::input::supply::Supply;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::sys::sync::{Mutex, PoisonError};
@@ -38,6 +39,8 @@ pub(crate) struct ReadingRules<'a> {
     pub(crate) chunks: ChunkRules<'a>,
     /// Grants the buffer for an unfinished line of a stream.
     pub(crate) budget: &'a MemoryBudget,
+    /// Grants the memory of decoders.
+    pub(crate) decoding: &'a MemoryBudget,
     /// Returns an error when the run is to stop; asked while a stream is silent.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
     /// For a stream whose lines are wanted as soon as they are there: called with `true` when reading
@@ -56,29 +59,32 @@ pub(crate) struct Reading<'a> {
 enum Chunks<'a> {
     /// Any number of threads read at the same time.
     Files(Claims<'a>),
-    /// Threads take turns; beside the stream, the number of its next chunk.
-    Stream(Mutex<(StreamChunks<'a>, u64)>),
+    /// Threads take turns; beside the chunks, the number of the next one.
+    InOrder(Box<Mutex<(StreamChunks<'a>, u64)>>),
 }
 
 impl<'a> Reading<'a> {
-    /// Opens `input`: files anew, a stream for the only time.
+    /// Opens `input`: files anew, a stream for the only time. What is compressed is decoded by the thread that reads.
     ///
     /// # Errors
     /// [`crate::Error::Input`] where it cannot be opened or was read before, [`crate::Error::InputChanged`]
     /// where it is another file than the one that was checked.
     pub(crate) fn open(input: &'a Input, rules: ReadingRules<'a>) -> Result<Self> {
         let mut chunk_rules = rules.chunks;
-        let Some(parts) = input.parts() else {
-            let mut stream = StoppableStream::new(input.take_stream()?, rules.stop);
-            if let Some(waiting) = rules.waiting {
-                stream = stream.promptly(chunk_rules.format.terminator, waiting);
+        let parts = match input.parts() {
+            None => {
+                let mut stream = StoppableStream::new(input.take_stream()?, rules.stop);
+                if let Some(waiting) = rules.waiting {
+                    stream = stream.promptly(chunk_rules.format.terminator, waiting);
+                }
+                let supply = Supply::of_stream(input, stream, rules.decoding);
+                return Self::in_order(input, supply, rules);
             }
-            let chunks = StreamChunks::new(input, stream, chunk_rules, rules.budget)?;
-            return Ok(Self {
-                chunks: Chunks::Stream(Mutex::new((chunks, 0))),
-                chunk_bytes: chunk_rules.chunk_bytes,
-                is_warm: false,
-            });
+            Some(parts) if parts.decoding().is_some() => {
+                let supply = Supply::of_parts(parts, rules.stop, rules.decoding)?;
+                return Self::in_order(input, supply, rules);
+            }
+            Some(parts) => parts,
         };
         let first = claims::open(parts, 0)?;
         // A file system that has no direct reading has none for the other files either.
@@ -91,6 +97,16 @@ impl<'a> Reading<'a> {
             chunks: Chunks::Files(Claims::new(parts, first, chunk_rules)),
             chunk_bytes: chunk_rules.chunk_bytes,
             is_warm,
+        })
+    }
+
+    /// Reads `input` in order from `supply`.
+    fn in_order(input: &'a Input, supply: Supply<'a>, rules: ReadingRules<'a>) -> Result<Self> {
+        let chunks = StreamChunks::new(input, supply, rules.chunks, rules.budget)?;
+        Ok(Self {
+            chunks: Chunks::InOrder(Box::new(Mutex::new((chunks, 0)))),
+            chunk_bytes: rules.chunks.chunk_bytes,
+            is_warm: false,
         })
     }
 
@@ -113,7 +129,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn readers(&self, threads: usize) -> usize {
         match self.chunks {
             Chunks::Files(_) => threads,
-            Chunks::Stream(_) => threads.min(1),
+            Chunks::InOrder(_) => threads.min(1),
         }
     }
 
@@ -124,7 +140,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
         match &self.chunks {
             Chunks::Files(claims) => claims.next(buffer),
-            Chunks::Stream(shared) => {
+            Chunks::InOrder(shared) => {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 let (chunks, number) = &mut *shared;
                 // Also where reading fails: a thread that reads on before the failure is known must not get the
@@ -182,6 +198,7 @@ mod tests {
                 long_lines: &long_lines,
             },
             budget: &budget,
+            decoding: &budget,
             stop,
             waiting: None,
         };
@@ -202,7 +219,9 @@ mod tests {
             let mut pipe = fs::OpenOptions::new().write(true).open(source).unwrap();
             pipe.write_all(b"one\ntwo\n").unwrap();
         });
-        let input = Input::open_all(&[Source::from(&path)]).unwrap().remove(0);
+        let input = Input::open_all(&[Source::from(&path)], true)
+            .unwrap()
+            .remove(0);
         let is_to_fail = AtomicBool::new(true);
         let stop = || {
             let fails = is_to_fail.swap(false, Ordering::Relaxed);
@@ -241,7 +260,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let source = Source::from(Files::new("many", paths));
-        let input = Input::open_all(&[source]).unwrap().remove(0);
+        let input = Input::open_all(&[source], true).unwrap().remove(0);
         (place, input, texts.to_vec())
     }
 

@@ -3,7 +3,7 @@
 //! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
 //! on an estimate; a wrong one costs time, never a line. Each of as many equal parts of the bytes of all files of
 //! an input has a window, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
-//! that size is counted exactly); 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
+//! that size is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -15,7 +15,10 @@ use crate::error::Result;
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
 use crate::input::repeats::Repeats;
+use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
+use crate::memory::budget::MemoryBudget;
+use crate::notice::Foreign;
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -35,48 +38,107 @@ pub(crate) struct Sample {
     pub(crate) ends: u64,
     /// Of these, with a CR before them.
     pub(crate) ends_after_cr: u64,
+    /// What the input seems to be, if that is no plain text.
+    pub(crate) foreign: Option<Foreign>,
 }
 
-/// Samples regular files; `None` for a stream, which cannot be looked into before it is read.
-pub(crate) fn sample(input: &Input, format: LineFormat) -> Result<Option<Sample>> {
-    let (mut sampled, mut ends, mut ends_after_cr) = (0u64, 0u64, 0u64);
-    // Last lines of files that have no terminator.
-    let mut open_ends = 0;
-    let mut lengths = Lengths::default();
-    let mut repeats = Repeats::new();
-    let Some(size) = for_each_window(input, WINDOWS, WINDOW, |window| {
-        sampled += window.bytes.len() as u64;
-        ends += memchr::memchr_iter(format.terminator, window.bytes).count() as u64;
+/// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
+/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed.
+///
+/// # Errors
+/// Where a file cannot be read or decoded, or has changed.
+pub(crate) fn sample(
+    input: &Input,
+    format: LineFormat,
+    memory_bytes: u64,
+) -> Result<Option<Sample>> {
+    let mut sampler = Sampler::new(format);
+    let size = match input.parts() {
+        None => return Ok(None),
+        Some(parts) if parts.decoding().is_some() => {
+            let add = |window: Window<'_>| sampler.add(&window);
+            let size = for_each_decoded_window(parts, memory_bytes, add)?;
+            input.note_likely_bytes(size);
+            size
+        }
+        Some(_) => {
+            let size = for_each_window(input, WINDOWS, WINDOW, |window| {
+                sampler.add(&window);
+                Ok(())
+            });
+            size?.unwrap_or_default()
+        }
+    };
+    Ok(Some(sampler.finish(size)))
+}
+
+/// What is counted of the windows of an input.
+struct Sampler {
+    format: LineFormat,
+    /// Bytes of the windows.
+    sampled: u64,
+    ends: u64,
+    ends_after_cr: u64,
+    /// Last lines of files that have no terminator.
+    open_ends: u64,
+    lengths: Lengths,
+    repeats: Repeats,
+    foreign: Option<Foreign>,
+}
+
+impl Sampler {
+    fn new(format: LineFormat) -> Self {
+        Self {
+            format,
+            sampled: 0,
+            ends: 0,
+            ends_after_cr: 0,
+            open_ends: 0,
+            lengths: Lengths::default(),
+            repeats: Repeats::new(),
+            foreign: None,
+        }
+    }
+
+    fn add(&mut self, window: &Window<'_>) {
+        let terminator = self.format.terminator;
+        if window.offset == 0 {
+            self.foreign = self.foreign.or(Foreign::of(window.bytes));
+        }
+        self.sampled += window.bytes.len() as u64;
+        self.ends += memchr::memchr_iter(terminator, window.bytes).count() as u64;
         // One that is parted between two windows does not matter for a share.
-        ends_after_cr +=
-            memmem::find_iter(window.bytes, &[b'\r', format.terminator]).count() as u64;
-        lengths.add(window.bytes, format);
-        repeats.add(window.bytes, format.terminator);
+        let after_cr = [b'\r', terminator];
+        self.ends_after_cr += memmem::find_iter(window.bytes, &after_cr).count() as u64;
+        self.lengths.add(window.bytes, self.format);
+        self.repeats.add(window.bytes, terminator);
         match window.then {
             Then::NextWindow => {}
-            Then::Gap => lengths.interrupt(),
+            Then::Gap => self.lengths.interrupt(),
             Then::End => {
-                open_ends += u64::from(!window.bytes.ends_with(&[format.terminator]));
-                lengths.end();
+                self.open_ends += u64::from(!window.bytes.ends_with(&[terminator]));
+                self.lengths.end();
             }
         }
-        Ok(())
-    })?
-    else {
-        return Ok(None);
-    };
-    let lines = match ends + open_ends {
-        0 => size.div_ceil(WINDOW * WINDOWS).max(1),
-        _ if sampled == size => ends + open_ends.max(1),
-        seen => (size as f64 * seen as f64 / sampled as f64).ceil() as u64,
-    };
-    Ok(Some(Sample {
-        lines,
-        distinct_lines: repeats.distinct(lines),
-        longest_line_bytes: lengths.longest,
-        ends,
-        ends_after_cr,
-    }))
+    }
+
+    /// The sample of an input of `size` bytes.
+    fn finish(self, size: u64) -> Sample {
+        let (ends, open_ends) = (self.ends, self.open_ends);
+        let lines = match ends + open_ends {
+            0 => size.div_ceil(WINDOW * WINDOWS).max(1),
+            _ if self.sampled == size => ends + open_ends.max(1),
+            seen => (size as f64 * seen as f64 / self.sampled as f64).ceil() as u64,
+        };
+        Sample {
+            lines,
+            distinct_lines: self.repeats.distinct(lines),
+            longest_line_bytes: self.lengths.longest,
+            ends,
+            ends_after_cr: self.ends_after_cr,
+            foreign: self.foreign,
+        }
+    }
 }
 
 /// A piece of a file.
@@ -100,7 +162,7 @@ enum Then {
 
 /// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an input
 /// that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
-/// `None` for a stream.
+/// `None` for a stream, and for files of which one is compressed.
 ///
 /// # Errors
 /// Where it cannot be read, or has changed, or the first of `look`.
@@ -110,7 +172,7 @@ pub(crate) fn for_each_window(
     bytes: u64,
     mut look: impl FnMut(Window<'_>) -> Result<()>,
 ) -> Result<Option<u64>> {
-    let Some(parts) = input.parts() else {
+    let Some(parts) = input.parts().filter(|parts| parts.decoding().is_none()) else {
         return Ok(None);
     };
     let (places, is_complete) = places(parts, count, bytes);
@@ -138,6 +200,62 @@ pub(crate) fn for_each_window(
         open = Some((part, file));
     }
     Ok(Some(parts.bytes()))
+}
+
+/// A compressed text is taken to be this multiple of its file, where there is no memory to look.
+const LIKELY_RATIO: u64 = 4;
+/// The most files of an input that are decoded for a sample.
+const DECODED_FILES: usize = 8;
+
+/// Goes through windows of what some of `parts`, evenly spread, begin with when they are decoded, in all as many bytes
+/// as windows of a plain input have. Returns about how many bytes all have when they are decoded.
+fn for_each_decoded_window(
+    parts: &Parts,
+    memory_bytes: u64,
+    mut look: impl FnMut(Window<'_>),
+) -> Result<u64> {
+    let files = parts.all().len();
+    let wanted = files.min(DECODED_FILES);
+    // What was looked into, in bytes of the files, and what it is when it is decoded.
+    let (mut taken, mut decoded) = (0, 0);
+    let mut buffer = vec![0; WINDOW as usize];
+    for number in 0..wanted {
+        let part = number * files / wanted;
+        let decoding = parts.all()[part].decoding;
+        if decoding.is_some_and(|decoding| decoding.memory_bytes > memory_bytes) {
+            continue;
+        }
+        let budget = MemoryBudget::new(memory_bytes, 0);
+        let mut supply = Supply::of_part(parts, part, &budget)?;
+        let mut left = WINDOWS.div_ceil(wanted as u64);
+        let mut offset = 0;
+        loop {
+            let filled = supply.fill(&mut buffer)?;
+            left -= 1;
+            look(Window {
+                offset,
+                bytes: &buffer[..filled.bytes],
+                then: match filled.is_ended {
+                    true => Then::End,
+                    false if left == 0 => Then::Gap,
+                    false => Then::NextWindow,
+                },
+            });
+            offset += filled.bytes as u64;
+            if filled.is_ended || left == 0 {
+                let size = parts.all()[part].state.size;
+                taken += supply.taken_bytes().map_or(size, |taken| taken.min(size));
+                break;
+            }
+        }
+        decoded += offset;
+    }
+    let size = parts.bytes();
+    Ok(match taken {
+        0 => size.saturating_mul(LIKELY_RATIO),
+        taken if taken == size => decoded,
+        taken => (size as f64 * decoded as f64 / taken as f64) as u64,
+    })
 }
 
 /// Where a window begins.
@@ -233,10 +351,10 @@ mod tests {
     fn sample_of(bytes: &[u8]) -> Sample {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let input = Input::open_all(&[Source::from(file.path())])
+        let input = Input::open_all(&[Source::from(file.path())], true)
             .unwrap()
             .remove(0);
-        sample(&input, LineFormat::default()).unwrap().unwrap()
+        sample(&input, LineFormat::default(), 0).unwrap().unwrap()
     }
 
     #[test]
@@ -250,6 +368,7 @@ mod tests {
                 longest_line_bytes: 3,
                 ends: 2,
                 ends_after_cr: 0,
+                foreign: None,
             }
         );
     }
@@ -298,8 +417,10 @@ mod tests {
             path
         };
         let files = crate::Files::new("files", texts.iter().enumerate().map(write));
-        let input = Input::open_all(&[Source::from(files)]).unwrap().remove(0);
-        sample(&input, LineFormat::default()).unwrap().unwrap()
+        let input = Input::open_all(&[Source::from(files)], true)
+            .unwrap()
+            .remove(0);
+        sample(&input, LineFormat::default(), 0).unwrap().unwrap()
     }
 
     #[test]
@@ -311,6 +432,7 @@ mod tests {
             longest_line_bytes: 4,
             ends: 2,
             ends_after_cr: 0,
+            foreign: None,
         };
         assert_eq!(sample, expected);
     }

@@ -1,7 +1,7 @@
-//! Reading a stream in chunks: in order, carrying the unfinished line over.
+//! Reading in order in chunks, carrying the unfinished line over: pipes, and what is decoded.
 //!
-//! *Owns:* the one reading of a pipe. *Invariants:* every byte is in exactly one chunk, in order; a
-//! chunk ends behind a terminator, or at the end of the stream. *Cost:* a copy of the unfinished
+//! *Owns:* waiting for a pipe, and cutting what comes. *Invariants:* every byte is in exactly one chunk, in order; a
+//! chunk ends behind a terminator, or at the end of the stream or file. *Cost:* a copy of the unfinished
 //! line per chunk, and a buffer for it.
 //!
 //! ```text
@@ -16,11 +16,13 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Result;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -109,7 +111,7 @@ impl<'a> StoppableStream<'a> {
     ///
     /// # Errors
     /// What `stop` returns; [`crate::Error::Input`] where reading fails.
-    pub(crate) fn fill(&mut self, buffer: &mut [u8], input: &Input) -> Result<Filled> {
+    pub(crate) fn fill(&mut self, buffer: &mut [u8], name: &Path) -> Result<Filled> {
         let (mut filled, mut has_line, mut is_waiting) = (0, false, false);
         while filled < buffer.len() {
             (self.stop)()?;
@@ -147,7 +149,7 @@ impl<'a> StoppableStream<'a> {
                     filled += read;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(unreadable(input.name(), error)),
+                Err(error) => return Err(unreadable(name, error)),
             }
         }
         Ok(Filled {
@@ -163,37 +165,37 @@ impl<'a> StoppableStream<'a> {
     }
 }
 
-/// Reads a stream in chunks, in order.
+/// Reads an input in chunks, in order.
 pub(crate) struct StreamChunks<'a> {
     input: &'a Input,
-    stream: StoppableStream<'a>,
+    supply: Supply<'a>,
     rules: ChunkRules<'a>,
     /// The unfinished line at the end of the last buffer: the first `carried` bytes. As large as a pooled
     /// buffer.
     carry: Buffer,
     /// Bytes of the carry in use.
     carried: usize,
-    /// Where the next chunk starts in the stream, in bytes.
+    /// Where the next chunk starts in the stream or file, in bytes.
     offset: u64,
-    /// Whether the stream has no more bytes. The carry may still have some.
+    /// Whether the stream or file has no more bytes. The carry may still have some.
     is_ended: bool,
 }
 
 impl<'a> StreamChunks<'a> {
-    /// Starts the one reading of `input`, whose stream was taken. `budget` grants the carry.
+    /// Starts a reading of `input`, whose bytes come from `supply`. `budget` grants the carry.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where there is no room for the carry.
     pub(crate) fn new(
         input: &'a Input,
-        stream: StoppableStream<'a>,
+        supply: Supply<'a>,
         rules: ChunkRules<'a>,
         budget: &MemoryBudget,
     ) -> Result<Self> {
         let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
         Ok(Self {
             input,
-            stream,
+            supply,
             rules,
             carry,
             carried: 0,
@@ -203,17 +205,21 @@ impl<'a> StreamChunks<'a> {
     }
 
     /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines; `Ok(None)` at the end of the
-    /// stream. A line that is longer than the buffer comes alone.
+    /// stream or the last file. A line that is longer than the buffer comes alone.
     ///
     /// # Errors
-    /// As [`StoppableStream::fill`]; [`crate::Error::LineTooLong`].
+    /// As [`Supply::fill`] and [`Supply::next_file`]; [`crate::Error::LineTooLong`].
     pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Option<Cut>> {
         let carried = std::mem::take(&mut self.carried);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
         let capacity = self.carry.len();
-        let filled = self.fill(&mut buffer[..capacity], carried)?;
-        if filled == 0 {
-            return Ok(None);
+        let mut filled = self.fill(&mut buffer[..capacity], carried)?;
+        while filled == 0 {
+            if !self.supply.next_file()? {
+                return Ok(None);
+            }
+            (self.offset, self.is_ended) = (0, false);
+            filled = self.fill(&mut buffer[..capacity], 0)?;
         }
         if let Some(end) = self.cut(&buffer[..filled], 0) {
             let lines = self.chunk(buffer, end, true);
@@ -234,7 +240,7 @@ impl<'a> StreamChunks<'a> {
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
-        let mut long = long_lines.buffer(self.input.name(), self.offset, bytes)?;
+        let mut long = long_lines.buffer(self.name(), self.offset, bytes)?;
         let mut filled = front.len();
         long[..filled].copy_from_slice(front);
         loop {
@@ -245,17 +251,22 @@ impl<'a> StreamChunks<'a> {
                 return Ok(self.chunk(long, end, false));
             }
             if filled == long.len() {
-                long_lines.lengthen(&mut long, self.input.name(), self.offset)?;
+                long_lines.lengthen(&mut long, self.name(), self.offset)?;
             }
         }
     }
 
-    /// Reads until `buffer` is full or the stream has ended; returns how much is filled.
+    /// How messages call the stream or file.
+    fn name(&self) -> &'a Path {
+        self.input.part_name(self.supply.place().0)
+    }
+
+    /// Reads until `buffer` is full or the stream or file has ended; returns how much is filled.
     fn fill(&mut self, buffer: &mut [u8], filled: usize) -> Result<usize> {
         if self.is_ended {
             return Ok(filled);
         }
-        let read = self.stream.fill(&mut buffer[filled..], self.input)?;
+        let read = self.supply.fill(&mut buffer[filled..])?;
         self.is_ended = read.is_ended;
         Ok(filled + read.bytes)
     }
@@ -277,12 +288,13 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
+        let (part, part_start) = self.supply.place();
         Chunk {
             buffer,
             start: 0,
             end,
-            part: 0,
-            part_start: 0,
+            part,
+            part_start,
             offset,
             is_pooled,
         }

@@ -203,6 +203,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let rules = ReadingRules {
         chunks,
         budget: &run.budget,
+        decoding: &run.decoding,
         stop: &stop,
         waiting: Some(&waiting),
     };

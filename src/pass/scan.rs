@@ -114,6 +114,7 @@ fn scan_in<W: Worker>(
     let rules = ReadingRules {
         chunks,
         budget: &run.budget,
+        decoding: &run.decoding,
         stop: &stop,
         waiting: None,
     };

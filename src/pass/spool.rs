@@ -28,7 +28,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     let phase = run.phase("spool", None);
     let mut offset = 0;
     loop {
-        let filled = stream.fill(&mut buffer, &input)?.bytes;
+        let filled = stream.fill(&mut buffer, input.name())?.bytes;
         // Direct writes are of whole pages; the last one is cut off below.
         let length = padded(filled as u64) as usize;
         // An empty copy is a file, too.

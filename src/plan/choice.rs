@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::plan::advice::{too_high, with_advice};
 use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
 use crate::plan::job::order;
-use crate::plan::{Costs, Job, Plan, Rejected, Strategy};
+use crate::plan::{Costs, InputShape, Job, Plan, Rejected, Strategy};
 use crate::selection::{Approximate, Order};
 use crate::size::display_rate;
 
@@ -128,7 +128,7 @@ pub(super) fn chosen(job: &Job) -> Result<Plan> {
             (None, Strategy::Bloom) => unwanted_bloom(job, &design),
             (None, _) => None,
             (Some(best), _) if best.costs.strategy == Strategy::Sieve => {
-                if moved(&best.costs) <= moved(&design.costs) {
+                if moved(job, &best.costs) <= moved(job, &design.costs) {
                     Some("sieve is expected to move fewer bytes".to_owned())
                 } else {
                     None
@@ -202,7 +202,20 @@ fn reject(design: &Design, reason: String) -> Rejected {
     }
 }
 
-/// Bytes read and written: what `auto` compares `sieve` and `partition` by.
-fn moved(costs: &Costs) -> u64 {
-    costs.bytes_read.saturating_add(costs.bytes_written)
+/// Bytes read and written, and what decoding costs: what `auto` compares `sieve` and `partition` by.
+fn moved(job: &Job, costs: &Costs) -> u64 {
+    // What is spilled is written once and read once; all other bytes are of inputs.
+    let of_inputs = costs.bytes_read.saturating_sub(costs.bytes_written);
+    let decoding = (of_inputs as f64 * decoding_cost(job)) as u64;
+    let all = costs.bytes_read.saturating_add(costs.bytes_written);
+    all.saturating_add(decoding)
+}
+
+/// What decoding adds to the reading of a byte of the inputs on average, in bytes that are moved.
+fn decoding_cost(job: &Job) -> f64 {
+    let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
+    let cost = |shape: &InputShape| shape.decoding.map_or(0, |decoding| decoding.cost) as f64;
+    let all: f64 = job.inputs.iter().map(bytes).sum();
+    let decoded = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
+    decoded.sum::<f64>() / all.max(1.0)
 }

@@ -4,6 +4,7 @@
 //! known counts as that of the largest known input; with none known it counts as much more than
 //! memory.
 
+use crate::input::compressed::Decoding;
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::selection::Selection;
@@ -52,6 +53,9 @@ pub struct InputShape {
     pub distinct_lines: Option<u64>,
     /// Whether most of it is in the page cache: reading it again costs little.
     pub is_cached: bool,
+    /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a compressed
+    /// file is a guess.
+    pub decoding: Option<Decoding>,
 }
 
 /// How far the planner trusts its estimate of a set. The estimate counts every line, although repeats take no room,
@@ -113,6 +117,12 @@ impl Job {
     /// Whether the lines are wanted that every input has, and nothing but these.
     pub(crate) fn finds_common(&self) -> bool {
         self.selection.is_plain_intersection(self.sides)
+    }
+
+    /// Whether the size of an input is a guess, because it is compressed.
+    pub(super) fn guesses_sizes(&self) -> bool {
+        let is_guess = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_some();
+        self.inputs.iter().any(is_guess)
     }
 
     /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.

@@ -24,6 +24,7 @@
 //! A layout is made in steps: [`Layout::for_scan`] sets everything but the pool, [`Layout::set_pool`] adds
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
+use crate::input::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
 use crate::input::long_lines::LimitAdvice;
 use crate::plan::job::threads_bytes;
 use crate::plan::{Job, Strategy};
@@ -84,6 +85,8 @@ pub(crate) struct Layout {
     /// The share of `usable_bytes` that long lines can have at most, in eighths. Where a second plan may
     /// give them more, that of the second; else that of the first.
     pub(crate) long_line_eighths: u64,
+    /// The part of `base_bytes` that decodes a compressed input; inputs are read one after the other.
+    pub(crate) decoder_bytes: u64,
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
     /// Bytes of one block: whole pages, at most 1 MiB.
@@ -114,7 +117,8 @@ impl Layout {
     /// The two of the above: `is_last_try` says that nothing can be planned again.
     fn for_tries(job: &Job, is_last_try: bool) -> Self {
         let order_bytes = order_bytes(job);
-        let base_bytes = job.base_bytes + order_bytes;
+        let decoder_bytes = decoder_bytes(job);
+        let base_bytes = job.base_bytes + order_bytes + decoder_bytes;
         let usable = job.memory_bytes.saturating_sub(base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
@@ -157,6 +161,7 @@ impl Layout {
             chunk_buffers,
             long_line_bytes,
             long_line_eighths: if plans_once { 1 } else { MOST_EIGHTHS },
+            decoder_bytes,
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
@@ -211,6 +216,11 @@ impl Layout {
         let beside = self
             .memory_bytes
             .saturating_sub(self.usable_bytes + self.order_bytes);
+        // So does what decodes inputs.
+        let usable = match self.decoder_bytes {
+            0 => usable,
+            _ => usable.saturating_add(usable / (UNPLANNED_SHARE - 1) + PAGE),
+        };
         // The part for the order of the answer grows with the limit.
         let usable = match self.order_bytes {
             0 => usable,
@@ -318,6 +328,16 @@ impl LimitAdvice for Layout {
         };
         enough.max(self.memory_bytes)
     }
+}
+
+/// What decodes the inputs, in bytes: as much as the first frame takes that takes most, or a share of the memory where that
+/// is more.
+pub(super) fn decoder_bytes(job: &Job) -> u64 {
+    let usable = job.memory_bytes.saturating_sub(job.base_bytes);
+    let unplanned = (usable / UNPLANNED_SHARE).min(MOST_UNPLANNED_BYTES) & !(PAGE - 1);
+    let each = job.inputs.iter().filter_map(|shape| shape.decoding);
+    let most = each.map(|decoding| decoding.memory_bytes).max();
+    most.map_or(0, |bytes| bytes.max(unplanned))
 }
 
 /// What puts the answer in order, in bytes: as large a part of the memory as that of a large filter, so that runs are

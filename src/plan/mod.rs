@@ -48,6 +48,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::size::display_apart;
 
+pub use crate::input::compressed::Decoding;
 use advice::{advised, least_memory, with_advice};
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
@@ -97,6 +98,9 @@ pub struct Plan {
     /// where a sample shows few repeats.
     #[serde(skip_serializing_if = "is_none")]
     pub known_bytes: u64,
+    /// Whether sizes are guesses, because files are compressed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guesses_sizes: bool,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
     /// caller's order.
     #[serde(skip)]
@@ -176,7 +180,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
 /// use outset::Strategy;
-/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false };
+/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false, decoding: None };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     selection: outset::Selection::intersection(),

@@ -9,7 +9,10 @@ use crate::plan::Strategy;
 use crate::plan::job::{Job, MOST};
 use crate::plan::{LEAST_MEMORY_BYTES, layout};
 use crate::selection::{Approximate, Rule};
-use crate::size::{display_apart, display_at_least, round_mebibytes};
+use crate::size::{display_apart, display_at_least, display_bytes, round_mebibytes};
+
+/// A refusal names the decoders where they take more than these bytes, 256 KiB.
+const MUCH_TO_DECODE: u64 = 256 << 10;
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
 /// [`layout::LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
@@ -17,8 +20,10 @@ use crate::size::{display_apart, display_at_least, round_mebibytes};
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least_beside =
-        |job: &Job| LEAST_MEMORY_BYTES.max(job.base_bytes + layout::LEAST_USABLE_BYTES);
+    let least_beside = |job: &Job| {
+        let beside = job.base_bytes.saturating_add(layout::decoder_bytes(job));
+        LEAST_MEMORY_BYTES.max(beside.saturating_add(layout::LEAST_USABLE_BYTES))
+    };
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
@@ -33,8 +38,16 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
         least = next;
     }
     let (given, _) = display_apart(job.memory_bytes, least);
+    let what = match layout::decoder_bytes(job) {
+        // Less than the process itself takes.
+        0..=MUCH_TO_DECODE => format!("{given} is too low for any run"),
+        bytes => format!(
+            "{given} is too low where decoding takes {}",
+            display_bytes(bytes)
+        ),
+    };
     Err(Error::MemoryPlan {
-        what: format!("{given} is too low for any run"),
+        what,
         advice: format!("give at least {}", display_at_least(least)),
         least_bytes: least,
     })

@@ -40,6 +40,8 @@ pub(crate) struct Run<'o> {
     /// Every buffer that grows with the input is reserved here. Its limit is the usable memory of the first
     /// layout and never changes.
     pub(crate) budget: MemoryBudget,
+    /// Grants the memory of decoders.
+    pub(crate) decoding: MemoryBudget,
     /// One key for all passes: filters and buckets of a run are made of the same hashes.
     pub(crate) hasher: LineHasher,
     /// How many threads `work-N` a pass may start.
@@ -78,6 +80,10 @@ impl<'o> Run<'o> {
         Self {
             options,
             budget: MemoryBudget::new(layout.usable_bytes, layout.base_bytes),
+            decoding: MemoryBudget::new(
+                layout.decoder_bytes,
+                layout.memory_bytes - layout.decoder_bytes,
+            ),
             hasher,
             workers: Workers::new(layout.workers),
             // Any value that another run is unlikely to have will do: it tells blocks apart that a reader finds
@@ -181,7 +187,7 @@ impl<'o> Run<'o> {
         let phases = verbs.iter().flat_map(|&name| {
             inputs.iter().map(move |input| PlannedPhase {
                 name,
-                bytes_read: input.bytes().unwrap_or(0),
+                bytes_read: input.likely_bytes().unwrap_or(0),
             })
         });
         observer.expected(&phases.collect::<Vec<_>>());
@@ -206,7 +212,10 @@ impl<'o> Run<'o> {
 
     /// Begins a phase that reads all of `input`; `verb` is what the phase does, as [`PlannedPhase::name`].
     pub(crate) fn input_phase(&self, verb: &str, input: &Input) -> Phase<'_> {
-        self.phase(&format!("{verb} {}", input.name().display()), input.bytes())
+        self.phase(
+            &format!("{verb} {}", input.name().display()),
+            input.likely_bytes(),
+        )
     }
 
     /// Locks the notes for the statistics. Hold the guard for one statement only: the end of a phase takes

@@ -1,7 +1,7 @@
 //! What a plan is made from: samples of the inputs, limits of the machine, options of the caller.
 //!
 //! *Owns:* the [`Job`] of a run. *Invariants:* nothing is written, and of each input only a sample is read.
-//! *Cost:* a sample of each input (1 MiB at most).
+//! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
 //! base_bytes   = resident now (6.75 MiB at least) + 1.5 MiB + 320 KiB for each thread
@@ -32,18 +32,31 @@ const ADDRESS_RESERVE: u64 = 16 << 20;
 /// The job for inputs that need not exist: shapes instead of files, each of which is one side of an
 /// intersection. The longest of their lines has `longest_line_bytes`.
 pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Options) -> Job {
+    job_of_shapes(shapes, longest_line_bytes, resident_bytes(options), options)
+}
+
+/// What the process has resident before a run, in bytes.
+///
+/// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
+/// numbers gives equal requests equal plans. Runs of a comparison share the number of the first.
+fn resident_bytes(options: &Options) -> u64 {
+    let shared = options.shared.as_ref();
+    shared
+        .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
+        .max(PROGRAM_BYTES)
+}
+
+/// As [`job_for`], in a process that has `resident` bytes before the run.
+fn job_of_shapes(
+    shapes: Vec<InputShape>,
+    longest_line_bytes: u64,
+    resident: u64,
+    options: &Options,
+) -> Job {
     let threads = options.threads.unwrap_or_else(machine::default_threads);
     let asked_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
-    // How many pages of the program the system has mapped by now differs from run to run. A lower bound
-    // above most of these numbers gives equal requests equal plans. Runs of a comparison share the number of
-    // the first.
-    let resident = options
-        .shared
-        .as_ref()
-        .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
-        .max(PROGRAM_BYTES);
     let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes);
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
     // that is refused is an error with advice, but an allocation that fails ends the process.
@@ -78,41 +91,62 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
 /// # Errors
 /// [`crate::Error::Input`] where a sample cannot be read.
 pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
+    // Before the samples: a run uses the memory again that they leave to the allocator.
+    let resident = resident_bytes(options);
     let samples = samples(inputs, options)?;
-    Ok(job_of(inputs, &samples, options))
+    Ok(job_of(inputs, &samples, resident, options))
 }
 
 /// As [`survey`], for inputs whose lines are to be compared. Notifies the observer if one input has CR LF
-/// and another LF alone: hardly any line can be common then.
+/// and another LF alone, because hardly any line can be common then, and if one is no plain text.
 pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<Job> {
+    let resident = resident_bytes(options);
     let samples = samples(inputs, options)?;
-    let named = inputs.iter().map(Input::name).zip(&samples);
-    if let Some(observer) = &options.observer
-        && let Some(notice) = carriage_returns(named, options.format)
-    {
-        observer.noticed(&notice);
+    if let Some(observer) = &options.observer {
+        let named = || inputs.iter().map(Input::name).zip(&samples);
+        for notice in foreign(named()).chain(carriage_returns(named(), options.format)) {
+            observer.noticed(&notice);
+        }
     }
-    Ok(job_of(inputs, &samples, options))
+    Ok(job_of(inputs, &samples, resident, options))
 }
 
 /// A sample of each input, `None` for a pipe.
 fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
-    let sampled = inputs.iter().map(|input| sample(input, options.format));
+    // A decoder that takes more than half of the memory finds no room in a run either.
+    let memory_bytes = options
+        .memory_bytes
+        .unwrap_or_else(machine::default_memory_bytes);
+    let sampled = inputs
+        .iter()
+        .map(|input| sample(input, options.format, memory_bytes / 2));
     sampled.collect()
 }
 
 /// The job for inputs with these samples: as many, in the same order.
-fn job_of(inputs: &[Input], samples: &[Option<Sample>], options: &Options) -> Job {
+fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: &Options) -> Job {
     // A pipe adds nothing here: if one of its lines is too long, the run cannot be planned again.
     let longest = samples.iter().flatten().map(|s| s.longest_line_bytes).max();
     let shape = |(input, sample): (&Input, &Option<Sample>)| InputShape {
-        bytes: input.bytes(),
+        bytes: input.likely_bytes(),
         lines: sample.map(|sample| sample.lines),
         distinct_lines: sample.map(|sample| sample.distinct_lines),
         is_cached: input.is_warm(),
+        decoding: input.decoding(),
     };
     let shapes = inputs.iter().zip(samples).map(shape).collect();
-    job_for(shapes, longest.unwrap_or(0), options)
+    job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
+}
+
+/// The notices about inputs that are no plain text.
+fn foreign<'a>(
+    samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
+) -> impl Iterator<Item = Notice> {
+    samples.filter_map(|(name, sample)| {
+        let kind = sample.as_ref()?.foreign?;
+        let input = name.to_owned();
+        Some(Notice::Foreign { input, kind })
+    })
 }
 
 /// The notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its

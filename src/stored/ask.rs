@@ -64,7 +64,7 @@ pub fn query(
             advice: "build a spectral or a counting filter".into(),
         });
     }
-    let inputs = Input::open_all(inputs)?;
+    let inputs = Input::open_all(inputs, options.decompress)?;
     with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
         let layout = &run.layout;
         // What reading and the answers that wait for their turn leave: a filter that fits it is mapped.

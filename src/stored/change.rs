@@ -119,7 +119,7 @@ fn change_with(
     options: &Options,
     work: impl FnOnce(&Run<'_>, &mut Filter, &[Input]) -> Result<u64>,
 ) -> Result<Changed> {
-    let inputs = Input::open_all(inputs)?;
+    let inputs = Input::open_all(inputs, options.decompress)?;
     // A table of digests may grow beyond this, if the limit has room for the old and the new one.
     let needed = stored.shape().bytes();
     with_run(

@@ -125,7 +125,7 @@ fn plainly(
 ///
 /// If a size is unknown, as that of a pipe, the rate alone decides.
 fn keeps_set_small(screen: &Filter, first: &Input, second: &Input) -> bool {
-    let known = |input: &Input| input.bytes().map(|bytes| bytes as f64);
+    let known = |input: &Input| input.likely_bytes().map(|bytes| bytes as f64);
     match (known(first), known(second)) {
         (Some(first), Some(second)) => second * screen.occupancy_sampled().fpr <= first / 4.0,
         _ => if_useful(screen).is_some(),

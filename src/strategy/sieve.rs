@@ -251,5 +251,5 @@ fn common_bytes(passed: u64, fpr: f64, input: &Input) -> f64 {
     } else {
         0.0
     };
-    common * input.bytes().unwrap_or(0) as f64
+    common * input.likely_bytes().unwrap_or(0) as f64
 }

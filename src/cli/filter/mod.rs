@@ -56,6 +56,7 @@ fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Re
 
 fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     let (mut options, reporter) = options(&arguments.work, interrupt);
+    options.decompress = arguments.lines.decompress();
     options.format = arguments.lines.format();
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);

@@ -109,6 +109,7 @@ impl Design {
             phases: phases(job, &self.costs, self.survivors, self.ordering.as_ref()),
             ordering: self.ordering,
             known_bytes: self.layout.known_bytes,
+            guesses_sizes: job.guesses_sizes(),
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,

@@ -19,12 +19,14 @@ fn input(lines: u64, line_bytes: u64) -> InputShape {
         lines: Some(lines),
         distinct_lines: None,
         is_cached: false,
+        decoding: None,
     }
 }
 
 fn cached(lines: u64) -> InputShape {
     InputShape {
         is_cached: true,
+        decoding: None,
         ..input(lines, 64)
     }
 }
@@ -42,6 +44,7 @@ const PIPE: InputShape = InputShape {
     lines: None,
     distinct_lines: None,
     is_cached: false,
+    decoding: None,
 };
 
 /// Inputs from nothing to twenty times the canonical case, beside limits from the least on.

@@ -97,6 +97,7 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         chunk_buffers,
         long_line_bytes,
         long_line_eighths,
+        decoder_bytes: _,
         buckets,
         block_bytes,
         pool_blocks,

@@ -188,6 +188,7 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
         lines: Some(lines),
         distinct_lines: None,
         is_cached: true,
+        decoding: None,
     };
     for shape in [
         absurd(u64::MAX, u64::MAX),

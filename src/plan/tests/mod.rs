@@ -15,6 +15,7 @@ const CANONICAL: InputShape = InputShape {
     lines: Some(5_000_000_000),
     distinct_lines: None,
     is_cached: false,
+    decoding: None,
 };
 
 /// A job of two threads that asks for nothing.
@@ -46,6 +47,7 @@ pub(super) fn lines(count: u64) -> InputShape {
         lines: Some(count),
         distinct_lines: None,
         is_cached: false,
+        decoding: None,
     }
 }
 

@@ -121,3 +121,39 @@ fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
         assert!(said.is_empty(), "{arguments}: {said:?}");
     }
 }
+
+#[test]
+fn a20_a_file_that_is_no_plain_text_gets_one_hint_and_is_read_as_it_is() {
+    let sandbox = Sandbox::with(b"", &lines(0..10));
+    for (front, words) in [
+        (&b"\xef\xbb\xbf"[..], "tail -c +4"),
+        (b"\xff\xfe", "iconv"),
+        (b"\xfe\xff", "iconv"),
+        (b"PK\x03\x04", "unzip"),
+        (b"PAR1", "Parquet"),
+        (b"SQLite format 3\0", "SQLite"),
+    ] {
+        let text = [front, &lines(0..3)].concat();
+        sandbox.write("a", &text);
+        // What is compressed is looked into.
+        sandbox.write("c", data_gen::Compression::Gzip.compress(&text).unwrap());
+        for file in ["a", "c"] {
+            let outcome = sandbox.run(&format!("intersect {file} b"));
+            outcome
+                .succeeds()
+                .has_lines(&common(&[&text, &lines(0..10)]));
+            let said: Vec<&str> = outcome.stderr.lines().collect();
+            assert_eq!(said.len(), 2, "{outcome}");
+            assert!(
+                said[0].starts_with(&format!("outset: {file}: ")),
+                "{outcome}"
+            );
+            assert!(said[0].contains(words), "{outcome}");
+            let quiet = sandbox.run(&format!("intersect {file} b -q"));
+            assert_eq!(quiet.succeeds().stderr, "");
+        }
+    }
+    // The same bytes anywhere else say nothing.
+    sandbox.write("a", [&lines(0..3)[..], b"PAR1"].concat());
+    sandbox.run("intersect a b").succeeds_silently();
+}

@@ -12,7 +12,7 @@ mod temporary;
 mod unreadable;
 
 use crate::data::{lines, megabytes};
-use crate::sandbox::{OUTSET, Outcome, Sandbox};
+use crate::sandbox::{OUTSET, Sandbox};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -34,16 +34,6 @@ fn small() -> Sandbox {
 /// Inputs of which neither fits in 16 MiB, with most lines common.
 fn large() -> Sandbox {
     prepared(&megabytes(12, 0), &megabytes(13, 1000))
-}
-
-/// The size that a message advises: `give at least 78 MiB of memory`, as an option takes it.
-fn advised(outcome: &Outcome) -> String {
-    let (_, advice) = outcome
-        .stderr
-        .split_once("give at least ")
-        .unwrap_or_else(|| panic!("no limit is named: {outcome}"));
-    let mut words = advice.split_whitespace();
-    format!("{}{}", words.next().unwrap(), words.next().unwrap())
 }
 
 /// A command without root's right to read and write everything; `None` where that cannot be had.

@@ -1,6 +1,6 @@
 //! Limits that are too low, and lines that are too long: the advice is enough.
 
-use super::{EXACT, advised, large, prepared, small};
+use super::{EXACT, large, prepared, small};
 use crate::data::{common, lines, megabytes};
 use crate::sandbox::Sandbox;
 use crate::tasks::{TASKS, Task};
@@ -31,7 +31,7 @@ fn a_set_that_does_not_fit_is_refused_with_a_limit_that_does() {
         let arguments = format!("{} a b --strategy memory -o ../out/new", task.words);
         let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
         outcome.fails(6, &["memory"]);
-        let limit = advised(&outcome);
+        let limit = outcome.advised();
         sandbox
             .run(&format!("{arguments} --memory {limit}"))
             .succeeds_silently();
@@ -56,7 +56,7 @@ fn refused_with_a_limit_that_does(buckets: u32, strategies: &[&str]) {
         let arguments = format!("intersect a b --strategy {strategy} --buckets {buckets}");
         let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
         outcome.fails(6, &["buckets"]);
-        let limit = advised(&outcome);
+        let limit = outcome.advised();
         sandbox
             .run(&format!("{arguments} --memory {limit}"))
             .succeeds();
@@ -77,7 +77,7 @@ fn a_limit_that_is_advised_does_whatever_its_size() {
             let arguments = format!("plan --lines {lines} --line-bytes {bytes} --strategy memory");
             let outcome = sandbox.run(&format!("{arguments} --memory 16M"));
             outcome.fails(6, &["memory"]);
-            let limit = advised(&outcome);
+            let limit = outcome.advised();
             sandbox
                 .run(&format!("{arguments} --memory {limit}"))
                 .succeeds_silently();
@@ -103,7 +103,7 @@ fn a_set_that_outgrows_its_estimate_is_refused_when_it_was_asked_for_and_replace
             );
             assert_eq!(outcome.status.code(), Some(status), "{outcome}");
             if status == 6 {
-                assert_ne!(advised(&outcome), "16MiB", "{outcome}");
+                assert_ne!(outcome.advised(), "16MiB", "{outcome}");
             }
         });
     }
@@ -128,7 +128,7 @@ fn a12_a_line_longer_than_the_memory_limit_is_refused_with_its_file_and_place() 
             "{words} a b --memory 16M --strategy {strategy} -o ../out/r"
         ));
         outcome.fails(6, &[&place, "give at least"]);
-        assert_ne!(advised(&outcome), "16MiB", "{outcome}");
+        assert_ne!(outcome.advised(), "16MiB", "{outcome}");
     }
 }
 
@@ -153,7 +153,7 @@ fn the_limit_that_is_advised_does<'t>(
                 let run = |memory: &str| sandbox.run(&format!("{arguments} --memory {memory}"));
                 let refused = run("16M");
                 refused.fails(6, &[": the line at byte ", "long and does not fit"]);
-                let outcome = run(&advised(&refused));
+                let outcome = run(&refused.advised());
                 answer.assert_is(&outcome.succeeds().stdout, &arguments);
             }
         }

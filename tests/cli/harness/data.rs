@@ -121,3 +121,30 @@ impl Operation {
             .collect()
     }
 }
+
+/// Every operation that gives each line once.
+pub(crate) const OPERATIONS: [Operation; 8] = [
+    DIFF,
+    UNION,
+    SYMDIFF,
+    Operation {
+        words: "intersect --at-least 1",
+        is_asked: |which| sides(which) >= 1,
+    },
+    Operation {
+        words: "intersect --at-least 2",
+        is_asked: |which| sides(which) >= 2,
+    },
+    Operation {
+        words: "intersect --at-most 2",
+        is_asked: |which| sides(which) <= 2,
+    },
+    Operation {
+        words: "intersect --at-least 2 --at-most 2",
+        is_asked: |which| sides(which) == 2,
+    },
+    Operation {
+        words: "intersect --exactly 3",
+        is_asked: |which| sides(which) == 3,
+    },
+];

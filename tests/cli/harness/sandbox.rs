@@ -529,6 +529,16 @@ impl Outcome {
     }
 
     /// A signal ended the process, which said nothing.
+    /// The size that the message advises: `give at least 78 MiB of memory`, as an option takes it.
+    pub(crate) fn advised(&self) -> String {
+        let Some((_, advice)) = self.stderr.split_once("give at least ") else {
+            panic!("no limit is named: {self}");
+        };
+        let mut words = advice.split_whitespace();
+        let size = [words.next().unwrap(), words.next().unwrap()].concat();
+        size.trim_end_matches(',').to_owned()
+    }
+
     pub(crate) fn ends_by(&self, signal: Signal) -> &Self {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self}");
         assert_eq!(self.stderr, "", "{self}");

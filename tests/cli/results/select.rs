@@ -6,35 +6,9 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::data::{DIFF, EXACT, Operation, SYMDIFF, UNION, lines, megabytes, sides};
+use crate::data::{DIFF, EXACT, OPERATIONS, Operation, SYMDIFF, UNION, lines, megabytes, sides};
 use crate::json::{number, parse};
 use crate::sandbox::{SELECTING, Sandbox, assert_same_lines};
-
-const OPERATIONS: [Operation; 8] = [
-    DIFF,
-    UNION,
-    SYMDIFF,
-    Operation {
-        words: "intersect --at-least 1",
-        is_asked: |which| sides(which) >= 1,
-    },
-    Operation {
-        words: "intersect --at-least 2",
-        is_asked: |which| sides(which) >= 2,
-    },
-    Operation {
-        words: "intersect --at-most 2",
-        is_asked: |which| sides(which) <= 2,
-    },
-    Operation {
-        words: "intersect --at-least 2 --at-most 2",
-        is_asked: |which| sides(which) == 2,
-    },
-    Operation {
-        words: "intersect --exactly 3",
-        is_asked: |which| sides(which) == 3,
-    },
-];
 
 /// A digit for each file, as `--which` writes them.
 fn digits(which: &[bool]) -> String {

@@ -4,6 +4,9 @@
 //! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its own, so
 //! that shrinking can leave any of them out.
 
+use std::io;
+
+use data_gen::Compression;
 use outset::compare::Mistake;
 use outset::filter::Kind;
 use outset::hash::HashKey;
@@ -50,6 +53,8 @@ pub struct Input {
     pub is_fifo: bool,
     /// How many files it is that are one side; of a FIFO this means nothing.
     pub parts: usize,
+    /// How its files are compressed, and in how many frames each.
+    pub compression: Option<(Compression, usize)>,
 }
 
 /// How a case is run.
@@ -201,6 +206,20 @@ impl Input {
             content.pop();
         }
         content
+    }
+
+    /// The bytes that a file with this content has.
+    ///
+    /// # Errors
+    /// What the encoder says.
+    pub fn stored(&self, content: &[u8]) -> io::Result<Vec<u8>> {
+        let Some((compression, frames)) = self.compression else {
+            return Ok(content.to_vec());
+        };
+        let end = |frame: usize| content.len() * frame / frames;
+        let frame = |frame| compression.compress(&content[end(frame)..end(frame + 1)]);
+        let frames: io::Result<Vec<Vec<u8>>> = (0..frames).map(frame).collect();
+        Ok(frames?.concat())
     }
 
     /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one without

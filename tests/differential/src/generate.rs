@@ -2,6 +2,8 @@
 //!
 //! *Owns:* which lines are in which inputs. *Invariants:* the first choices are the simplest. *Cost:* the inputs.
 
+use data_gen::Compression;
+
 use crate::case::{Alias, Case, Input, Setting};
 use crate::choices::Choices;
 use crate::lines::{self, Bulk, Scale};
@@ -45,6 +47,9 @@ pub fn case(choices: &mut Choices, scale: Scale) -> Case {
             is_terminated: !choices.one_in(3),
             is_fifo: choices.one_in(10),
             parts: choices.pick(&[1, 1, 1, 1, 1, 2, 5, 30]),
+            compression: choices
+                .one_in(3)
+                .then(|| (choices.pick(&Compression::ALL), choices.pick(&[1, 1, 3]))),
         });
     }
     let mut case = Case {

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use tempfile::TempDir;
 
-use crate::case::Alias;
+use crate::case::{Alias, Input};
 
 /// The bytes of all inputs, shared with the threads that write them to FIFOs.
 pub type Contents = Arc<Vec<Vec<u8>>>;
@@ -63,15 +63,26 @@ impl Place {
         fs::write(path, content)
     }
 
+    /// The path of the first input as it is before it is compressed.
+    pub fn plain(&self) -> PathBuf {
+        self.path("plain")
+    }
+
+    /// Writes the first input as it is before it is compressed.
+    pub fn write_plain(&self, content: &[u8]) -> io::Result<()> {
+        fs::write(self.plain(), content)
+    }
+
     /// The path of one of the files that an input is split into.
     pub fn part(&self, number: usize, part: usize) -> PathBuf {
         self.path(&part_name(number, part))
     }
 
-    /// Writes an input as these files.
-    pub fn write_parts(&self, number: usize, files: &[Vec<u8>]) -> io::Result<()> {
+    /// Writes an input as the files that it is split into.
+    pub fn write_parts(&self, number: usize, input: &Input, terminator: u8) -> io::Result<()> {
+        let files = input.split(terminator);
         let mut files = files.iter().enumerate();
-        files.try_for_each(|(part, file)| fs::write(self.part(number, part), file))
+        files.try_for_each(|(part, file)| fs::write(self.part(number, part), input.stored(file)?))
     }
 
     /// Another name of the first input, which is a file.

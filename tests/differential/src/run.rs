@@ -181,15 +181,18 @@ impl Runner<'_> {
 
     fn write_inputs(&self, case: &Case, contents: &Contents) -> io::Result<Vec<Fifo>> {
         let mut fifos = Vec::new();
+        let stored = case.inputs.iter().zip(contents.iter());
+        let stored = stored.map(|(input, content)| input.stored(content));
+        let stored = Contents::new(stored.collect::<io::Result<_>>()?);
+        self.place.write_plain(&contents[0])?;
         for (number, input) in case.inputs.iter().enumerate() {
             if input.is_fifo {
-                fifos.push(self.place.fifo(number, contents)?);
+                fifos.push(self.place.fifo(number, &stored)?);
             } else {
-                self.place.write(number, &contents[number])?;
+                self.place.write(number, &stored[number])?;
             }
             if input.is_split() {
-                let files = input.split(case.terminator);
-                self.place.write_parts(number, &files)?;
+                self.place.write_parts(number, input, case.terminator)?;
             }
         }
         Ok(fifos)

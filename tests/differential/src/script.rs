@@ -28,6 +28,7 @@ pub fn script(case: &Case) -> String {
     for (number, content) in case.contents().iter().enumerate() {
         let input = &case.inputs[number];
         script.push_str(&written(content, &input_name(number)));
+        script.push_str(&compressed(input, &input_name(number)));
         if input.is_fifo {
             script.push_str("  # through a FIFO");
         }
@@ -35,6 +36,7 @@ pub fn script(case: &Case) -> String {
         if input.is_split() {
             for (part, file) in input.split(case.terminator).iter().enumerate() {
                 script.push_str(&written(file, &part_name(number, part)));
+                script.push_str(&compressed(input, &part_name(number, part)));
                 script.push('\n');
             }
         }
@@ -49,6 +51,14 @@ pub fn script(case: &Case) -> String {
         );
     }
     script
+}
+
+/// The command that compresses a file, all in one frame; nothing where it is plain.
+fn compressed(input: &Input, name: &str) -> String {
+    input.compression.map_or(String::new(), |(compression, _)| {
+        let (suffix, program) = compression.suffix_and_program();
+        format!(" && {program} -c < {name} > {name}.{suffix} && mv {name}.{suffix} {name}")
+    })
 }
 
 /// The command that writes a file.
@@ -287,11 +297,10 @@ impl<'p> Program<'p> {
     pub fn first_difference(&mut self, case: &Case) -> io::Result<Option<Difference>> {
         let contents = case.contents();
         for (number, content) in contents.iter().enumerate() {
-            self.place.write(number, content)?;
             let input = &case.inputs[number];
+            self.place.write(number, &input.stored(content)?)?;
             if input.is_split() {
-                let files = input.split(case.terminator);
-                self.place.write_parts(number, &files)?;
+                self.place.write_parts(number, input, case.terminator)?;
             }
         }
         for setting in &case.settings {
@@ -332,7 +341,8 @@ impl<'p> Program<'p> {
             .stdin(Stdio::piped());
         let output = command.output()?;
         self.runs += 1;
-        let is_untouched = std::fs::read(self.place.input(0))? == contents[0];
+        let is_untouched =
+            std::fs::read(self.place.input(0))? == case.inputs[0].stored(&contents[0])?;
         if output.status.code() == Some(2) && is_untouched {
             return Ok(Ok(()));
         }

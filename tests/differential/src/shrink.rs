@@ -238,7 +238,7 @@ const SIMPLER_SETTINGS: [fn(&mut Setting); 13] = [
     |setting| setting.strategy = None,
 ];
 
-const SIMPLER_CASES: [fn(&mut Case); 6] = [
+const SIMPLER_CASES: [fn(&mut Case); 7] = [
     |case| case.again = None,
     |case| {
         case.inputs
@@ -247,6 +247,11 @@ const SIMPLER_CASES: [fn(&mut Case); 6] = [
     },
     |case| {
         case.inputs.iter_mut().for_each(|input| input.parts = 1);
+    },
+    |case| {
+        case.inputs
+            .iter_mut()
+            .for_each(|input| input.compression = None);
     },
     |case| {
         case.inputs

@@ -81,7 +81,8 @@ pub fn forgotten(place: &Place, kind: Kind, options: &Options, sink: &mut dyn Si
     )?;
     save(&inserted.filter)?;
 
-    let content = std::fs::read(&first).map_err(|error| unusable(&first, error))?;
+    let plain = place.plain();
+    let content = std::fs::read(&plain).map_err(|error| unusable(&plain, error))?;
     let lines = oracle::split(&content, options.format.terminator, options.format.strip_cr);
     let (front, back) = lines.split_at(lines.len() / 2);
     let gone: BTreeSet<&[u8]> = front.iter().copied().collect();

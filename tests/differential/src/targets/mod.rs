@@ -2,12 +2,14 @@
 //!
 //! *Owns:* one function per target. `fuzz/` calls them with what a fuzzer makes, and the tests with the corpora in the
 //! repository. *Invariants:* a body panics where a promise is broken, and only there. *Cost:* well under a millisecond a call,
-//! save that of the engine.
+//! save those of the decoders and the engine.
 
+mod decode;
 mod engine;
 mod read_block;
 mod split_lines;
 
+pub use decode::decode;
 pub use engine::engine;
 pub use read_block::read_block;
 pub use split_lines::split_lines;

@@ -1,0 +1,269 @@
+//! All frames of a compressed file, one after the other.
+//!
+//! *Owns:* what follows what: the rules below. *Invariants:* a file is decoded to its last byte, or fails: nothing
+//! ends with the first member. No frame gets memory that the budget has not granted.
+//!
+//! ```text
+//!  ├ frame ┤├ frame ┤├ skippable ┤├ frame ┤├ padding ┤ end
+//!     │        │           │                    └ zero bytes, to the end: gzip and xz
+//!     │        │           └ zstd and lz4: passed over
+//!     │        └ of the same compression
+//!     └ decoded to its checksum
+//! ```
+//!
+//! Anything else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
+//!
+//! *Cost:* the memory of the largest frame so far.
+
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::input::compressed::format::{
+    Compression, Front, HEADER_BYTES, decoder_bytes, recognise,
+};
+use crate::input::compressed::frame::Frame;
+use crate::input::compressed::source::Source;
+use crate::input::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
+use crate::input::stream::Filled;
+use crate::memory::budget::{MemoryBudget, Reservation};
+use crate::size::{display_at_least, display_bytes};
+
+/// What to do about a compressed file that is damaged.
+const FETCH_AGAIN: &str = "copy or fetch it again, or read it as it is with --decompress none";
+
+/// Decodes a compressed file.
+pub(crate) struct Decoder<'a> {
+    state: State<'a>,
+    budget: MemoryBudget,
+    /// The memory of the frame, which the next one has too, and its bytes.
+    memory: Option<(Reservation, u64)>,
+    /// What the frames are; `None` before the first.
+    compression: Option<Compression>,
+    name: &'a Path,
+}
+
+enum State<'a> {
+    /// Before a frame, or behind the last.
+    Between(Source<'a>),
+    Within(Frame<'a>),
+    /// At the end, or failed.
+    Ended {
+        given_bytes: u64,
+    },
+}
+
+impl<'a> Decoder<'a> {
+    /// Decodes `source`; its memory comes from `budget`.
+    pub(crate) fn new(source: Source<'a>, budget: &MemoryBudget) -> Self {
+        Self {
+            name: source.name(),
+            state: State::Between(source),
+            budget: budget.clone(),
+            memory: None,
+            compression: None,
+        }
+    }
+
+    /// Decodes until `buffer` is full or the file has ended.
+    ///
+    /// # Errors
+    /// [`Error::Undecodable`] for a file that is damaged, cut short or has something else behind its frames;
+    /// [`Error::MemoryPlan`] for a frame that wants more memory than there is; what reading returns.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let given_bytes = self.given_bytes();
+            match &mut self.state {
+                State::Ended { .. } => break,
+                State::Between(_) => self.begin()?,
+                State::Within(frame) => match frame.read(&mut buffer[filled..]) {
+                    Ok(0) => self.end(),
+                    Ok(read) => filled += read,
+                    Err(error) => return Err(self.failure(error, given_bytes)),
+                },
+            }
+        }
+        Ok(Filled {
+            bytes: filled,
+            is_ended: matches!(self.state, State::Ended { .. }),
+        })
+    }
+
+    /// How many bytes of the file were taken so far.
+    pub(crate) fn given_bytes(&self) -> u64 {
+        match &self.state {
+            State::Between(source) => source.given_bytes(),
+            State::Within(frame) => frame.given_bytes(),
+            State::Ended { given_bytes } => *given_bytes,
+        }
+    }
+
+    /// Goes back to the source at the end of a frame.
+    fn end(&mut self) {
+        let given_bytes = self.given_bytes();
+        let ended = State::Ended { given_bytes };
+        if let State::Within(frame) = std::mem::replace(&mut self.state, ended) {
+            self.state = State::Between(frame.into_source());
+        }
+    }
+
+    /// Begins the frame that the source stands at, or notes the end of the file.
+    fn begin(&mut self) -> Result<()> {
+        let given_bytes = self.given_bytes();
+        let ended = State::Ended { given_bytes };
+        let State::Between(mut source) = std::mem::replace(&mut self.state, ended) else {
+            return Ok(());
+        };
+        let header = source.peek(HEADER_BYTES)?;
+        if header.is_empty() {
+            return Ok(());
+        }
+        match (recognise(header, true), self.compression) {
+            (Front::Frame(found), before) if before.is_none_or(|before| before == found) => {
+                // The shortest frames have more: a decoder that gets less may take it for the end.
+                if header.len() < 8 {
+                    return Err(self.cut_short(given_bytes));
+                }
+                self.compression = Some(found);
+                let needed_bytes = decoder_bytes(found, header);
+                let memory_bytes = self.reserve(found, needed_bytes)?;
+                let frame = Frame::new(found, source, memory_bytes);
+                let frame = frame.map_err(|error| self.failure(error, given_bytes))?;
+                self.state = State::Within(frame);
+                Ok(())
+            }
+            (Front::Frame(found), _) => {
+                Err(self.followed_by(&format!("{} data", found.name()), given_bytes))
+            }
+            (Front::Skippable(bytes), None | Some(Compression::Zstd | Compression::Lz4)) => {
+                if source.skip(bytes)? < bytes {
+                    return Err(self.cut_short(source.given_bytes()));
+                }
+                self.state = State::Between(source);
+                Ok(())
+            }
+            (Front::LegacyLz4, None) => Err(Error::Undecodable {
+                path: self.name.to_owned(),
+                what: "is compressed with the first version of lz4, which has no checksums".into(),
+                advice: "decompress it with lz4 -d first",
+            }),
+            (_, Some(Compression::Gzip | Compression::Xz)) if header[0] == 0 => {
+                self.skip_padding(source)
+            }
+            _ => Err(self.followed_by("other bytes", given_bytes)),
+        }
+    }
+
+    /// Passes over zero bytes that fill a file up to its end, as gzip and xz do.
+    fn skip_padding(&mut self, mut source: Source<'a>) -> Result<()> {
+        while let Some(&byte) = source.peek(1)?.first() {
+            if byte != 0 {
+                return Err(self.followed_by("other bytes", source.given_bytes()));
+            }
+            source.skip(1)?;
+        }
+        let given_bytes = source.given_bytes();
+        self.state = State::Ended { given_bytes };
+        Ok(())
+    }
+
+    /// Makes sure of `needed_bytes` for the next frame; returns what it may have.
+    ///
+    /// # Errors
+    /// [`Error::MemoryPlan`], with a limit that would do.
+    fn reserve(&mut self, compression: Compression, needed_bytes: u64) -> Result<u64> {
+        if let Some((_, held_bytes)) = self.memory
+            && needed_bytes <= held_bytes
+        {
+            return Ok(held_bytes);
+        }
+        self.memory = None;
+        match self.budget.reserve("a decoder", needed_bytes) {
+            Ok(memory) => self.memory = Some((memory, needed_bytes)),
+            Err(Error::Memory { .. }) => {
+                return Err(too_large(self.name, compression, needed_bytes));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(needed_bytes)
+    }
+
+    /// The error for what the decoder says at this byte of the file.
+    fn failure(&mut self, error: io::Error, given_bytes: u64) -> Error {
+        self.state = State::Ended { given_bytes };
+        let kind = self.kind();
+        match error.downcast::<Error>() {
+            Ok(own) => own,
+            Err(error) => match error.kind() {
+                io::ErrorKind::UnexpectedEof => self.cut_short(given_bytes),
+                io::ErrorKind::OutOfMemory => Error::MemoryPlan {
+                    what: format!(
+                        "{}: decoding a later block of its {kind} data takes more memory than the first",
+                        self.name.display()
+                    ),
+                    advice: "decompress it first".into(),
+                    least_bytes: u64::MAX,
+                },
+                _ => self.undecodable(format!(
+                    "the {kind} data are damaged at byte {given_bytes} ({error})"
+                )),
+            },
+        }
+    }
+
+    /// The error for a file that has fewer bytes than its compression says.
+    fn cut_short(&self, given_bytes: u64) -> Error {
+        self.undecodable(format!(
+            "the {} data end early, at byte {given_bytes}",
+            self.kind()
+        ))
+    }
+
+    /// The error for `what`, which stands where nothing or another frame should.
+    fn followed_by(&self, what: &str, given_bytes: u64) -> Error {
+        let kind = self.kind();
+        self.undecodable(format!(
+            "{what} follow the {kind} data, at byte {given_bytes}"
+        ))
+    }
+
+    fn undecodable(&self, what: String) -> Error {
+        Error::Undecodable {
+            path: self.name.to_owned(),
+            what,
+            advice: FETCH_AGAIN,
+        }
+    }
+
+    /// What the data are called.
+    fn kind(&self) -> &'static str {
+        self.compression.map_or("compressed", Compression::name)
+    }
+}
+
+/// The refusal of a frame that takes more memory than was set aside. The plan goes by the first frame of a file, and does
+/// not know what comes through a pipe, so that a larger limit helps as far as it leaves a larger share.
+fn too_large(name: &Path, compression: Compression, needed_bytes: u64) -> Error {
+    // Threads and code take up to an eighth of the limit, and some more.
+    let least_bytes = match needed_bytes {
+        ..=MOST_UNPLANNED_BYTES => needed_bytes * UNPLANNED_SHARE * 8 / 7 + (16 << 20),
+        _ => u64::MAX,
+    };
+    Error::MemoryPlan {
+        what: format!(
+            "{}: decoding its {} data takes {} of memory",
+            name.display(),
+            compression.name(),
+            display_bytes(needed_bytes)
+        ),
+        advice: match least_bytes {
+            u64::MAX => "decompress it first".into(),
+            _ => format!(
+                "give at least {}, or decompress it first",
+                display_at_least(least_bytes)
+            ),
+        },
+        least_bytes,
+    }
+}

@@ -1,0 +1,247 @@
+//! Where the bytes come from that are cut in order: a pipe, or files that are decoded.
+//!
+//! *Owns:* the choice between bytes as they are and decoded ones, and the way from one file of an input to the next.
+//!
+//! *Invariants.*
+//! - What a pipe carries is recognised by its first bytes when they come, not before: opening never waits for a writer.
+//! - The bytes of a file end where the file does: the caller is told before the next one begins.
+//! - A file is compared with the one that was checked at the start when it was read, also where decoding it fails: that
+//!   it changed is the better reason.
+//!
+//! *Cost:* what a decoder takes, if there is one.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::input::Input;
+use crate::input::compressed::{Decoder, Front, SOURCE_BYTES, Source, recognise};
+use crate::input::parts::Parts;
+use crate::input::stream::{Filled, StoppableStream};
+use crate::memory::budget::MemoryBudget;
+
+/// The bytes of an input in order.
+pub(crate) struct Supply<'a> {
+    bytes: Bytes<'a>,
+    files: Option<Files<'a>>,
+    name: &'a Path,
+    budget: MemoryBudget,
+    /// Bytes that were given of this stream or file.
+    given_bytes: u64,
+}
+
+/// How a stream is read.
+enum Bytes<'a> {
+    /// Nothing has come yet. It may be compressed.
+    Unknown(StoppableStream<'a>),
+    Plain(StoppableStream<'a>),
+    Decoded(Box<Decoder<'a>>),
+    /// It failed.
+    None,
+}
+
+/// The files of an input, one after the other.
+struct Files<'a> {
+    parts: &'a Parts,
+    stop: &'a (dyn Fn() -> Result<()> + Sync),
+    /// The number of the file that is read.
+    part: usize,
+    /// The decoded bytes of the files before it.
+    part_start: u64,
+}
+
+impl<'a> Supply<'a> {
+    /// Supplies the bytes of a pipe; a decoder, if it needs one, gets its memory from `budget`.
+    pub(crate) fn of_stream(
+        input: &'a Input,
+        stream: StoppableStream<'a>,
+        budget: &MemoryBudget,
+    ) -> Self {
+        let bytes = if input.decodes() {
+            Bytes::Unknown(stream)
+        } else {
+            Bytes::Plain(stream)
+        };
+        Self {
+            bytes,
+            files: None,
+            name: input.name(),
+            budget: budget.clone(),
+            given_bytes: 0,
+        }
+    }
+
+    /// Supplies the bytes of files, some of which are compressed.
+    ///
+    /// # Errors
+    /// As [`Parts::open`], of the first.
+    pub(super) fn of_parts(
+        parts: &'a Parts,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+        budget: &MemoryBudget,
+    ) -> Result<Self> {
+        Ok(Self {
+            bytes: open(parts, 0, stop)?,
+            files: Some(Files {
+                parts,
+                stop,
+                part: 0,
+                part_start: 0,
+            }),
+            name: parts.name(0),
+            budget: budget.clone(),
+            given_bytes: 0,
+        })
+    }
+
+    /// Supplies the bytes of one file, which may be compressed, for a look at it.
+    ///
+    /// # Errors
+    /// As [`Parts::open`].
+    pub(super) fn of_part(parts: &'a Parts, part: usize, budget: &MemoryBudget) -> Result<Self> {
+        Ok(Self {
+            bytes: open(parts, part, &|| Ok(()))?,
+            files: None,
+            name: parts.name(part),
+            budget: budget.clone(),
+            given_bytes: 0,
+        })
+    }
+
+    /// How many bytes of a compressed file were taken to give those that it gave; `None` where it is plain or all of it
+    /// was read.
+    pub(super) fn taken_bytes(&self) -> Option<u64> {
+        match &self.bytes {
+            Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
+            Bytes::Plain(_) => Some(self.given_bytes),
+            Bytes::Unknown(_) | Bytes::None => None,
+        }
+    }
+
+    /// The number of the file that is read, and the bytes before it; 0 and 0 for a pipe.
+    pub(crate) fn place(&self) -> (usize, u64) {
+        let place = |files: &Files<'_>| (files.part, files.part_start);
+        self.files.as_ref().map_or((0, 0), place)
+    }
+
+    /// Reads until `buffer` is full or the stream or file has ended; less of a stream whose lines are wanted promptly.
+    ///
+    /// # Errors
+    /// As [`StoppableStream::fill`] and [`Decoder::fill`].
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        let filled = match &mut self.bytes {
+            Bytes::Unknown(_) => self.fill_first(buffer),
+            Bytes::Plain(stream) => stream.fill(buffer, self.name),
+            Bytes::Decoded(decoder) => decoder.fill(buffer),
+            Bytes::None => Ok(Filled {
+                bytes: 0,
+                is_ended: true,
+            }),
+        };
+        match filled {
+            Ok(filled) => {
+                self.given_bytes += filled.bytes as u64;
+                Ok(filled)
+            }
+            // That a file changed is the better reason.
+            Err(error) => self.verify().and(Err(error)),
+        }
+    }
+
+    /// Goes on to the next file; false where there is none. To be called when one has ended.
+    ///
+    /// # Errors
+    /// As [`Parts::open`] of the file that was read, and of the next.
+    pub(crate) fn next_file(&mut self) -> Result<bool> {
+        self.verify()?;
+        let Some(files) = &mut self.files else {
+            return Ok(false);
+        };
+        if files.part + 1 == files.parts.all().len() {
+            return Ok(false);
+        }
+        files.part += 1;
+        files.part_start += std::mem::take(&mut self.given_bytes);
+        self.name = files.parts.name(files.part);
+        self.bytes = Bytes::None;
+        self.bytes = open(files.parts, files.part, files.stop)?;
+        Ok(true)
+    }
+
+    /// Fails if the file that is read has changed.
+    fn verify(&self) -> Result<()> {
+        let Some(files) = &self.files else {
+            return Ok(());
+        };
+        files.parts.open(files.part).map(drop)
+    }
+
+    /// The first bytes of a stream, which tell how it is read.
+    ///
+    /// 1. Read what comes, up to what a decoder reads at a time.
+    /// 2. Where it is too little to tell, read more.
+    /// 3. If it is compressed, it goes into a decoder, which fills the buffer; else the stream does.
+    fn fill_first(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        let Bytes::Unknown(mut stream) = std::mem::replace(&mut self.bytes, Bytes::None) else {
+            return self.fill(buffer);
+        };
+        let first = read_front(&mut stream, buffer, self.name);
+        let (front, bytes, is_ended) = match first {
+            Ok(first) => first,
+            Err(error) => {
+                self.bytes = Bytes::Unknown(stream);
+                return Err(error);
+            }
+        };
+        if front != Front::Plain {
+            let front = (&buffer[..bytes], is_ended);
+            let source = Source::new(stream, self.name, &self.budget, front)?;
+            let mut decoder = Decoder::new(source, &self.budget);
+            let filled = decoder.fill(buffer);
+            self.bytes = Bytes::Decoded(Box::new(decoder));
+            return filled;
+        }
+        self.bytes = Bytes::Plain(stream);
+        let mut filled = Filled { bytes, is_ended };
+        if bytes == SOURCE_BYTES as usize && !is_ended {
+            let more = self.fill(&mut buffer[bytes..])?;
+            // Counted by the caller, with the rest.
+            self.given_bytes -= more.bytes as u64;
+            filled.bytes += more.bytes;
+            filled.is_ended = more.is_ended;
+        }
+        Ok(filled)
+    }
+}
+
+/// Reads the first bytes of a stream: what they are, how many came, and whether there are no more.
+fn read_front(
+    stream: &mut StoppableStream<'_>,
+    buffer: &mut [u8],
+    name: &Path,
+) -> Result<(Front, usize, bool)> {
+    let most = buffer.len().min(SOURCE_BYTES as usize);
+    let mut bytes = 0;
+    loop {
+        let more = stream.fill(&mut buffer[bytes..most], name)?;
+        bytes += more.bytes;
+        let is_all = more.is_ended || bytes == most;
+        match recognise(&buffer[..bytes], is_all) {
+            Front::Unclear => {}
+            front => return Ok((front, bytes, more.is_ended)),
+        }
+    }
+}
+
+/// Opens a file of `parts` for reading in order.
+fn open<'a>(
+    parts: &'a Parts,
+    part: usize,
+    stop: &'a (dyn Fn() -> Result<()> + Sync),
+) -> Result<Bytes<'a>> {
+    let stream = StoppableStream::new(parts.open(part)?, stop);
+    Ok(if parts.all()[part].decoding.is_some() {
+        Bytes::Unknown(stream)
+    } else {
+        Bytes::Plain(stream)
+    })
+}

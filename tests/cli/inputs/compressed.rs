@@ -1,0 +1,240 @@
+//! Compressed inputs: the same answers as from plain ones, whatever the format, and an error where one is damaged.
+
+use std::fs;
+
+use data_gen::Compression;
+use serde_json::Value;
+
+use crate::data::{DIFF, EXACT, OPERATIONS, UNION, lines, megabytes};
+use crate::sandbox::Sandbox;
+use crate::tasks::TASKS;
+
+/// The text in this many frames of one format.
+fn frames(compression: Compression, text: &[u8], count: usize) -> Vec<u8> {
+    let end = |frame: usize| text.len() * frame / count;
+    let frame = |frame| compression.compress(&text[end(frame)..end(frame + 1)]);
+    (0..count)
+        .flat_map(|number| frame(number).unwrap())
+        .collect()
+}
+
+/// Three texts with lines of their own, of two and of all of them.
+fn three() -> [Vec<u8>; 3] {
+    [lines(0..3000), lines(1000..6000), lines(2000..4000)]
+}
+
+#[test]
+fn a19_every_operation_reads_every_format_by_every_strategy() {
+    let texts = three();
+    let all = [&texts[0][..], &texts[1], &texts[2]];
+    let sandbox = Sandbox::new();
+    let mut strategies = EXACT.into_iter().cycle();
+    for compression in Compression::ALL {
+        sandbox.write("a", frames(compression, &texts[0], 3));
+        sandbox.write("b", frames(compression, &texts[1], 1));
+        // A plain file among the others.
+        sandbox.write("c", &texts[2]);
+        for operation in OPERATIONS {
+            let (words, strategy) = (operation.words, strategies.next().unwrap());
+            sandbox
+                .run(&format!("{words} a b c --strategy {strategy}"))
+                .succeeds_silently()
+                .has_written(&operation.of(&all));
+        }
+        // The operations by another strategy for the next format.
+        strategies.next();
+    }
+}
+
+#[test]
+fn a19_orders_and_multisets_are_those_of_the_decoded_lines() {
+    let texts = three();
+    let plain = Sandbox::with(&texts[0], &texts[1]);
+    let packed = Sandbox::new();
+    for (compression, other) in Compression::ALL
+        .into_iter()
+        .zip(Compression::ALL.iter().rev())
+    {
+        packed.write("a", frames(compression, &texts[0], 2));
+        packed.write("b", frames(*other, &texts[1], 1));
+        for words in [
+            "intersect a b --order input",
+            "diff a b --order sorted",
+            "union a b --order input",
+            "union b a --all --order sorted",
+            "diff a b --repeats --order input",
+            "overlaps a b",
+        ] {
+            let expected = plain.run(words).stdout;
+            assert_eq!(packed.run(words).stdout, expected, "{words}");
+        }
+    }
+}
+
+#[test]
+fn a19_compressed_lines_come_through_pipes_and_standard_input() {
+    let texts = three();
+    let expected = DIFF.of(&[&texts[0], &texts[1]]);
+    for compression in Compression::ALL {
+        let sandbox = Sandbox::new();
+        sandbox.write("b", frames(compression, &texts[1], 2));
+        let packed = frames(compression, &texts[0], 2);
+        for strategy in ["auto", "partition", "sieve"] {
+            sandbox
+                .run_fed(&format!("diff - b --strategy {strategy}"), &packed)
+                .succeeds_silently()
+                .has_written(&expected);
+        }
+        // Nothing is a line as such without decoding.
+        let outcome = sandbox.run_fed("union - --decompress none", &packed);
+        assert!(!outcome.succeeds_silently().stdout.is_empty());
+    }
+}
+
+#[test]
+fn a19_what_begins_like_a_compressed_file_is_one_only_if_it_goes_on_like_one() {
+    let sandbox = Sandbox::new();
+    let texts: [&[u8]; 5] = [b"BZh9\n", b"BZ", b"P*M\n", b"(\n", b"B\nBZh1\n"];
+    for text in texts {
+        sandbox.write("a", text);
+        let expected = UNION.of(&[text]);
+        sandbox
+            .run("union a")
+            .succeeds_silently()
+            .has_written(&expected);
+        sandbox
+            .run_fed("union -", text)
+            .succeeds_silently()
+            .has_written(&expected);
+    }
+}
+
+#[test]
+fn b20_files_of_a_side_may_be_compressed_each_in_its_own_way() {
+    let sandbox = Sandbox::new();
+    let text = lines(0..6000);
+    let mut parts = text.split_inclusive(|&byte| byte == b'\n');
+    let mut part = |lines: usize| parts.by_ref().take(lines).collect::<Vec<_>>().concat();
+    let mut names = String::new();
+    for (number, compression) in Compression::ALL.into_iter().enumerate() {
+        let mut content = part(1000);
+        // A line ends with its file.
+        content.pop();
+        sandbox.write(&format!("p{number}"), frames(compression, &content, 2));
+        names.push_str(&[" p", &number.to_string()].concat());
+    }
+    sandbox.write("p5", part(1000));
+    sandbox.write("b", lines(500..9000));
+    let expected = DIFF.of(&[&text, &lines(500..9000)]);
+    for strategy in EXACT {
+        sandbox
+            .run(&format!(
+                "diff --side {names} p5 --side b --strategy {strategy} --order sorted"
+            ))
+            .succeeds_silently()
+            .has_written(&expected);
+    }
+}
+
+#[test]
+fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
+    let sandbox = Sandbox::new();
+    let text = lines(0..60_000);
+    sandbox.write("b", lines(0..100));
+    for (compression, task) in Compression::ALL.into_iter().zip(&TASKS) {
+        let whole = frames(compression, &text, 2);
+        let mut changed = whole.clone();
+        let middle = whole.len() / 2 + 100;
+        changed[middle..middle + 4].fill(0x55);
+        for (file, words) in [
+            (whole[..whole.len() - 3].to_vec(), "end early"),
+            (
+                [&whole[..], b"https://example.com/\n"].concat(),
+                "other bytes follow",
+            ),
+            (changed, " data "),
+        ] {
+            sandbox.write("a", &file);
+            let arguments = format!("{} a b -o ../out/r", task.words);
+            sandbox
+                .run(&arguments)
+                .fails(3, &["a: ", words, "--decompress none"]);
+            assert!(!sandbox.output("r").exists());
+            let arguments = format!("{} - b -o ../out/r", task.words);
+            sandbox.run_fed(&arguments, &file).fails(3, &["-: ", words]);
+            assert!(!sandbox.output("r").exists());
+        }
+    }
+}
+
+#[test]
+fn c12_memory_stays_under_the_limit_while_inputs_are_decoded() {
+    let sandbox = Sandbox::new();
+    let texts = [megabytes(8, 0), megabytes(8, 200_000)];
+    let expected = DIFF.of(&[&texts[0], &texts[1]]);
+    for (compression, memory) in Compression::ALL.into_iter().zip([16, 18, 20, 20, 28]) {
+        for (name, text) in ["a", "b"].into_iter().zip(&texts) {
+            sandbox.write(name, frames(compression, text, 3));
+        }
+        for strategy in ["auto", "partition"] {
+            sandbox
+                .run(&format!(
+                    "diff a b --strategy {strategy} --memory {memory}M --stats ../out/s"
+                ))
+                .succeeds_silently()
+                .has_written(&expected);
+            let stats: Value =
+                serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+            let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+            assert!(
+                peak <= memory << 20,
+                "{compression:?}: {peak} of {memory} MiB"
+            );
+        }
+    }
+}
+
+#[test]
+fn c12_a_window_that_is_larger_than_the_memory_is_refused_with_a_limit_that_does() {
+    let sandbox = Sandbox::new();
+    // The header of a frame that wants a window of 128 MiB, with one raw block.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3];
+    frame.extend([(4 << 3) | 1, 0, 0]);
+    frame.extend(b"one\n");
+    sandbox.write("a", &frame);
+    sandbox.write("b", "one\ntwo\n");
+    let refused = sandbox.run("intersect a b --memory 64M");
+    refused.fails(6, &["memory", "give at least"]);
+    let limit = refused.advised();
+    let outcome = sandbox.run(&format!("intersect a b --memory {limit}"));
+    assert_eq!(outcome.succeeds().stdout, b"one\n");
+    // Through a pipe it is known only when it is read.
+    sandbox
+        .run_fed("intersect - b --memory 64M", &frame)
+        .fails(6, &["-: ", "decompress it first"]);
+}
+
+#[test]
+fn a19_the_plan_says_that_the_size_of_a_compressed_file_is_a_guess() {
+    let sandbox = Sandbox::new();
+    let text = megabytes(6, 0);
+    sandbox.write("a", frames(Compression::Gzip, &text, 1));
+    sandbox.write("b", &text);
+    let plan = sandbox.run("plan a b --json");
+    let plan: Value = serde_json::from_slice(&plan.succeeds().stdout).unwrap();
+    assert_eq!(plan["guesses_sizes"], true);
+    let read = plan["bytes_read"].as_u64().unwrap() as f64;
+    // The first megabyte shows the rest.
+    let ratio = read / (2 * text.len()) as f64;
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    let text = sandbox.run("plan a b");
+    let text = String::from_utf8(text.succeeds().stdout.clone()).unwrap();
+    assert!(text.contains("guesses"), "{text}");
+    assert!(
+        !sandbox
+            .run("plan b b")
+            .stdout
+            .windows(7)
+            .any(|word| word == b"guesses")
+    );
+}
