@@ -125,7 +125,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     Cli::try_parse_from(arguments)
 }
 
-/// Lets all threads allocate from one arena. All large memory is mapped past the allocator; arenas
+/// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders; arenas
 /// of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
 fn use_one_arena() {
     #[cfg(target_env = "gnu")]

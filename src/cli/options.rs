@@ -56,12 +56,8 @@ pub(crate) struct LineArguments {
     #[arg(long)]
     strip_cr: bool,
 
-    /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
-    ///
-    /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
-    /// ends early or has other bytes behind its compressed data fails the run. none: every input is read as it is.
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    decompress: Decompress,
+    #[command(flatten)]
+    decompress: DecompressArguments,
 
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
@@ -82,12 +78,30 @@ impl LineArguments {
 
     /// Whether compressed inputs are decoded.
     pub(crate) fn decompress(&self) -> bool {
-        self.decompress == Decompress::Auto
+        self.decompress.decompress()
     }
 
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
         self.hash_key.unwrap_or_default()
+    }
+}
+
+/// Whether inputs are decoded.
+#[derive(Debug, Args)]
+pub(crate) struct DecompressArguments {
+    /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
+    ///
+    /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
+    /// ends early or has other bytes behind its compressed data fails the run. none: every input is read as it is.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    decompress: Decompress,
+}
+
+impl DecompressArguments {
+    /// Whether compressed inputs are decoded.
+    pub(crate) fn decompress(&self) -> bool {
+        self.decompress == Decompress::Auto
     }
 }
 

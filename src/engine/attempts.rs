@@ -74,7 +74,11 @@ impl<'a> Engine<'a> {
             let run = Run::new(self.options, probe.layout, self.hasher, self.space);
             spool_pipes(&run, &mut inputs, 0..1)?;
             spool_phases = std::mem::take(&mut run.record().phases);
-            job = try_set(self.survey(&inputs)?);
+            // What the copy left behind is used again.
+            job = Job {
+                base_bytes: job.base_bytes,
+                ..try_set(self.survey(&inputs)?)
+            };
         }
         loop {
             let plan = plan_of(&job, self.options)?;

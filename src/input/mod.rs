@@ -69,7 +69,7 @@ pub(crate) struct Input {
     read_bytes: AtomicU64,
     /// Whether what is compressed is decoded.
     decodes: bool,
-    /// About how many bytes it has when it is decoded; 0 before a sample.
+    /// About how many bytes it has when it is decoded; [`u64::MAX`] before a sample.
     likely_bytes: AtomicU64,
 }
 
@@ -208,7 +208,7 @@ impl Input {
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             decodes,
-            likely_bytes: AtomicU64::new(0),
+            likely_bytes: AtomicU64::new(u64::MAX),
         }
     }
 
@@ -329,7 +329,7 @@ impl Input {
     /// Its size as far as it is known; of a compressed file that was not read yet what a sample shows.
     pub(crate) fn likely_bytes(&self) -> Option<u64> {
         let likely = self.likely_bytes.load(Ordering::Relaxed);
-        self.bytes().or((likely > 0).then_some(likely))
+        self.bytes().or((likely < u64::MAX).then_some(likely))
     }
 
     /// Notes what a sample shows of the size of a compressed file.

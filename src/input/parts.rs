@@ -17,9 +17,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::compressed::{Decoding, HEADER_BYTES};
+use crate::input::compressed::{Decoding, Front, HEADER_BYTES, recognise};
 use crate::input::{file, unreadable};
 use crate::sys::file_id::FileId;
+
+/// As many frames that mean nothing are passed over to find the header of one that does.
+const MOST_SKIPPED: usize = 16;
 
 /// What tells that a file is still as it was at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,14 +244,27 @@ pub(super) fn decoding_if(decodes: bool, file: &File, size: u64) -> io::Result<O
         return Ok(None);
     }
     let mut front = [0; HEADER_BYTES];
-    let wanted = size.min(HEADER_BYTES as u64) as usize;
-    let read = match file.read_exact_at(&mut front[..wanted], 0) {
-        Ok(()) => wanted,
-        // It has become shorter, which the next look at it tells.
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
-        Err(error) => return Err(error),
-    };
-    Ok(Decoding::of(&front[..read], wanted as u64 == size))
+    let mut start = 0;
+    // What pzstd writes begins with a frame that means nothing.
+    for _ in 0..MOST_SKIPPED {
+        let left = size.saturating_sub(start);
+        let wanted = left.min(HEADER_BYTES as u64) as usize;
+        let read = match file.read_exact_at(&mut front[..wanted], start) {
+            Ok(()) => wanted,
+            // It has become shorter, which the next look at it tells.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
+            Err(error) => return Err(error),
+        };
+        match recognise(&front[..read], wanted as u64 == left) {
+            Front::Skippable(bytes) if start + bytes < size => start += bytes,
+            _ if start > 0 => {
+                let decoding = Decoding::of(&front[..read], wanted as u64 == left);
+                return Ok(decoding.or(Some(Decoding::OF_PIPE)));
+            }
+            _ => return Ok(Decoding::of(&front[..read], wanted as u64 == size)),
+        }
+    }
+    Ok(Some(Decoding::OF_PIPE))
 }
 
 fn not_a_part(path: &Path) -> Error {

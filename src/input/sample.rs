@@ -126,6 +126,8 @@ impl Sampler {
     fn finish(self, size: u64) -> Sample {
         let (ends, open_ends) = (self.ends, self.open_ends);
         let lines = match ends + open_ends {
+            // Nothing of it was decoded.
+            _ if self.sampled == 0 => (size / LIKELY_LINE_BYTES).max(1),
             0 => size.div_ceil(WINDOW * WINDOWS).max(1),
             _ if self.sampled == size => ends + open_ends.max(1),
             seen => (size as f64 * seen as f64 / self.sampled as f64).ceil() as u64,
@@ -204,6 +206,8 @@ pub(crate) fn for_each_window(
 
 /// A compressed text is taken to be this multiple of its file, where there is no memory to look.
 const LIKELY_RATIO: u64 = 4;
+/// The length that lines are taken to have then, in bytes.
+const LIKELY_LINE_BYTES: u64 = 64;
 /// The most files of an input that are decoded for a sample.
 const DECODED_FILES: usize = 8;
 
@@ -232,15 +236,19 @@ fn for_each_decoded_window(
         loop {
             let filled = supply.fill(&mut buffer)?;
             left -= 1;
-            look(Window {
-                offset,
-                bytes: &buffer[..filled.bytes],
-                then: match filled.is_ended {
-                    true => Then::End,
-                    false if left == 0 => Then::Gap,
-                    false => Then::NextWindow,
-                },
-            });
+            // The end may show only behind the last bytes.
+            let bytes = &buffer[..filled.bytes];
+            if !bytes.is_empty() {
+                look(Window {
+                    offset,
+                    bytes,
+                    then: match filled.is_ended {
+                        true => Then::End,
+                        false if left == 0 => Then::Gap,
+                        false => Then::NextWindow,
+                    },
+                });
+            }
             offset += filled.bytes as u64;
             if filled.is_ended || left == 0 {
                 let size = parts.all()[part].state.size;

@@ -200,9 +200,10 @@ impl<'a> Supply<'a> {
             self.bytes = Bytes::Decoded(Box::new(decoder));
             return filled;
         }
+        let is_prompt = stream.is_prompt();
         self.bytes = Bytes::Plain(stream);
         let mut filled = Filled { bytes, is_ended };
-        if bytes == SOURCE_BYTES as usize && !is_ended {
+        if bytes == SOURCE_BYTES as usize && !is_ended && !is_prompt {
             let more = self.fill(&mut buffer[bytes..])?;
             // Counted by the caller, with the rest.
             self.given_bytes -= more.bytes as u64;

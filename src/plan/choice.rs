@@ -73,9 +73,17 @@ fn approximate(job: &Job) -> Result<Design, Error> {
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when the design does not fit, [`Error::RateTooHigh`] when its filter is predicted
-/// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none.
+/// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none, and for a
+/// largest rate where sizes are guesses.
 pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     let design = design_of(job, strategy)?;
+    if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
+        return Err(Error::Usage {
+            what: "max-fpr: sizes of compressed files are guesses, and so is the rate of a filter"
+                .into(),
+            advice: "leave out --max-fpr, or decompress the files first".into(),
+        });
+    }
     if let (Strategy::Bloom, Some(accepted), Some(filter)) =
         (strategy, job.max_fpr, design.costs.filter)
         && filter.predicted_fpr > accepted
@@ -182,6 +190,9 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
         .filter
         .map_or(0.0, |filter| filter.predicted_fpr);
     match job.max_fpr {
+        Some(accepted) if accepted > 0.0 && job.guesses_sizes() => Some(
+            "sizes of compressed files are guesses, and so would be its false-positive rate".into(),
+        ),
         Some(accepted) if accepted > 0.0 => (predicted > accepted).then(|| {
             format!(
                 "its predicted false-positive rate {} is above the accepted {}",

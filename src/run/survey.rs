@@ -113,7 +113,7 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
 
 /// A sample of each input, `None` for a pipe.
 fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
-    // A decoder that takes more than half of the memory finds no room in a run either.
+    // Decoders of more than half of the memory are not tried for a sample.
     let memory_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);

@@ -229,7 +229,7 @@ fn filter_if_it_pays(
     let read_back: u64 = store.iter().map(|bucket| bucket.file.written_bytes).sum();
     let refused = 1.0 - shape.predicted_fpr;
     let common = common_bytes(survivors.passed, fpr, input);
-    let saved = next.bytes().map_or(f64::INFINITY, |bytes| {
+    let saved = next.likely_bytes().map_or(f64::INFINITY, |bytes| {
         // What is not spilled is neither written nor read.
         2.0 * (bytes as f64 - common).max(0.0) * refused
     });

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_gen::Compression;
 use flate2::read::GzDecoder;
 use outset::{ErrorKind, KeyType, LineFormat, Options, Selection, Strategy};
 use sha2::{Digest, Sha256};
@@ -48,9 +49,14 @@ impl Row {
     }
 }
 
+/// Where the data is, if it is there.
+fn data() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"))
+}
+
 /// The rows, their files unpacked; `None` where there is no data.
 pub(crate) fn rows() -> Option<Vec<Row>> {
-    let data = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"));
+    let data = data();
     let (Ok(truth), Ok(sizes)) = (
         fs::read_to_string(data.join("TRUTH.tsv")),
         fs::read_to_string(data.join("FILES.tsv")),
@@ -202,6 +208,63 @@ fn recorded_answers<const N: usize>(
                     row.group
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a19_compressed_files_give_the_recorded_answers_of_small_files() {
+    compressed_answers(|row| row.bytes() <= QUICK_BYTES);
+}
+
+#[test]
+#[ignore = "slow: all real files, compressed in every format"]
+fn a19_compressed_files_give_the_recorded_answers_of_all_files() {
+    compressed_answers(|_| true);
+}
+
+/// Each row from compressed files: from those of the data as they came, which are gzip, and from all formats by turns.
+fn compressed_answers(is_wanted: impl Fn(&Row) -> bool) {
+    let _alone = alone();
+    let place = Place::new();
+    let rows = rows().unwrap_or_default();
+    let mut formats = Compression::ALL.into_iter().cycle();
+    for (row, strategy) in rows
+        .iter()
+        .filter(|row| is_wanted(row))
+        .zip(EXACT.into_iter().cycle())
+    {
+        let options = Options {
+            strategy,
+            memory_bytes: Some(256 * MIB),
+            ..place.options()
+        };
+        let packed = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            data().join(format!("{name}.gz"))
+        };
+        let mut compressed = |path: &PathBuf| {
+            let (format, text) = (formats.next().unwrap(), fs::read(path).unwrap());
+            place.file(
+                path.file_name().unwrap().to_str().unwrap(),
+                format.compress(&text).unwrap(),
+            )
+        };
+        let as_they_came = row.files.iter().map(packed).collect();
+        let by_turns = row.files.iter().map(&mut compressed).collect();
+        for files in [as_they_came, by_turns] {
+            let group = row.group.clone();
+            let row = Row {
+                group,
+                files,
+                sha256: row.sha256.clone(),
+                ..*row
+            };
+            assert!(
+                check(&row, &options).is_some(),
+                "{} does not fit",
+                row.group
+            );
         }
     }
 }

@@ -10,7 +10,9 @@ use outset::Source;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
-use super::super::options::{KindName, LineArguments, MachineArguments, TalkArguments, parse_bits};
+use super::super::options::{
+    DecompressArguments, KindName, LineArguments, MachineArguments, TalkArguments, parse_bits,
+};
 use super::or_stdin;
 
 /// The rate of a filter for which no other size is given.
@@ -151,6 +153,9 @@ pub(crate) struct AskArguments {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) decompress: DecompressArguments,
+
+    #[command(flatten)]
     pub(crate) work: WorkArguments,
 }
 
@@ -217,6 +222,9 @@ pub(crate) struct ChangeArguments {
     /// Files with the lines [default: standard input]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) decompress: DecompressArguments,
 
     #[command(flatten)]
     pub(crate) work: WorkArguments,

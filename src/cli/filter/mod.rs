@@ -125,7 +125,8 @@ fn run_query(
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (options, reporter) = options(&arguments.work, interrupt);
+    let (mut options, reporter) = options(&arguments.work, interrupt);
+    options.decompress = arguments.decompress.decompress();
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
@@ -165,7 +166,8 @@ fn open_to_change(
 }
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
-    let (options, reporter) = options(&arguments.change.work, interrupt);
+    let (mut options, reporter) = options(&arguments.change.work, interrupt);
+    options.decompress = arguments.change.decompress.decompress();
     let path = &arguments.change.filter;
     let mut claims = Claims::reading(arguments.change.files());
     claims.change_filter(path)?;
@@ -192,7 +194,8 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let path = &arguments.filter;
-    let (options, reporter) = options(&arguments.work, interrupt);
+    let (mut options, reporter) = options(&arguments.work, interrupt);
+    options.decompress = arguments.decompress.decompress();
     let mut claims = Claims::reading(arguments.files());
     claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;

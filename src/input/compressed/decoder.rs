@@ -155,11 +155,21 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Passes over zero bytes that fill a file up to its end, as gzip and xz do.
+    /// Passes over zero bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple
+    /// of four then.
     fn skip_padding(&mut self, mut source: Source<'a>) -> Result<()> {
+        let start = source.given_bytes();
         while let Some(&byte) = source.peek(1)?.first() {
             if byte != 0 {
-                return Err(self.followed_by("other bytes", source.given_bytes()));
+                let (here, is_xz) = (
+                    source.given_bytes(),
+                    self.compression == Some(Compression::Xz),
+                );
+                if !is_xz || !(here - start).is_multiple_of(4) {
+                    return Err(self.followed_by("other bytes", here));
+                }
+                self.state = State::Between(source);
+                return Ok(());
             }
             source.skip(1)?;
         }

@@ -90,13 +90,13 @@ pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
         (LZ4, Front::Frame(Compression::Lz4)),
         (LZ4_LEGACY, Front::LegacyLz4),
     ] {
-        // The first two bytes of each are no text in any common encoding.
+        // The first two bytes of each are no text in UTF-8.
         if bytes.starts_with(magic) || (is_all && bytes.len() > 1 && magic.starts_with(bytes)) {
             return front;
         }
         is_unclear |= magic.starts_with(bytes);
     }
-    match bzip2(bytes).or_else(|| skippable(bytes)) {
+    match bzip2(bytes, is_all).or_else(|| skippable(bytes)) {
         Some(front) if front != Front::Unclear => front,
         found if !is_all && (is_unclear || found.is_some()) => Front::Unclear,
         _ => Front::Plain,
@@ -104,7 +104,7 @@ pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
 }
 
 /// Whether these are the first bytes of bzip2, which are text: `None` if not.
-fn bzip2(bytes: &[u8]) -> Option<Front> {
+fn bzip2(bytes: &[u8], is_all: bool) -> Option<Front> {
     let Some(behind) = bytes.strip_prefix(BZIP2) else {
         return BZIP2.starts_with(bytes).then_some(Front::Unclear);
     };
@@ -116,7 +116,12 @@ fn bzip2(bytes: &[u8]) -> Option<Front> {
         return Some(Front::Frame(Compression::Bzip2));
     }
     let may_become = BZIP2_BLOCKS.iter().any(|magic| magic.starts_with(block));
-    (is_level && may_become).then_some(Front::Unclear)
+    match block.len() {
+        _ if !is_level || !may_become => None,
+        // Hardly a text: a file that is cut short.
+        2.. if is_all => Some(Front::Frame(Compression::Bzip2)),
+        _ => Some(Front::Unclear),
+    }
 }
 
 /// Whether a skippable frame begins here: `None` if not.
@@ -137,6 +142,8 @@ fn skippable(bytes: &[u8]) -> Option<Front> {
 
 /// What a decoder has beside its window, in bytes: its tables and what it reads at a time.
 const TABLES: u64 = 128 << 10;
+/// The largest window of zstd, 2 GiB.
+const MOST_WINDOW: u64 = 1 << 31;
 /// The largest block of zstd. A decoder has one of compressed bytes, and room for two behind its window.
 const ZSTD_BLOCK: u64 = 128 << 10;
 
@@ -148,7 +155,8 @@ pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
         Compression::Gzip => return 64 << 10,
         Compression::Bzip2 => at(3).saturating_sub(u64::from(b'0')).min(9) * 400_000,
         Compression::Xz => xz_dictionary(header) + TABLES,
-        Compression::Zstd => zstd_window(header) + 3 * ZSTD_BLOCK + TABLES,
+        // A decoder refuses larger windows.
+        Compression::Zstd => zstd_window(header).min(MOST_WINDOW) + 3 * ZSTD_BLOCK + TABLES,
         // The size of a block is 64 KiB, and four times as much for each next code.
         Compression::Lz4 => 3 * ((64 << 10) << (2 * ((at(5) >> 4) & 7).clamp(4, 7) - 8)) + TABLES,
     };
@@ -223,6 +231,7 @@ mod tests {
             (b"BZh9", Front::Unclear, Front::Plain),
             (b"BZh9\n", Front::Plain, Front::Plain),
             (b"BZh01AY&SY", Front::Plain, Front::Plain),
+            (b"BZh91A", Front::Unclear, Front::Frame(Bzip2)),
             (b"BZh91AY&SY", Front::Frame(Bzip2), Front::Frame(Bzip2)),
             (b"P", Front::Unclear, Front::Plain),
             (b"P*M\x18", Front::Unclear, Front::Plain),

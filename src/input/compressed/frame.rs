@@ -8,6 +8,7 @@
 use std::io::{self, Read};
 
 use crate::input::compressed::format::Compression;
+use crate::input::compressed::lz4::Lz4Source;
 use crate::input::compressed::source::Source;
 
 /// The largest window that a decoder of zstd takes, as a power of two: all that the format has on 64 bits. What is
@@ -20,7 +21,7 @@ pub(super) enum Frame<'a> {
     Bzip2(bzip2::bufread::BzDecoder<Source<'a>>),
     Xz(Box<lzma_rust2::XzReader<Source<'a>>>),
     Zstd(zstd::stream::read::Decoder<'static, Source<'a>>),
-    Lz4(Box<lz4_flex::frame::FrameDecoder<Source<'a>>>),
+    Lz4(Box<lz4_flex::frame::FrameDecoder<Lz4Source<'a>>>),
 }
 
 impl<'a> Frame<'a> {
@@ -47,7 +48,10 @@ impl<'a> Frame<'a> {
                 decoder.window_log_max(MOST_WINDOW_LOG)?;
                 Self::Zstd(decoder)
             }
-            Compression::Lz4 => Self::Lz4(Box::new(lz4_flex::frame::FrameDecoder::new(source))),
+            Compression::Lz4 => {
+                let source = Lz4Source::new(source);
+                Self::Lz4(Box::new(lz4_flex::frame::FrameDecoder::new(source)))
+            }
         })
     }
 
@@ -59,10 +63,13 @@ impl<'a> Frame<'a> {
                 Self::Bzip2(decoder) => decoder.read(buffer),
                 Self::Xz(decoder) => decoder.read(buffer),
                 Self::Zstd(decoder) => decoder.read(buffer),
-                // A frame whose last blocks are missing ends like a whole one, but not before it has asked for them.
+                // A frame whose last blocks are missing seems to end like a whole one, and so does an empty block.
                 Self::Lz4(decoder) => match decoder.read(buffer) {
-                    Ok(0) if decoder.get_ref().is_overdrawn() => {
-                        Err(io::ErrorKind::UnexpectedEof.into())
+                    Ok(0) if !decoder.get_ref().is_at_end() => {
+                        if decoder.get_ref().source().is_overdrawn() {
+                            return Err(io::ErrorKind::UnexpectedEof.into());
+                        }
+                        continue;
                     }
                     read => read,
                 },
@@ -81,7 +88,7 @@ impl<'a> Frame<'a> {
             Self::Bzip2(decoder) => decoder.get_ref().given_bytes(),
             Self::Xz(decoder) => decoder.inner().given_bytes(),
             Self::Zstd(decoder) => decoder.get_ref().given_bytes(),
-            Self::Lz4(decoder) => decoder.get_ref().given_bytes(),
+            Self::Lz4(decoder) => decoder.get_ref().source().given_bytes(),
         }
     }
 
@@ -92,7 +99,7 @@ impl<'a> Frame<'a> {
             Self::Bzip2(decoder) => decoder.into_inner(),
             Self::Xz(decoder) => decoder.into_inner(),
             Self::Zstd(decoder) => decoder.finish(),
-            Self::Lz4(decoder) => decoder.into_inner(),
+            Self::Lz4(decoder) => decoder.into_inner().into_source(),
         }
     }
 }

@@ -16,6 +16,7 @@
 pub(crate) mod decoder;
 pub(crate) mod format;
 mod frame;
+mod lz4;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ pub(crate) use source::{SOURCE_BYTES, Source};
 /// The share of the memory that decoders get in any case, as one by this number: what a pipe needs, and a later frame of a
 /// file, shows too late for the plan.
 pub(crate) const UNPLANNED_SHARE: u64 = 32;
-/// The most bytes for that: what the largest presets of gzip, bzip2, xz, lz4 and zstd take, save for its --ultra and --long.
+/// The most bytes for that: what the largest presets of gzip, bzip2, xz, lz4 and zstd take, except for --ultra and --long of zstd.
 pub(crate) const MOST_UNPLANNED_BYTES: u64 = 72 << 20;
 
 /// What it takes to decode an input.

@@ -75,7 +75,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As [`StoppableStream::fill`].
     pub(super) fn peek(&mut self, count: usize) -> Result<&[u8]> {
-        if self.end - self.start < count && !self.is_ended {
+        // A stream whose lines are wanted promptly gives less at a time.
+        while self.end - self.start < count && !self.is_ended {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
             self.refill()?;

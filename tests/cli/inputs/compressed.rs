@@ -18,6 +18,15 @@ fn frames(compression: Compression, text: &[u8], count: usize) -> Vec<u8> {
         .collect()
 }
 
+/// The text with a newline at its end.
+fn ending(text: &[u8]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    if text.last() != Some(&b'\n') {
+        text.push(b'\n');
+    }
+    text
+}
+
 /// Three texts with lines of their own, of two and of all of them.
 fn three() -> [Vec<u8>; 3] {
     [lines(0..3000), lines(1000..6000), lines(2000..4000)]
@@ -85,9 +94,18 @@ fn a19_compressed_lines_come_through_pipes_and_standard_input() {
                 .succeeds_silently()
                 .has_written(&expected);
         }
-        // Nothing is a line as such without decoding.
-        let outcome = sandbox.run_fed("union - --decompress none", &packed);
-        assert!(!outcome.succeeds_silently().stdout.is_empty());
+        // Without decoding its bytes are lines.
+        sandbox
+            .run_fed("union - --decompress none", &packed)
+            .succeeds_silently()
+            .has_written(&UNION.of(&[&packed]));
+        sandbox.write("f", &packed);
+        sandbox
+            .run("filter build f --decompress none -o ../out/filter")
+            .succeeds();
+        let asked = "filter query ../out/filter f --decompress none";
+        assert_eq!(sandbox.run(asked).succeeds().stdout, ending(&packed));
+        fs::remove_file(sandbox.output("filter")).unwrap();
     }
 }
 
@@ -152,7 +170,7 @@ fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
                 [&whole[..], b"https://example.com/\n"].concat(),
                 "other bytes follow",
             ),
-            (changed, " data "),
+            (changed, " data are damaged at byte "),
         ] {
             sandbox.write("a", &file);
             let arguments = format!("{} a b -o ../out/r", task.words);
@@ -212,6 +230,58 @@ fn c12_a_window_that_is_larger_than_the_memory_is_refused_with_a_limit_that_does
     sandbox
         .run_fed("intersect - b --memory 64M", &frame)
         .fails(6, &["-: ", "decompress it first"]);
+}
+
+#[test]
+fn a19_no_rate_is_promised_where_sizes_are_guesses() {
+    let sandbox = Sandbox::new();
+    // Its beginning shows few long lines, and most of them are short.
+    let long = |number: u8| [vec![b'a' + number; 600_000], b"\n".to_vec()].concat();
+    let text = [long(0), long(1), long(2), lines(0..100_000)].concat();
+    sandbox.write("a", frames(Compression::Gzip, &text, 1));
+    sandbox.write("b", lines(90_000..150_000));
+    let expected = DIFF.of(&[&lines(90_000..150_000), &text]);
+    for memory in ["20M", "1G"] {
+        sandbox
+            .run(&format!("diff b a --max-fpr 1% --memory {memory}"))
+            .succeeds_silently()
+            .has_written(&expected);
+    }
+    sandbox
+        .run("diff b a --max-fpr 1% --strategy bloom")
+        .fails(2, &["max-fpr", "guesses"]);
+}
+
+#[test]
+fn a19_empty_blocks_and_padding_between_streams_are_decoded() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "none\n");
+    // A header without checksums, raw blocks, and the mark of the end.
+    let header = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+    let (block, empty) = ([&[4, 0, 0, 0x80][..], b"one\n"].concat(), [0, 0, 0, 0x80]);
+    let frame = |blocks: &[&[u8]]| [&header[..], &blocks.concat()].concat();
+    let end = [0; 4];
+    let whole = frame(&[&block, &empty, &block, &end]);
+    sandbox.write("a", &whole);
+    let one = UNION.of(&[b"one\n"]);
+    sandbox
+        .run("diff a b")
+        .succeeds_silently()
+        .has_written(&one);
+    for cut in [frame(&[&block, &empty]), frame(&[&block])] {
+        for file in [cut.clone(), [&cut[..], &whole].concat()] {
+            sandbox.write("a", &file);
+            sandbox.run("diff a b").fails(3, &["a: the lz4 data"]);
+        }
+    }
+    let stream = frames(Compression::Xz, b"one\n", 1);
+    sandbox.write("a", [&stream[..], &[0; 8], &stream].concat());
+    sandbox
+        .run("diff a b")
+        .succeeds_silently()
+        .has_written(&one);
+    sandbox.write("a", [&stream[..], &[0; 7], &stream].concat());
+    sandbox.run("diff a b").fails(3, &["other bytes follow"]);
 }
 
 #[test]
