@@ -284,7 +284,7 @@ impl RunArguments {
             bits_per_key: self.bits_per_key,
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
-            decompress: self.lines.decompress(),
+            decompress: self.lines.decompress.decompress(),
             format: self.lines.format(),
             key_type: if self.key_type.is_some() {
                 KeyType::Ipv4

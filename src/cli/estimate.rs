@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
     claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
-        decompress: arguments.lines.decompress(),
+        decompress: arguments.lines.decompress.decompress(),
         format: arguments.lines.format(),
         hash_key: arguments.lines.hash_key(),
         observer: Some(reporter.clone()),

@@ -57,7 +57,7 @@ pub(crate) struct LineArguments {
     strip_cr: bool,
 
     #[command(flatten)]
-    decompress: DecompressArguments,
+    pub(crate) decompress: DecompressArguments,
 
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
@@ -74,11 +74,6 @@ impl LineArguments {
             terminator: if self.zero_terminated { 0 } else { b'\n' },
             strip_cr: self.strip_cr,
         }
-    }
-
-    /// Whether compressed inputs are decoded.
-    pub(crate) fn decompress(&self) -> bool {
-        self.decompress.decompress()
     }
 
     /// Where the key of the hash comes from.

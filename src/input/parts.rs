@@ -11,18 +11,14 @@
 //! *Cost:* 80 bytes for each file, beside its path; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
-use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::compressed::{Decoding, Front, HEADER_BYTES, recognise};
+use crate::input::compressed::Decoding;
 use crate::input::{file, unreadable};
 use crate::sys::file_id::FileId;
-
-/// As many frames that mean nothing are passed over to find the header of one that does.
-const MOST_SKIPPED: usize = 16;
 
 /// What tells that a file is still as it was at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,43 +224,13 @@ fn check(path: &Path, decodes: bool) -> Result<Part> {
     if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
         return Err(not_a_part(path));
     }
-    let decoding = decoding_if(decodes, &file, state.size).map_err(fail)?;
+    let decoding = Decoding::of_file_if(decodes, &file, state.size).map_err(fail)?;
     Ok(Part {
         state,
         start: 0,
         is_warm,
         decoding,
     })
-}
-
-/// What decoding a file of `size` bytes takes, going by the first of them; `None` where it is not compressed, or not to be
-/// decoded.
-pub(super) fn decoding_if(decodes: bool, file: &File, size: u64) -> io::Result<Option<Decoding>> {
-    if !decodes {
-        return Ok(None);
-    }
-    let mut front = [0; HEADER_BYTES];
-    let mut start = 0;
-    // What pzstd writes begins with a frame that means nothing.
-    for _ in 0..MOST_SKIPPED {
-        let left = size.saturating_sub(start);
-        let wanted = left.min(HEADER_BYTES as u64) as usize;
-        let read = match file.read_exact_at(&mut front[..wanted], start) {
-            Ok(()) => wanted,
-            // It has become shorter, which the next look at it tells.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => 0,
-            Err(error) => return Err(error),
-        };
-        match recognise(&front[..read], wanted as u64 == left) {
-            Front::Skippable(bytes) if start + bytes < size => start += bytes,
-            _ if start > 0 => {
-                let decoding = Decoding::of(&front[..read], wanted as u64 == left);
-                return Ok(decoding.or(Some(Decoding::OF_PIPE)));
-            }
-            _ => return Ok(Decoding::of(&front[..read], wanted as u64 == size)),
-        }
-    }
-    Ok(Some(Decoding::OF_PIPE))
 }
 
 fn not_a_part(path: &Path) -> Error {

@@ -1,29 +1,25 @@
 //! What an input looks like, from a few windows of it: how many lines, and how long.
 //!
-//! *Owns:* the windows, and the estimates that the planner starts from. *Invariants:* nothing but the plan depends
-//! on an estimate; a wrong one costs time, never a line. Each of as many equal parts of the bytes of all files of
-//! an input has a window, and each has bytes of one file. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
+//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an estimate; a wrong
+//! one costs time, never a line. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
 //! that size is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
-
-use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
 
 use memchr::memmem;
 
 use crate::error::Result;
+use crate::input::Input;
 use crate::input::lines::LineFormat;
-use crate::input::parts::Parts;
 use crate::input::repeats::Repeats;
-use crate::input::supply::Supply;
-use crate::input::{Input, unreadable};
-use crate::memory::budget::MemoryBudget;
+use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Foreign;
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
 /// How many windows are spread over a file.
 const WINDOWS: u64 = 32;
+
+/// The length that lines are taken to have where none was decoded, in bytes.
+const LIKELY_LINE_BYTES: u64 = 64;
 
 /// What sampling found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,30 +39,36 @@ pub(crate) struct Sample {
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
-/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed.
+/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed. `stop` is asked while
+/// it is read.
 ///
 /// # Errors
-/// Where a file cannot be read or decoded, or has changed.
+/// Where a file cannot be read or decoded, or has changed, and what `stop` returns.
 pub(crate) fn sample(
     input: &Input,
     format: LineFormat,
     memory_bytes: u64,
+    stop: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<Option<Sample>> {
+    let Some(parts) = input.parts() else {
+        return Ok(None);
+    };
     let mut sampler = Sampler::new(format);
-    let size = match input.parts() {
-        None => return Ok(None),
-        Some(parts) if parts.decoding().is_some() => {
-            let add = |window: Window<'_>| sampler.add(&window);
-            let size = for_each_decoded_window(parts, memory_bytes, add)?;
-            input.note_likely_bytes(size);
-            size
-        }
-        Some(_) => {
-            let size = for_each_window(input, WINDOWS, WINDOW, |window| {
+    let add = |window: Window<'_>| {
+        sampler.add(&window);
+        stop()
+    };
+    let size = match for_each_window(input, WINDOWS, WINDOW, add)? {
+        Some(size) => size,
+        None => {
+            let add = |window: Window<'_>| {
                 sampler.add(&window);
                 Ok(())
-            });
-            size?.unwrap_or_default()
+            };
+            let spread = (WINDOWS, WINDOW);
+            let size = for_each_decoded_window(parts, spread, memory_bytes, stop, add)?;
+            input.note_likely_bytes(size);
+            size
         }
     };
     Ok(Some(sampler.finish(size)))
@@ -143,177 +145,6 @@ impl Sampler {
     }
 }
 
-/// A piece of a file.
-pub(crate) struct Window<'a> {
-    /// Where it begins in the file, in bytes.
-    pub(crate) offset: u64,
-    pub(crate) bytes: &'a [u8],
-    then: Then,
-}
-
-/// What comes behind a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// The next window.
-    NextWindow,
-    /// Bytes that no window has.
-    Gap,
-    /// The end of the file.
-    End,
-}
-
-/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an input
-/// that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
-/// `None` for a stream, and for files of which one is compressed.
-///
-/// # Errors
-/// Where it cannot be read, or has changed, or the first of `look`.
-pub(crate) fn for_each_window(
-    input: &Input,
-    count: u64,
-    bytes: u64,
-    mut look: impl FnMut(Window<'_>) -> Result<()>,
-) -> Result<Option<u64>> {
-    let Some(parts) = input.parts().filter(|parts| parts.decoding().is_none()) else {
-        return Ok(None);
-    };
-    let (places, is_complete) = places(parts, count, bytes);
-    let mut buffer = vec![0u8; bytes as usize];
-    // One file is open at a time.
-    let mut open: Option<(usize, File)> = None;
-    for Place { part, offset } in places {
-        let file = match open.take() {
-            Some((number, file)) if number == part => file,
-            _ => parts.open(part)?,
-        };
-        let size = parts.all()[part].state.size;
-        let window = &mut buffer[..bytes.min(size - offset) as usize];
-        let read = read_at(&file, window, offset);
-        let read = read.map_err(|error| unreadable(parts.name(part), error))?;
-        look(Window {
-            offset,
-            bytes: &window[..read],
-            then: match offset + window.len() as u64 {
-                end if end == size => Then::End,
-                _ if is_complete => Then::NextWindow,
-                _ => Then::Gap,
-            },
-        })?;
-        open = Some((part, file));
-    }
-    Ok(Some(parts.bytes()))
-}
-
-/// A compressed text is taken to be this multiple of its file, where there is no memory to look.
-const LIKELY_RATIO: u64 = 4;
-/// The length that lines are taken to have then, in bytes.
-const LIKELY_LINE_BYTES: u64 = 64;
-/// The most files of an input that are decoded for a sample.
-const DECODED_FILES: usize = 8;
-
-/// Goes through windows of what some of `parts`, evenly spread, begin with when they are decoded, in all as many bytes
-/// as windows of a plain input have. Returns about how many bytes all have when they are decoded.
-fn for_each_decoded_window(
-    parts: &Parts,
-    memory_bytes: u64,
-    mut look: impl FnMut(Window<'_>),
-) -> Result<u64> {
-    let files = parts.all().len();
-    let wanted = files.min(DECODED_FILES);
-    // What was looked into, in bytes of the files, and what it is when it is decoded.
-    let (mut taken, mut decoded) = (0, 0);
-    let mut buffer = vec![0; WINDOW as usize];
-    for number in 0..wanted {
-        let part = number * files / wanted;
-        let decoding = parts.all()[part].decoding;
-        if decoding.is_some_and(|decoding| decoding.memory_bytes > memory_bytes) {
-            continue;
-        }
-        let budget = MemoryBudget::new(memory_bytes, 0);
-        let mut supply = Supply::of_part(parts, part, &budget)?;
-        let mut left = WINDOWS.div_ceil(wanted as u64);
-        let mut offset = 0;
-        loop {
-            let filled = supply.fill(&mut buffer)?;
-            left -= 1;
-            // The end may show only behind the last bytes.
-            let bytes = &buffer[..filled.bytes];
-            if !bytes.is_empty() {
-                look(Window {
-                    offset,
-                    bytes,
-                    then: match filled.is_ended {
-                        true => Then::End,
-                        false if left == 0 => Then::Gap,
-                        false => Then::NextWindow,
-                    },
-                });
-            }
-            offset += filled.bytes as u64;
-            if filled.is_ended || left == 0 {
-                let size = parts.all()[part].state.size;
-                taken += supply.taken_bytes().map_or(size, |taken| taken.min(size));
-                break;
-            }
-        }
-        decoded += offset;
-    }
-    let size = parts.bytes();
-    Ok(match taken {
-        0 => size.saturating_mul(LIKELY_RATIO),
-        taken if taken == size => decoded,
-        taken => (size as f64 * decoded as f64 / taken as f64) as u64,
-    })
-}
-
-/// Where a window begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    part: usize,
-    /// In the file, in bytes.
-    offset: u64,
-}
-
-/// Where up to `count` windows of `bytes` bytes begin, in order, and whether they have all bytes between them. A
-/// file that is no larger than a window is looked at as a whole.
-fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
-    let sizes = || parts.all().iter().map(|part| part.state.size);
-    let windows: u64 = sizes().map(|size| size.div_ceil(bytes)).sum();
-    if windows <= count {
-        let of_file = |(part, size): (usize, u64)| {
-            let offsets = (0..size).step_by(bytes as usize);
-            offsets.map(move |offset| Place { part, offset })
-        };
-        return (sizes().enumerate().flat_map(of_file).collect(), true);
-    }
-    let place = |number| {
-        // Not at even distances: a file that repeats itself would have the same lines in all of them.
-        let jitter = (number * 618 % 1000) * (parts.bytes() / count / 2000);
-        let position = parts.bytes() / count * number + jitter;
-        let number = parts.at(position);
-        let part = &parts.all()[number];
-        let last = part.state.size.saturating_sub(bytes);
-        Place {
-            part: number,
-            offset: (position - part.start).min(last),
-        }
-    };
-    let mut places: Vec<Place> = (0..count).map(place).collect();
-    // A small file may have several of the positions.
-    places.dedup();
-    (places, false)
-}
-
-/// Reads what there is for `buffer` at `offset`; fewer bytes at the end of the file.
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    loop {
-        match file.read_at(buffer, offset) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
 /// The longest line in windows that follow one another.
 #[derive(Debug, Default)]
 struct Lengths {
@@ -362,7 +193,9 @@ mod tests {
         let input = Input::open_all(&[Source::from(file.path())], true)
             .unwrap()
             .remove(0);
-        sample(&input, LineFormat::default(), 0).unwrap().unwrap()
+        sample(&input, LineFormat::default(), 0, &|| Ok(()))
+            .unwrap()
+            .unwrap()
     }
 
     #[test]
@@ -428,7 +261,9 @@ mod tests {
         let input = Input::open_all(&[Source::from(files)], true)
             .unwrap()
             .remove(0);
-        sample(&input, LineFormat::default(), 0).unwrap().unwrap()
+        sample(&input, LineFormat::default(), 0, &|| Ok(()))
+            .unwrap()
+            .unwrap()
     }
 
     #[test]

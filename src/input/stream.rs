@@ -101,11 +101,6 @@ impl<'a> StoppableStream<'a> {
         }
     }
 
-    /// Whether its lines are wanted as soon as they are there.
-    pub(crate) fn is_prompt(&self) -> bool {
-        self.prompt.is_some()
-    }
-
     /// Reads until `buffer` is full or the stream has ended. A prompt stream also stops where it has a line
     /// and would have to wait for more.
     ///

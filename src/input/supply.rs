@@ -4,7 +4,7 @@
 //!
 //! *Invariants.*
 //! - What a pipe carries is recognised by its first bytes when they come, not before: opening never waits for a writer.
-//! - The bytes of a file end where the file does: the caller is told before the next one begins.
+//! - The bytes of a file end where the file does: [`Supply::fill`] ends there, and [`Supply::next_file`] goes on.
 //! - A file is compared with the one that was checked at the start when it was read, also where decoding it fails: that
 //!   it changed is the better reason.
 //!
@@ -93,13 +93,18 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// Supplies the bytes of one file, which may be compressed, for a look at it.
+    /// Supplies the bytes of one file, which may be compressed, for a look at it that `stop` can end.
     ///
     /// # Errors
     /// As [`Parts::open`].
-    pub(super) fn of_part(parts: &'a Parts, part: usize, budget: &MemoryBudget) -> Result<Self> {
+    pub(super) fn of_part(
+        parts: &'a Parts,
+        part: usize,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+        budget: &MemoryBudget,
+    ) -> Result<Self> {
         Ok(Self {
-            bytes: open(parts, part, &|| Ok(()))?,
+            bytes: open(parts, part, stop)?,
             files: None,
             name: parts.name(part),
             budget: budget.clone(),
@@ -123,21 +128,13 @@ impl<'a> Supply<'a> {
         self.files.as_ref().map_or((0, 0), place)
     }
 
-    /// Reads until `buffer` is full or the stream or file has ended; less of a stream whose lines are wanted promptly.
+    /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted promptly,
+    /// and the first time of a plain one.
     ///
     /// # Errors
     /// As [`StoppableStream::fill`] and [`Decoder::fill`].
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
-        let filled = match &mut self.bytes {
-            Bytes::Unknown(_) => self.fill_first(buffer),
-            Bytes::Plain(stream) => stream.fill(buffer, self.name),
-            Bytes::Decoded(decoder) => decoder.fill(buffer),
-            Bytes::None => Ok(Filled {
-                bytes: 0,
-                is_ended: true,
-            }),
-        };
-        match filled {
+        match self.fill_any(buffer) {
             Ok(filled) => {
                 self.given_bytes += filled.bytes as u64;
                 Ok(filled)
@@ -145,6 +142,39 @@ impl<'a> Supply<'a> {
             // That a file changed is the better reason.
             Err(error) => self.verify().and(Err(error)),
         }
+    }
+
+    fn fill_any(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        match &mut self.bytes {
+            Bytes::Unknown(stream) => {
+                let (front, filled) = read_front(stream, buffer, self.name)?;
+                self.settle(front, (&buffer[..filled.bytes], filled.is_ended))?;
+                match &mut self.bytes {
+                    Bytes::Decoded(decoder) => decoder.fill(buffer),
+                    _ => Ok(filled),
+                }
+            }
+            Bytes::Plain(stream) => stream.fill(buffer, self.name),
+            Bytes::Decoded(decoder) => decoder.fill(buffer),
+            Bytes::None => Ok(Filled {
+                bytes: 0,
+                is_ended: true,
+            }),
+        }
+    }
+
+    /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder, which gets
+    /// what was read.
+    fn settle(&mut self, front: Front, read: (&[u8], bool)) -> Result<()> {
+        self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
+            Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
+            Bytes::Unknown(stream) => {
+                let source = Source::new(stream, self.name, &self.budget, read)?;
+                Bytes::Decoded(Box::new(Decoder::new(source, &self.budget)))
+            }
+            settled => settled,
+        };
+        Ok(())
     }
 
     /// Goes on to the next file; false where there is none. To be called when one has ended.
@@ -174,61 +204,25 @@ impl<'a> Supply<'a> {
         };
         files.parts.open(files.part).map(drop)
     }
-
-    /// The first bytes of a stream, which tell how it is read.
-    ///
-    /// 1. Read what comes, up to what a decoder reads at a time.
-    /// 2. Where it is too little to tell, read more.
-    /// 3. If it is compressed, it goes into a decoder, which fills the buffer; else the stream does.
-    fn fill_first(&mut self, buffer: &mut [u8]) -> Result<Filled> {
-        let Bytes::Unknown(mut stream) = std::mem::replace(&mut self.bytes, Bytes::None) else {
-            return self.fill(buffer);
-        };
-        let first = read_front(&mut stream, buffer, self.name);
-        let (front, bytes, is_ended) = match first {
-            Ok(first) => first,
-            Err(error) => {
-                self.bytes = Bytes::Unknown(stream);
-                return Err(error);
-            }
-        };
-        if front != Front::Plain {
-            let front = (&buffer[..bytes], is_ended);
-            let source = Source::new(stream, self.name, &self.budget, front)?;
-            let mut decoder = Decoder::new(source, &self.budget);
-            let filled = decoder.fill(buffer);
-            self.bytes = Bytes::Decoded(Box::new(decoder));
-            return filled;
-        }
-        let is_prompt = stream.is_prompt();
-        self.bytes = Bytes::Plain(stream);
-        let mut filled = Filled { bytes, is_ended };
-        if bytes == SOURCE_BYTES as usize && !is_ended && !is_prompt {
-            let more = self.fill(&mut buffer[bytes..])?;
-            // Counted by the caller, with the rest.
-            self.given_bytes -= more.bytes as u64;
-            filled.bytes += more.bytes;
-            filled.is_ended = more.is_ended;
-        }
-        Ok(filled)
-    }
 }
 
-/// Reads the first bytes of a stream: what they are, how many came, and whether there are no more.
+/// Reads the first bytes of a stream, no more than a decoder reads at a time, until they tell what it is.
 fn read_front(
     stream: &mut StoppableStream<'_>,
     buffer: &mut [u8],
     name: &Path,
-) -> Result<(Front, usize, bool)> {
+) -> Result<(Front, Filled)> {
     let most = buffer.len().min(SOURCE_BYTES as usize);
     let mut bytes = 0;
     loop {
-        let more = stream.fill(&mut buffer[bytes..most], name)?;
-        bytes += more.bytes;
-        let is_all = more.is_ended || bytes == most;
-        match recognise(&buffer[..bytes], is_all) {
+        let Filled {
+            bytes: more,
+            is_ended,
+        } = stream.fill(&mut buffer[bytes..most], name)?;
+        bytes += more;
+        match recognise(&buffer[..bytes], is_ended || bytes == most) {
             Front::Unclear => {}
-            front => return Ok((front, bytes, more.is_ended)),
+            front => return Ok((front, Filled { bytes, is_ended })),
         }
     }
 }

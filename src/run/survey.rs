@@ -117,9 +117,10 @@ fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
     let memory_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
+    let stop = || options.interrupt.check();
     let sampled = inputs
         .iter()
-        .map(|input| sample(input, options.format, memory_bytes / 2));
+        .map(|input| sample(input, options.format, memory_bytes / 2, &stop));
     sampled.collect()
 }
 

@@ -15,6 +15,7 @@ use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
+use super::options::DecompressArguments;
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::{signals, warn};
@@ -46,6 +47,17 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
     }
 }
 
+/// As [`options`], of a command that reads lines.
+fn reading_options(
+    arguments: &WorkArguments,
+    decompress: &DecompressArguments,
+    interrupt: &Interrupt,
+) -> (Options, Arc<Reporter>) {
+    let (mut options, reporter) = options(arguments, interrupt);
+    options.decompress = decompress.decompress();
+    (options, reporter)
+}
+
 /// The options of a command, with an observer that shows how it gets on.
 fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
     let reporter = Arc::new(Reporter::new(&arguments.talk));
@@ -55,8 +67,8 @@ fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Re
 }
 
 fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
-    let (mut options, reporter) = options(&arguments.work, interrupt);
-    options.decompress = arguments.lines.decompress();
+    let (mut options, reporter) =
+        reading_options(&arguments.work, &arguments.lines.decompress, interrupt);
     options.format = arguments.lines.format();
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
@@ -125,8 +137,7 @@ fn run_query(
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (mut options, reporter) = options(&arguments.work, interrupt);
-    options.decompress = arguments.decompress.decompress();
+    let (options, reporter) = reading_options(&arguments.work, &arguments.decompress, interrupt);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
@@ -166,16 +177,16 @@ fn open_to_change(
 }
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
-    let (mut options, reporter) = options(&arguments.change.work, interrupt);
-    options.decompress = arguments.change.decompress.decompress();
-    let path = &arguments.change.filter;
-    let mut claims = Claims::reading(arguments.change.files());
+    let asked = &arguments.change;
+    let (options, reporter) = reading_options(&asked.work, &asked.decompress, interrupt);
+    let path = &asked.filter;
+    let mut claims = Claims::reading(asked.files());
     claims.change_filter(path)?;
     if arguments.print_new {
         claims.write_result(arguments.output.as_deref(), "-o")?;
     }
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;
-    let sources = arguments.change.sources();
+    let sources = asked.sources();
     let changed = match outputs.result() {
         None => change(&stored, &sources, Change::Insert, &options)?,
         Some(new) => {
@@ -194,8 +205,7 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let path = &arguments.filter;
-    let (mut options, reporter) = options(&arguments.work, interrupt);
-    options.decompress = arguments.decompress.decompress();
+    let (options, reporter) = reading_options(&arguments.work, &arguments.decompress, interrupt);
     let mut claims = Claims::reading(arguments.files());
     claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;

@@ -65,12 +65,10 @@ impl<'a> Frame<'a> {
                 Self::Zstd(decoder) => decoder.read(buffer),
                 // A frame whose last blocks are missing seems to end like a whole one, and so does an empty block.
                 Self::Lz4(decoder) => match decoder.read(buffer) {
-                    Ok(0) if !decoder.get_ref().is_at_end() => {
-                        if decoder.get_ref().source().is_overdrawn() {
-                            return Err(io::ErrorKind::UnexpectedEof.into());
-                        }
-                        continue;
+                    Ok(0) if decoder.get_ref().is_cut_short() => {
+                        Err(io::ErrorKind::UnexpectedEof.into())
                     }
+                    Ok(0) if !decoder.get_ref().is_at_end() => continue,
                     read => read,
                 },
             };

@@ -21,6 +21,8 @@ pub(super) struct Lz4Source<'a> {
     source: Source<'a>,
     part: Part,
     flags: u8,
+    /// Whether the decoder asked for more than there is.
+    is_cut_short: bool,
 }
 
 /// What comes next.
@@ -43,12 +45,18 @@ impl<'a> Lz4Source<'a> {
             source,
             part: Part::Header(0),
             flags: 0,
+            is_cut_short: false,
         }
     }
 
     /// Whether the frame is complete.
     pub(super) fn is_at_end(&self) -> bool {
         self.part == Part::End(0)
+    }
+
+    /// Whether the source ended before the frame.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.is_cut_short && !self.is_at_end()
     }
 
     /// What it reads from.
@@ -114,6 +122,7 @@ impl<'a> Lz4Source<'a> {
 impl Read for Lz4Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
+        self.is_cut_short |= read == 0 && !buffer.is_empty();
         self.walk(&buffer[..read]);
         Ok(read)
     }

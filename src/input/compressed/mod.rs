@@ -21,6 +21,10 @@ pub(crate) mod source;
 #[cfg(test)]
 mod tests;
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
 pub(crate) use decoder::Decoder;
 pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
 pub(crate) use source::{SOURCE_BYTES, Source};
@@ -30,6 +34,9 @@ pub(crate) use source::{SOURCE_BYTES, Source};
 pub(crate) const UNPLANNED_SHARE: u64 = 32;
 /// The most bytes for that: what the largest presets of gzip, bzip2, xz, lz4 and zstd take, except for --ultra and --long of zstd.
 pub(crate) const MOST_UNPLANNED_BYTES: u64 = 72 << 20;
+
+/// As many frames that mean nothing are passed over to find the header of one that does.
+const MOST_SKIPPED: usize = 16;
 
 /// What it takes to decode an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,24 +48,49 @@ pub struct Decoding {
 }
 
 impl Decoding {
-    /// The least that the plan sets aside for a pipe: it may turn out to be a gzip file.
+    /// The least that the plan sets aside for what shows its format only when it is read: it may turn out to be gzip.
     pub(crate) const OF_PIPE: Self = Self {
         memory_bytes: SOURCE_BYTES + (64 << 10),
         cost: 0,
     };
 
-    /// What a file takes that begins with `front`; `None` where nothing is decoded. `is_all` says that it has no more
-    /// bytes than these.
-    pub(crate) fn of(front: &[u8], is_all: bool) -> Option<Self> {
-        match recognise(front, is_all) {
-            Front::Plain | Front::Unclear => None,
-            Front::Frame(compression) => Some(Self {
-                memory_bytes: SOURCE_BYTES + decoder_bytes(compression, front),
-                cost: compression.cost(),
-            }),
-            // What follows is not known: room for a frame with little memory.
-            Front::Skippable(_) | Front::LegacyLz4 => Some(Self::OF_PIPE),
+    /// As [`Decoding::of_file`], `None` where nothing is to be decoded.
+    pub(super) fn of_file_if(decodes: bool, file: &File, size: u64) -> io::Result<Option<Self>> {
+        if !decodes {
+            return Ok(None);
         }
+        Self::of_file(file, size)
+    }
+
+    /// What a file of `size` bytes takes, going by the header of its first frame that has content; `None` where it is not
+    /// compressed.
+    fn of_file(file: &File, size: u64) -> io::Result<Option<Self>> {
+        let mut front = [0; HEADER_BYTES];
+        let mut start = 0;
+        // What pzstd writes begins with a frame that means nothing.
+        for _ in 0..MOST_SKIPPED {
+            let left = size.saturating_sub(start);
+            let wanted = left.min(HEADER_BYTES as u64) as usize;
+            let front = match file.read_exact_at(&mut front[..wanted], start) {
+                Ok(()) => &front[..wanted],
+                // It has become shorter, which the next look at it tells.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => &[],
+                Err(error) => return Err(error),
+            };
+            match recognise(front, wanted as u64 == left) {
+                Front::Skippable(bytes) if start + bytes < size => start += bytes,
+                Front::Frame(compression) => {
+                    return Ok(Some(Self {
+                        memory_bytes: SOURCE_BYTES + decoder_bytes(compression, front),
+                        cost: compression.cost(),
+                    }));
+                }
+                Front::Plain | Front::Unclear if start == 0 => return Ok(None),
+                // What follows is not known, or refused when it is read.
+                _ => break,
+            }
+        }
+        Ok(Some(Self::OF_PIPE))
     }
 
     /// The larger memory and the larger cost of both.

@@ -26,8 +26,6 @@ pub(crate) struct Source<'a> {
     /// How many were given.
     given_bytes: u64,
     is_ended: bool,
-    /// Whether more was asked for than there is.
-    is_overdrawn: bool,
 }
 
 impl<'a> Source<'a> {
@@ -51,7 +49,6 @@ impl<'a> Source<'a> {
             end: front.len(),
             given_bytes: 0,
             is_ended,
-            is_overdrawn: false,
         })
     }
 
@@ -63,11 +60,6 @@ impl<'a> Source<'a> {
     /// How many bytes were given, so where in the stream the next one is.
     pub(super) fn given_bytes(&self) -> u64 {
         self.given_bytes
-    }
-
-    /// Whether [`Read::read`] was asked for bytes behind the end of the stream.
-    pub(super) fn is_overdrawn(&self) -> bool {
-        self.is_overdrawn
     }
 
     /// The next `count` bytes without giving them; fewer at the end of the stream.
@@ -130,7 +122,6 @@ impl BufRead for Source<'_> {
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(buffer)?;
-        self.is_overdrawn |= read == 0 && !buffer.is_empty();
         self.consume(read);
         Ok(read)
     }

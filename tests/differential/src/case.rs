@@ -251,6 +251,14 @@ impl Input {
 }
 
 impl Case {
+    /// How many inputs the engine reads. A second name of the first is not one of them, unless the first is read from its
+    /// parts and the name is of the whole file.
+    pub fn different_inputs(&self) -> usize {
+        let is_whole = self.again.is_some_and(|alias| alias != Alias::Path);
+        let is_other = is_whole && self.inputs[0].is_split();
+        self.inputs.len() + usize::from(is_other)
+    }
+
     /// What a line is, for the engine.
     pub fn format(&self) -> LineFormat {
         LineFormat {

@@ -393,7 +393,7 @@ impl<'a> Truth<'a> {
         let Some(rate) = answer.fill_fpr else {
             return Ok(());
         };
-        if case.inputs.len() != 2 || !setting.hash.is_fair() {
+        if case.different_inputs() != 2 || !setting.hash.is_fair() {
             return Ok(());
         }
         tally.predicted += 1;

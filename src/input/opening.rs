@@ -1,0 +1,158 @@
+//! Opening inputs: what each source is, and which of them are the same.
+//!
+//! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not what
+//! it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a file is
+//! closed again.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::error::{Error, Result};
+use crate::input::compressed::Decoding;
+use crate::input::parts::{Parts, has_size};
+use crate::input::source::{Files, STDIN, Source};
+use crate::input::{Access, Input, file, unreadable};
+use crate::sys::file_id::FileId;
+
+/// What tells an input from all others: the files in their order.
+type Identity = Vec<FileId>;
+
+impl Input {
+    /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
+    /// files in the same order. What is compressed is to be decoded if `decodes`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
+    /// anything else that can be read only once, named twice, and for a list without files.
+    pub(crate) fn open_all(sources: &[Source], decodes: bool) -> Result<Vec<Self>> {
+        if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
+            return Err(Error::Usage {
+                what: "-: standard input was named twice".into(),
+                advice: "name it once, because it can only be read once".into(),
+            });
+        }
+        let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
+        // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
+        let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
+        for (source, side) in sources.iter().zip(1..) {
+            // Before it is opened: a FIFO whose writer is done would be waited for.
+            if let Source::Path(path) = source
+                && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&vec![id]))
+            {
+                inputs[first].refuse_if_read_once(path)?;
+            }
+            let (mut input, identity) = Self::open(source, decodes)?;
+            // Another process may have read a part of standard input: it is never the same as its file.
+            if *source != Source::Stdin || input.is_read_once {
+                match seen.entry(identity) {
+                    Entry::Vacant(place) => {
+                        place.insert(inputs.len());
+                    }
+                    Entry::Occupied(first) => {
+                        let first = &mut inputs[*first.get()];
+                        first.refuse_if_read_once(&input.name)?;
+                        first.sides.push(side);
+                        continue;
+                    }
+                }
+            }
+            input.number = inputs.len();
+            input.sides = vec![side];
+            inputs.push(input);
+        }
+        Ok(inputs)
+    }
+
+    /// The error for a second name of what can be read only once.
+    fn refuse_if_read_once(&self, name: &Path) -> Result<()> {
+        if !self.is_read_once {
+            return Ok(());
+        }
+        let (first, second) = (self.name.display(), name.display());
+        let what = if self.name == name {
+            format!("{second}: was named twice, and can only be read once")
+        } else {
+            format!("{second}: is the same as {first}, and can only be read once")
+        };
+        Err(Error::Usage {
+            what,
+            advice: "name it once, or copy it to a file".into(),
+        })
+    }
+
+    /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
+    fn open(source: &Source, decodes: bool) -> Result<(Self, Identity)> {
+        let (name, opened) = match source {
+            Source::Path(path) => (path.clone(), File::open(path)),
+            Source::Stdin => (PathBuf::from(STDIN), stdin()),
+            Source::Files(files) => return Self::open_files(files, decodes),
+        };
+        let file = opened.map_err(|error| unreadable(&name, error))?;
+        let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
+        if metadata.is_dir() {
+            return Err(Error::Input {
+                path: name,
+                source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
+                advice: "name the files in it, or give it with --side to read all of them",
+            });
+        }
+        // Whether it is cached is asked first: a look at its size reads of it.
+        let is_warm = metadata.is_file() && file::is_cached(&file, metadata.size());
+        let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
+        let is_read_once = is_read_once(&file, &metadata);
+        let access = if by_position {
+            let decoding = Decoding::of_file_if(decodes, &file, metadata.size());
+            let decoding = decoding.map_err(|error| unreadable(&name, error))?;
+            let seen = (is_warm, decoding);
+            Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, seen))
+        } else {
+            Access::Stream(Mutex::new(Some(file)))
+        };
+        let input = Self {
+            is_read_once,
+            ..Self::new(name, access, decodes)
+        };
+        Ok((input, vec![FileId::of(&metadata)]))
+    }
+
+    /// Checks many files that are one side.
+    fn open_files(files: &Files, decodes: bool) -> Result<(Self, Identity)> {
+        let name = files.name().to_owned();
+        if files.paths().is_empty() {
+            return Err(Error::Usage {
+                what: format!("{}: names no file", name.display()),
+                advice: "name at least one file for each side".into(),
+            });
+        }
+        let parts = Parts::check(files.shared_paths(), decodes)?;
+        let identity = parts.all().iter().map(|part| part.state.id).collect();
+        Ok((Self::new(name, Access::Parts(parts), decodes), identity))
+    }
+}
+
+/// Whether what was read of `file` can be read again under no name. Other devices, such as
+/// `/dev/null`, give the same at every opening.
+fn is_read_once(file: &File, metadata: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    kind.is_fifo() || kind.is_socket() || (kind.is_char_device() && rustix::termios::isatty(file))
+}
+
+/// Standard input as a file of its own, so that it is closed like any other. One that is only for
+/// writing is refused before any work is done.
+fn stdin() -> io::Result<File> {
+    use rustix::fs::OFlags;
+    let stdin = rustix::io::dup(std::io::stdin())?;
+    let flags = rustix::fs::fcntl_getfl(&stdin)?;
+    // A place that was opened as such and not as a file stands for a stream that was closed.
+    let cannot_be_read =
+        flags.contains(OFlags::PATH) || flags.intersection(OFlags::RWMODE) == OFlags::WRONLY;
+    if cannot_be_read {
+        return Err(rustix::io::Errno::BADF.into());
+    }
+    Ok(File::from(stdin))
+}
