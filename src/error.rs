@@ -78,6 +78,20 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// A record that has no key.
+    #[error("{}: the record at {} {what}: {advice}", path.display(), place(*line, *offset))]
+    BadRecord {
+        /// The input.
+        path: PathBuf,
+        /// The number of the line on which it starts, from 1, where it can be counted.
+        line: Option<u64>,
+        /// Where it starts, in bytes; of a compressed file when it is decoded.
+        offset: u64,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// `--key-type ipv4` and a line that is no address.
     #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
@@ -223,6 +237,7 @@ impl Error {
             Self::Input { .. }
             | Self::InputChanged { .. }
             | Self::Undecodable { .. }
+            | Self::BadRecord { .. }
             | Self::NotAnAddress { .. } => ErrorKind::Input,
             Self::Temp { .. } | Self::TempLimit { .. } => ErrorKind::Temp,
             Self::Output { .. } => ErrorKind::Output,
@@ -260,6 +275,11 @@ fn errno(source: &io::Error) -> Option<Errno> {
     let mut causes = std::iter::successors(first, |&error| error.source());
     let number = causes.find_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
     number.map(Errno::from_raw_os_error)
+}
+
+/// Where a record starts: the number of its line, or its place in bytes.
+fn place(line: Option<u64>, offset: u64) -> String {
+    line.map_or_else(|| format!("byte {offset}"), |line| format!("line {line}"))
 }
 
 /// How long a line is, as far as that is known.

@@ -123,7 +123,7 @@ pub fn estimate(inputs: &[Source], options: &Options) -> Result<Estimate> {
             advice: "give two or more files".into(),
         });
     }
-    let inputs = Input::open_all(inputs, options.decompress)?;
+    let inputs = Input::open_all(inputs, options.opening())?;
     let job = survey_to_compare(&inputs, options)?;
     estimate_opened(&inputs, &job, options)
 }

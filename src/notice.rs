@@ -27,6 +27,13 @@ pub enum Notice {
         /// What it seems to be.
         kind: Foreign,
     },
+    /// Records of an input have no key, and were left out as asked for.
+    BadRecords {
+        /// The input.
+        input: PathBuf,
+        /// How many.
+        count: u64,
+    },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
@@ -99,6 +106,16 @@ impl fmt::Display for Notice {
                 without.display()
             ),
             Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
+            Self::BadRecords { input, count } => write!(
+                f,
+                "{}: {} without a key left out: find the first with --bad-records fail",
+                input.display(),
+                if *count == 1 {
+                    "1 record".to_owned()
+                } else {
+                    format!("{count} records")
+                }
+            ),
             Self::TempInMemory { place } => write!(
                 f,
                 "{}: temporary files here use memory that the limit does not count (tmpfs or ramfs): choose a directory on disk with --temp-dir",

@@ -1,16 +1,18 @@
 //! What a caller can ask for.
 //!
-//! *Owns:* [`Options`]. *Invariants:* every field has a default that suits most runs; nothing here reads
-//! the machine.
+//! *Owns:* [`Options`]. *Invariants:* every field has a default that suits most runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::hash::HashKey;
+use crate::input::keying::Opening;
 use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
+use crate::record::Keys;
+use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 
@@ -79,6 +81,8 @@ pub struct Options {
     pub decompress: bool,
     /// What a line is.
     pub format: LineFormat,
+    /// Which part of each line is its key, where lines are records; `None`: all of it.
+    pub keys: Option<Keys>,
     /// How the content of a line is interpreted.
     pub key_type: KeyType,
     /// The hash key; random by default.
@@ -124,12 +128,38 @@ impl Default for Options {
             threads: None,
             decompress: true,
             format: LineFormat::default(),
+            keys: None,
             key_type: KeyType::default(),
             hash_key: HashKey::default(),
             interrupt: Interrupt::new(),
             observer: None,
             shared: None,
             always_spill: false,
+        }
+    }
+}
+
+impl Options {
+    /// What a line is: in a CSV file a record, which may have line ends between quotes.
+    pub(crate) fn line_format(&self) -> LineFormat {
+        LineFormat {
+            quoted: self.format.quoted || self.keys.as_ref().is_some_and(Keys::has_quotes),
+            ..self.format
+        }
+    }
+
+    /// How inputs are opened.
+    pub(crate) fn opening(&self) -> Opening<'_> {
+        // As for a sample: decoders get no more than half of the memory.
+        let memory_bytes = self
+            .memory_bytes
+            .unwrap_or_else(machine::default_memory_bytes);
+        Opening {
+            decodes: self.decompress,
+            format: self.line_format(),
+            keys: self.keys.as_ref(),
+            first_number: 1,
+            memory_bytes: memory_bytes / 2,
         }
     }
 }

@@ -49,6 +49,9 @@ pub struct InputStats {
     pub bytes: u64,
     /// Its lines, repeats included.
     pub lines: u64,
+    /// Records that were left out because they have no key; only where lines are records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bad_records: Option<u64>,
 }
 
 /// The result.

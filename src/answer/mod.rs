@@ -96,6 +96,14 @@ impl<'s> Collector<'s> {
         self.lock().written
     }
 
+    /// Passes on the header of the answer, before all lines.
+    ///
+    /// # Errors
+    /// What the sink reports.
+    pub(crate) fn header(&self, header: &[u8]) -> Result<()> {
+        self.lock().pass_on((0, 0), |sink| sink.header(header))
+    }
+
     /// How many lines outboxes have brought that were flushed since, in order or not.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)

@@ -1,12 +1,14 @@
 //! Batches: some lines and their hashes, the unit that the passes work on.
 //!
-//! *Owns:* grouping lines into batches and hashing them.
+//! *Owns:* grouping lines into batches, taking the keys out of records, and hashing them.
 //!
-//! *Invariants:* `hashes[i]` is the hash of `lines[i]` under the hash of the run; passes hash lines here and
-//! hand the hashes on.
+//! *Invariants:* `hashes[i]` is the hash of `keys[i]` under the hash of the run; passes hash keys here and
+//! hand the hashes on. What is compared is the key of a line, what is written and spilled the line. They are the same
+//! slice unless lines are records ([`Keyed`]).
 //!
 //! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
-//! stays in the second-level cache between hashing, probing and copying.
+//! stays in the second-level cache between hashing, probing and copying. Keys add as much, and where they are no pieces of
+//! their records up to 32 KiB and a record more.
 
 mod ordinals;
 pub(crate) mod scatter;
@@ -15,19 +17,27 @@ pub(crate) use ordinals::{ORDINAL_BYTES, Ordinals};
 
 use crate::error::Result;
 use crate::hash::LineHasher;
+use crate::record::{Bad, Columns, Key};
 use crate::selection::NO_ORDINAL;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
 /// lock.
 pub(crate) const BATCH: usize = 2048;
 
+/// Records in a batch: fewer, because their keys take memory, too.
+const RECORDS: usize = BATCH / 2;
+/// Where keys are built, a batch ends with the record that brings its records to as many bytes: 32 KiB.
+const BUILT_BYTES: usize = 32 << 10;
+
 /// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
 /// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Batch<'a> {
-    /// The lines, without their terminators.
+    /// The lines, without their terminators: what is written and spilled.
     pub(crate) lines: &'a [&'a [u8]],
-    /// Their hashes; as many.
+    /// Their keys, as many: what is compared.
+    pub(crate) keys: &'a [&'a [u8]],
+    /// The hashes of the keys; as many.
     pub(crate) hashes: &'a [u64],
     /// Their ordinals; as many, or none.
     pub(crate) ordinals: &'a [u64],
@@ -38,6 +48,54 @@ pub(crate) struct Batch<'a> {
 pub(crate) struct Scratch {
     hashes: Vec<u64>,
     ordinals: Vec<u64>,
+    /// The bytes of keys that are no pieces of their records.
+    built: Vec<u8>,
+}
+
+/// How lines are records: where their keys are, and what becomes of those without one.
+#[derive(Clone, Copy)]
+pub(crate) struct Keyed<'k> {
+    /// Where the keys are.
+    pub(crate) columns: &'k Columns,
+    /// Whether the lines of a batch are the records; else they are the keys.
+    pub(crate) keeps_records: bool,
+    /// Hears of each record without a key, which is left out unless this fails.
+    pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
+}
+
+impl Keyed<'_> {
+    /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal.
+    ///
+    /// # Errors
+    /// What `on_bad` reports.
+    fn take<'r>(
+        &self,
+        records: &mut Vec<&'r [u8]>,
+        ordinals: &mut Vec<u64>,
+        keys: &mut Vec<Key<'r>>,
+        built: &mut Vec<u8>,
+    ) -> Result<()> {
+        keys.clear();
+        built.clear();
+        let mut kept = 0;
+        for index in 0..records.len() {
+            match self.columns.key(records[index], built) {
+                Ok(key) => keys.push(key),
+                Err(bad) => {
+                    (self.on_bad)(records[index], bad)?;
+                    continue;
+                }
+            }
+            records[kept] = records[index];
+            if let Some(&ordinal) = ordinals.get(index) {
+                ordinals[kept] = ordinal;
+            }
+            kept += 1;
+        }
+        records.truncate(kept);
+        ordinals.truncate(kept);
+        Ok(())
+    }
 }
 
 /// What lets some lines of a batch through: a filter, of whatever kind. It must be complete; several threads
@@ -55,6 +113,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn new(lines: &'a [&'a [u8]], hashes: &'a [u64]) -> Self {
         Self {
             lines,
+            keys: lines,
             hashes,
             ordinals: &[],
         }
@@ -100,36 +159,71 @@ pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
 
 /// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
 /// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
-/// batch but the last is full.
+/// batch but the last is full, but for records that were left out.
 ///
-/// `ordinals` says where the ordinals of the lines come from.
+/// `ordinals` says where the ordinals of the lines come from, and `keyed` where their keys are, if they are records.
 ///
 /// # Errors
-/// The first error of `work`, which gets no more batches then.
+/// The first error of `work`, which gets no more batches then, and of [`Keyed::on_bad`].
 pub(crate) fn for_each_batch<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     ordinals: Ordinals,
+    keyed: Option<Keyed<'_>>,
     hasher: &LineHasher,
     scratch: &mut Scratch,
     mut work: impl FnMut(Batch<'_>) -> Result<bool>,
 ) -> Result<u64> {
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
+    let mut taken = Vec::new();
     let mut count = 0;
     // An iterator may go on after its first `None`, and is asked once more after a batch that was not full.
     let mut lines = lines.fuse();
     loop {
         group.clear();
-        group.extend(lines.by_ref().take(BATCH));
+        match keyed {
+            Some(keyed) if keyed.columns.builds_keys() => {
+                let mut bytes = 0;
+                while group.len() < RECORDS
+                    && bytes < BUILT_BYTES
+                    && let Some(line) = lines.next()
+                {
+                    bytes += line.len();
+                    group.push(line);
+                }
+            }
+            Some(_) => group.extend(lines.by_ref().take(RECORDS)),
+            None => group.extend(lines.by_ref().take(BATCH)),
+        }
         if group.is_empty() {
             return Ok(count);
         }
-        ordinals.take(&mut group, &mut scratch.ordinals);
-        hasher.hash_batch(&group, &mut scratch.hashes);
+        let Scratch {
+            hashes,
+            ordinals: places,
+            built,
+        } = scratch;
+        ordinals.take(&mut group, places);
+        let keys: Vec<&[u8]>;
+        let keys = match keyed {
+            None => &group[..],
+            Some(keyed) => {
+                keyed.take(&mut group, places, &mut taken, built)?;
+                let key = |key: &Key<'a>| match key {
+                    Key::Piece(piece) => piece,
+                    Key::Built(range) => &built[range.clone()],
+                };
+                keys = taken.iter().map(key).collect();
+                &keys[..]
+            }
+        };
+        hasher.hash_batch(keys, hashes);
         count += group.len() as u64;
+        let keeps_lines = keyed.is_none_or(|keyed| keyed.keeps_records);
         let batch = Batch {
-            lines: &group,
-            hashes: &scratch.hashes,
-            ordinals: &scratch.ordinals,
+            lines: if keeps_lines { &group } else { keys },
+            keys,
+            hashes,
+            ordinals: places,
         };
         if !work(batch)? {
             return Ok(count);

@@ -13,6 +13,7 @@ use outset::{Error, Interrupt, KeyType, Options, Selection, Strategy};
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
+use super::keys::RecordArguments;
 use super::manual::{CompletionArguments, ManArguments};
 use super::operation::Operation;
 use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
@@ -109,6 +110,9 @@ pub(crate) struct PlanArguments {
 
     #[command(flatten)]
     repeats: RepeatArguments,
+
+    #[command(flatten)]
+    records: RecordArguments,
 
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]
@@ -225,7 +229,7 @@ pub(crate) struct RunArguments {
     max_temp: Option<u64>,
 
     #[command(flatten)]
-    lines: LineArguments,
+    pub(crate) lines: LineArguments,
 
     /// Treat lines as values of this type; ipv4 finds the lines that every file has with an exact bitmap
     /// if one fits in memory (512 MiB; 1 GiB for three or more files)
@@ -242,7 +246,9 @@ impl PlanArguments {
         let selection = self.of_operation()?;
         let as_asked = |selection| {
             let selection = self.written.add_to(selection);
-            self.order.add_to(self.repeats.add_to(selection))
+            let selection = self.order.add_to(self.repeats.add_to(selection));
+            let keys = &self.run.lines.reading.keys;
+            self.records.add_to(selection, keys, self.written.counts())
         };
         if self.operation != Operation::Overlaps {
             return Ok(as_asked(selection));
@@ -284,7 +290,6 @@ impl RunArguments {
             bits_per_key: self.bits_per_key,
             temp_dirs: self.temp_dirs(output),
             max_temp_bytes: self.max_temp,
-            decompress: self.lines.decompress.decompress(),
             format: self.lines.format(),
             key_type: if self.key_type.is_some() {
                 KeyType::Ipv4
@@ -292,7 +297,7 @@ impl RunArguments {
                 KeyType::Bytes
             },
             hash_key: self.lines.hash_key(),
-            ..self.machine.options(interrupt)
+            ..self.lines.reading.add_to(self.machine.options(interrupt))
         }
     }
 

@@ -55,11 +55,13 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
     claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {
-        decompress: arguments.lines.decompress.decompress(),
         format: arguments.lines.format(),
         hash_key: arguments.lines.hash_key(),
         observer: Some(reporter.clone()),
-        ..arguments.machine.options(interrupt)
+        ..arguments
+            .lines
+            .reading
+            .add_to(arguments.machine.options(interrupt))
     };
     let found = estimate(&sources, &options)?;
     reporter.finish();

@@ -15,6 +15,7 @@ mod exit;
 mod filter;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod keys;
 mod manual;
 mod numbers;
 mod operation;
@@ -23,6 +24,7 @@ mod outputs;
 mod overlaps;
 mod plan;
 mod print;
+mod process;
 mod progress;
 mod report;
 mod select;
@@ -54,7 +56,7 @@ const STACK_BYTES: usize = (2 << 20) - (64 << 10);
 /// Runs the command that the arguments name, on a thread with a stack of its own.
 pub(crate) fn main() -> ExitCode {
     streams::keep_closed();
-    use_one_arena();
+    process::use_one_arena();
     let command = std::thread::Builder::new()
         // As the first thread, for what a panic says.
         .name("main".into())
@@ -77,7 +79,7 @@ fn run() -> ExitCode {
             return status.map_or_else(|error| failed(&error, &Interrupt::new()), ExitCode::from);
         }
     };
-    give_back_free_memory();
+    process::give_back_memory();
     // Tests say in FAILPOINTS what is to happen where.
     #[cfg(feature = "failpoints")]
     let _scenario = fail::FailScenario::setup();
@@ -123,29 +125,6 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 /// What these arguments ask for; the first is the program.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(arguments)
-}
-
-/// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders; arenas
-/// of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
-fn use_one_arena() {
-    #[cfg(target_env = "gnu")]
-    {
-        #[expect(unsafe_code, reason = "mallopt has no safe wrapper")]
-        // SAFETY: called before any other thread exists, with a parameter that glibc documents; a
-        // refusal changes nothing.
-        let _refused_is_fine = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-    }
-}
-
-/// Gives back what the parser of arguments has freed: the definitions of all commands are some hundred KiB,
-/// which would be resident during the whole run, beside its memory limit.
-fn give_back_free_memory() {
-    #[cfg(target_env = "gnu")]
-    {
-        #[expect(unsafe_code, reason = "malloc_trim has no safe wrapper")]
-        // SAFETY: it only touches memory that the allocator knows to be free, under the allocator's lock.
-        let _nothing_to_give_is_fine = unsafe { libc::malloc_trim(0) };
-    }
 }
 
 /// Help and version go to standard output; wrong usage is one line on standard error.

@@ -3,6 +3,7 @@
 //! *Owns:* the groups of options about the machine and about lines, and the parsing of values that
 //! is not the library's. *Invariants:* an option means the same wherever it is.
 
+use super::keys::KeyArguments;
 use clap::{Args, ValueEnum};
 use outset::filter::Kind;
 use outset::hash::HashKey;
@@ -57,7 +58,7 @@ pub(crate) struct LineArguments {
     strip_cr: bool,
 
     #[command(flatten)]
-    pub(crate) decompress: DecompressArguments,
+    pub(crate) reading: ReadingArguments,
 
     /// Use this hash key (64 hexadecimal digits) instead of a random one
     ///
@@ -73,6 +74,7 @@ impl LineArguments {
         LineFormat {
             terminator: if self.zero_terminated { 0 } else { b'\n' },
             strip_cr: self.strip_cr,
+            ..LineFormat::default()
         }
     }
 
@@ -82,9 +84,12 @@ impl LineArguments {
     }
 }
 
-/// Whether inputs are decoded.
+/// How inputs are read, beside what a line is.
 #[derive(Debug, Args)]
-pub(crate) struct DecompressArguments {
+pub(crate) struct ReadingArguments {
+    #[command(flatten)]
+    pub(crate) keys: KeyArguments,
+
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
     /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
@@ -93,10 +98,14 @@ pub(crate) struct DecompressArguments {
     decompress: Decompress,
 }
 
-impl DecompressArguments {
-    /// Whether compressed inputs are decoded.
-    pub(crate) fn decompress(&self) -> bool {
-        self.decompress == Decompress::Auto
+impl ReadingArguments {
+    /// `options` with this.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            decompress: self.decompress == Decompress::Auto,
+            keys: self.keys.keys(),
+            ..options
+        }
     }
 }
 

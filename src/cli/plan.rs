@@ -58,6 +58,7 @@ pub(super) fn plan_for_shapes(
         distinct_lines: None,
         is_cached: false,
         decoding: None,
+        key_bytes: None,
     };
     let shapes = arguments.lines.iter().map(shape).collect();
     plan(&Job {

@@ -7,6 +7,7 @@
 use crate::compare::Mistake;
 use crate::error::{Error, Result};
 use crate::estimate::{Bounds, estimate, estimate_opened};
+use crate::input::keying::Opening;
 use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::plan;
@@ -64,7 +65,11 @@ impl DistinctLines {
 
     /// Of all inputs but the first together: they are in one filter.
     fn of_others(sources: &[Source], options: &Options) -> Result<Self> {
-        let others = Input::open_all(sources.get(1..).unwrap_or_default(), options.decompress)?;
+        let opening = Opening {
+            first_number: 2,
+            ..options.opening()
+        };
+        let others = Input::open_all(sources.get(1..).unwrap_or_default(), opening)?;
         let found = estimate_opened(&others, &survey(&others, options)?, options)?;
         let lines: u64 = others.iter().map(Input::lines).sum();
         Ok(Self {

@@ -267,8 +267,10 @@ impl<'o> Comparer<'o> {
             // Results have no CR that the options would strip: one that is still there is part of a line.
             format: LineFormat {
                 strip_cr: false,
-                ..self.options.format
+                ..self.options.line_format()
             },
+            // What was written are keys.
+            keys: None,
             key_type: KeyType::Bytes,
             buckets: None,
             // The plan of a comparison counts on it.

@@ -44,7 +44,7 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
 /// # Errors
 /// [`Error::Input`] for one that cannot be read, [`Error::Usage`] for one that is not a file: each is read several times.
 pub(super) fn open(sources: &[Source], options: &Options) -> Result<Vec<Input>> {
-    let inputs = Input::open_all(sources, options.decompress)?;
+    let inputs = Input::open_all(sources, options.opening())?;
     if let Some(input) = inputs.iter().find(|input| !input.is_file()) {
         let name = input.name().display();
         return Err(usage(

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::input::long_lines::long_line_buffer;
+use crate::notice::Notice;
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
@@ -59,6 +60,7 @@ impl<'a> Engine<'a> {
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
+        let mut header = self.header(&inputs);
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -86,6 +88,10 @@ impl<'a> Engine<'a> {
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
+            // Once, however many attempts there are, and not where the run is refused.
+            if let Some(header) = header.take() {
+                self.out.header(&header)?;
+            }
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
             run.record().phases.append(&mut spool_phases);
@@ -103,6 +109,14 @@ impl<'a> Engine<'a> {
                 }
             }
         }
+    }
+
+    /// The header of the answer, if the inputs have any: that of the first input, behind a name for the label.
+    fn header(&self, inputs: &[Input]) -> Option<Vec<u8>> {
+        let of_records = self.selection.keeps_records_of(1, self.sides);
+        let mut headers = inputs.iter().filter_map(Input::keying);
+        let header = headers.find_map(|keying| keying.header(of_records))?;
+        Some([self.selection.label_name().as_bytes(), &header].concat())
     }
 
     /// Samples the inputs.
@@ -125,7 +139,7 @@ impl<'a> Engine<'a> {
         if plan.strategy() == Strategy::Sieve {
             let twice = if plan.finds_common() {
                 0..1
-            } else if self.selection.repeats {
+            } else if plan.asks_first() {
                 1..1 + plan.filtered_inputs()
             } else {
                 0..inputs.len()
@@ -144,6 +158,10 @@ impl<'a> Engine<'a> {
             let first =
                 numbers.find(|&number| self.selection.keeps_ordinals_of(number, self.sides));
             input.set_first_ordinal(first.map(first_ordinal));
+            let mut numbers = input.sides().iter();
+            if numbers.any(|&number| self.selection.keeps_records_of(number, self.sides)) {
+                input.keep_records()?;
+            }
         }
         let out = self.out.through(self.sorter(run));
         strategy::execute(run, plan, inputs, self.filters, &sides, &out)?;
@@ -226,11 +244,20 @@ impl<'a> Engine<'a> {
         let record = run.record().clone();
         let space = self.space.space_use();
         let costs = &plan.costs;
+        if let Some(observer) = &self.options.observer {
+            for input in inputs.iter().filter(|input| input.bad_records() > 0) {
+                observer.noticed(&Notice::BadRecords {
+                    input: input.name().to_owned(),
+                    count: input.bad_records(),
+                });
+            }
+        }
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
             files: input.file_count(),
             bytes: input.read_bytes(),
             lines: input.lines(),
+            bad_records: input.keying().map(|_| input.bad_records()),
         };
         Stats {
             version: env!("CARGO_PKG_VERSION"),

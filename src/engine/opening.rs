@@ -98,7 +98,7 @@ pub(super) fn open(
             advice: advice.into(),
         });
     }
-    Input::open_all(inputs, options.decompress)
+    Input::open_all(inputs, options.opening())
 }
 
 /// Temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)

@@ -118,7 +118,7 @@ impl<W> Filter<W> {
                 ask_all::<_, COUNTS>(&Spectral::new(words, cells, hashes), batch.hashes, each);
             }
             Kind::Fingerprint => {
-                let lines = batch.lines.iter();
+                let lines = batch.keys.iter();
                 let digests = lines.map(|line| self.rules.hasher.digest(line));
                 let digests: Vec<Digest> = digests.collect();
                 ask_all::<_, COUNTS>(&Digests::new(words, cells, 0), &digests, each);

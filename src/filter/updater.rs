@@ -175,7 +175,7 @@ impl Updater<'_> {
         if indexes.len() == batch.lines.len() {
             return self.put(batch, |_, _| {});
         }
-        let lines: Vec<&[u8]> = indexes.clone().map(|i| batch.lines[i as usize]).collect();
+        let lines: Vec<&[u8]> = indexes.clone().map(|i| batch.keys[i as usize]).collect();
         let hashes: Vec<u64> = indexes.map(|i| batch.hashes[i as usize]).collect();
         let some = Batch::new(&lines, &hashes);
         self.put(some, |_, _| {})
@@ -270,8 +270,8 @@ impl Updater<'_> {
 
     /// The digests of a batch, computed before the lock is taken.
     fn digests(&self, batch: Batch<'_>) -> Vec<Digest> {
-        let lines = batch.lines.iter();
-        lines.map(|line| self.hasher.digest(line)).collect()
+        let keys = batch.keys.iter();
+        keys.map(|key| self.hasher.digest(key)).collect()
     }
 }
 

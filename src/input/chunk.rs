@@ -40,6 +40,11 @@ impl Chunk {
         &self.buffer[self.start..self.end]
     }
 
+    /// Whether it has the first bytes of a file.
+    pub(crate) fn is_first_of_file(&self) -> bool {
+        self.offset == 0
+    }
+
     /// Where the first line starts in the side, in bytes: in all its files, one behind the other. Positions of
     /// the chunks of a reading are in the order of its lines.
     pub(crate) fn position(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
 //! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files ([`parts`]),
-//! sampling them ([`windows`], [`sample`]), one reading of an input ([`reading`]) in chunks that end at line ends ([`chunk`]), and
+//! sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an input ([`reading`]) in chunks that end at line ends ([`chunk`]), and
 //! the one place that knows what a line is ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
@@ -20,6 +20,7 @@ pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
+pub(crate) mod keying;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 mod opening;
@@ -38,12 +39,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::keying::Keying;
 use crate::input::parts::Parts;
 use crate::input::source::STDIN;
+use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
 pub use crate::input::source::{Files, Source};
@@ -71,6 +74,12 @@ pub(crate) struct Input {
     decodes: bool,
     /// About how many bytes it has when it is decoded; [`u64::MAX`] before a sample.
     likely_bytes: AtomicU64,
+    /// How its lines are records; `None` where each is its own key.
+    keying: Option<Keying>,
+    /// Whether its records are kept whole; else only their keys are.
+    keeps_records: bool,
+    /// Records without a key of the last complete reading.
+    bad_records: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -95,6 +104,9 @@ impl Input {
             read_bytes: AtomicU64::new(0),
             decodes,
             likely_bytes: AtomicU64::new(u64::MAX),
+            keying: None,
+            keeps_records: false,
+            bad_records: AtomicU64::new(0),
         }
     }
 
@@ -109,6 +121,7 @@ impl Input {
         let copy = Parts::one(path, self.name.clone(), &metadata, (false, decoding));
         Ok(Self {
             access: Access::Parts(copy),
+            keying: self.keying.map(Keying::of_copy),
             ..self
         })
     }
@@ -146,10 +159,44 @@ impl Input {
         self.number
     }
 
+    /// Lets passes keep its records whole, where its lines are records.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where its files do not have their keys in the same places.
+    pub(crate) fn keep_records(&mut self) -> Result<()> {
+        if let Some(keying) = &self.keying {
+            keying.common_columns(self)?;
+            self.keeps_records = true;
+        }
+        Ok(())
+    }
+
+    /// How its lines are records; `None` where each is its own key.
+    pub(crate) fn keying(&self) -> Option<&Keying> {
+        self.keying.as_ref()
+    }
+
+    /// Whether its records are kept whole; else only their keys are.
+    pub(crate) fn keeps_records(&self) -> bool {
+        self.keeps_records
+    }
+
+    /// Where the keys of the records are that are kept whole; `None` where lines are keys.
+    pub(crate) fn record_columns(&self) -> Option<&Arc<Columns>> {
+        let keying = self.keying.as_ref().filter(|_| self.keeps_records);
+        keying.map(|keying| keying.columns(0))
+    }
+
     /// Notes what a complete reading found.
-    pub(crate) fn note_reading(&self, lines: u64, bytes: u64) {
+    pub(crate) fn note_reading(&self, lines: u64, bytes: u64, bad_records: u64) {
         self.lines.store(lines, Ordering::Relaxed);
         self.read_bytes.store(bytes, Ordering::Relaxed);
+        self.bad_records.store(bad_records, Ordering::Relaxed);
+    }
+
+    /// How many of its records have no key and were left out, once it was read.
+    pub(crate) fn bad_records(&self) -> u64 {
+        self.bad_records.load(Ordering::Relaxed)
     }
 
     /// Its lines, once it was read.

@@ -10,26 +10,29 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::keying::{Keying, Opening};
 use crate::input::parts::{Parts, has_size};
 use crate::input::source::{Files, STDIN, Source};
 use crate::input::{Access, Input, file, unreadable};
+use crate::record::{Field, Keys};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order.
-type Identity = Vec<FileId>;
+/// What tells an input from all others: the files in their order, and where its keys are, if that is elsewhere than in
+/// other inputs.
+type Identity = (Vec<FileId>, Vec<Field>);
 
 impl Input {
     /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
-    /// files in the same order. What is compressed is to be decoded if `decodes`.
+    /// files in the same order.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
-    /// anything else that can be read only once, named twice, and for a list without files.
-    pub(crate) fn open_all(sources: &[Source], decodes: bool) -> Result<Vec<Self>> {
+    /// anything else that can be read only once, named twice, and for a list without files; what is wrong with a header.
+    pub(crate) fn open_all(sources: &[Source], opening: Opening<'_>) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
                 what: "-: standard input was named twice".into(),
@@ -39,14 +42,21 @@ impl Input {
         let mut inputs: Vec<Self> = Vec::with_capacity(sources.len());
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
         let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
+        if let Some(keys) = opening.keys {
+            keys.check()?;
+        }
         for (source, side) in sources.iter().zip(1..) {
+            let number = side + opening.first_number - 1;
             // Before it is opened: a FIFO whose writer is done would be waited for.
             if let Source::Path(path) = source
-                && let Some(&first) = FileId::at(path).ok().and_then(|id| seen.get(&vec![id]))
+                && let Ok(id) = FileId::at(path)
+                && let Some(((files, _), &first)) = seen.range((vec![id], Vec::new())..).next()
+                && *files == [id]
             {
                 inputs[first].refuse_if_read_once(path)?;
             }
-            let (mut input, identity) = Self::open(source, decodes)?;
+            let (mut input, files) = Self::open(source, opening.decodes)?;
+            let identity = (files, own_fields(opening.keys, number));
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
                 match seen.entry(identity) {
@@ -63,6 +73,16 @@ impl Input {
             }
             input.number = inputs.len();
             input.sides = vec![side];
+            input.keying = match &input.access {
+                Access::Parts(parts) => Keying::of_parts(parts, number, opening)?,
+                Access::Stream(stream) => {
+                    let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                    let file = stream.as_ref();
+                    file.map_or(Ok(None), |file| {
+                        Keying::of_stream(file, number, &input.name, opening)
+                    })?
+                }
+            };
             inputs.push(input);
         }
         Ok(inputs)
@@ -86,7 +106,7 @@ impl Input {
     }
 
     /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
-    fn open(source: &Source, decodes: bool) -> Result<(Self, Identity)> {
+    fn open(source: &Source, decodes: bool) -> Result<(Self, Vec<FileId>)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
@@ -121,7 +141,7 @@ impl Input {
     }
 
     /// Checks many files that are one side.
-    fn open_files(files: &Files, decodes: bool) -> Result<(Self, Identity)> {
+    fn open_files(files: &Files, decodes: bool) -> Result<(Self, Vec<FileId>)> {
         let name = files.name().to_owned();
         if files.paths().is_empty() {
             return Err(Error::Usage {
@@ -133,6 +153,13 @@ impl Input {
         let identity = parts.all().iter().map(|part| part.state.id).collect();
         Ok((Self::new(name, Access::Parts(parts), decodes), identity))
     }
+}
+
+/// The fields of the input with this number, if it has its own.
+fn own_fields(keys: Option<&Keys>, number: u32) -> Vec<Field> {
+    let own = keys.map_or(&[][..], |keys| &keys.fields_of);
+    let own = own.iter().find(|(input, _)| *input == number);
+    own.map_or_else(Vec::new, |(_, fields)| fields.clone())
 }
 
 /// Whether what was read of `file` can be read again under no name. Other devices, such as

@@ -80,7 +80,8 @@ impl<'a> Reading<'a> {
                 let supply = Supply::of_stream(input, stream, rules.decoding);
                 return Self::in_order(input, supply, rules);
             }
-            Some(parts) if parts.decoding().is_some() => {
+            // Where lines end between quotes shows only from the start of a file on.
+            Some(parts) if parts.decoding().is_some() || chunk_rules.format.quoted => {
                 let supply = Supply::of_parts(parts, rules.stop, rules.decoding)?;
                 return Self::in_order(input, supply, rules);
             }
@@ -165,6 +166,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::input::chunk::Pooled;
+    use crate::input::keying::Opening;
     use crate::input::lines::LineFormat;
     use crate::input::long_lines::{LimitAdvice, LongLines};
     use crate::input::{Files, Source};
@@ -219,7 +221,7 @@ mod tests {
             let mut pipe = fs::OpenOptions::new().write(true).open(source).unwrap();
             pipe.write_all(b"one\ntwo\n").unwrap();
         });
-        let input = Input::open_all(&[Source::from(&path)], true)
+        let input = Input::open_all(&[Source::from(&path)], Opening::plain())
             .unwrap()
             .remove(0);
         let is_to_fail = AtomicBool::new(true);
@@ -260,7 +262,9 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let source = Source::from(Files::new("many", paths));
-        let input = Input::open_all(&[source], true).unwrap().remove(0);
+        let input = Input::open_all(&[source], Opening::plain())
+            .unwrap()
+            .remove(0);
         (place, input, texts.to_vec())
     }
 

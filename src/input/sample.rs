@@ -8,10 +8,12 @@ use memchr::memmem;
 
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::keying::Keying;
 use crate::input::lines::LineFormat;
 use crate::input::repeats::Repeats;
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Foreign;
+use crate::record::{Columns, Key};
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -22,12 +24,14 @@ const WINDOWS: u64 = 32;
 const LIKELY_LINE_BYTES: u64 = 64;
 
 /// What sampling found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Sample {
     /// Estimated lines of the whole file.
     pub(crate) lines: u64,
     /// About how many of them are different.
     pub(crate) distinct_lines: u64,
+    /// The mean length of their keys in bytes, terminators included, where lines are records; 0 where none was seen.
+    pub(crate) mean_key_bytes: f64,
     /// The longest line seen, in bytes; where a window saw no line end, twice the window.
     pub(crate) longest_line_bytes: u64,
     /// Line ends seen.
@@ -53,7 +57,7 @@ pub(crate) fn sample(
     let Some(parts) = input.parts() else {
         return Ok(None);
     };
-    let mut sampler = Sampler::new(format);
+    let mut sampler = Sampler::new(format, input.keying());
     let add = |window: Window<'_>| {
         sampler.add(&window);
         stop()
@@ -75,8 +79,13 @@ pub(crate) fn sample(
 }
 
 /// What is counted of the windows of an input.
-struct Sampler {
+struct Sampler<'k> {
     format: LineFormat,
+    keying: Option<&'k Keying>,
+    /// The keys of a window, each between terminators.
+    keys: Vec<u8>,
+    /// Bytes of all keys, and how many there were.
+    key_bytes: (u64, u64),
     /// Bytes of the windows.
     sampled: u64,
     ends: u64,
@@ -88,10 +97,13 @@ struct Sampler {
     foreign: Option<Foreign>,
 }
 
-impl Sampler {
-    fn new(format: LineFormat) -> Self {
+impl<'k> Sampler<'k> {
+    fn new(format: LineFormat, keying: Option<&'k Keying>) -> Self {
         Self {
             format,
+            keying,
+            keys: Vec::new(),
+            key_bytes: (0, 0),
             sampled: 0,
             ends: 0,
             ends_after_cr: 0,
@@ -105,15 +117,27 @@ impl Sampler {
     fn add(&mut self, window: &Window<'_>) {
         let terminator = self.format.terminator;
         if window.offset == 0 {
-            self.foreign = self.foreign.or(Foreign::of(window.bytes));
+            // A mark before a header is in no key.
+            let is_in_header = self.keying.is_some_and(Keying::has_headers);
+            let found = Foreign::of(window.bytes);
+            let found = found.filter(|&kind| !(is_in_header && kind == Foreign::ByteOrderMark));
+            self.foreign = self.foreign.or(found);
         }
         self.sampled += window.bytes.len() as u64;
         self.ends += memchr::memchr_iter(terminator, window.bytes).count() as u64;
         // One that is parted between two windows does not matter for a share.
         let after_cr = [b'\r', terminator];
-        self.ends_after_cr += memmem::find_iter(window.bytes, &after_cr).count() as u64;
+        if !self.keying.is_some_and(Keying::ignores_cr) {
+            self.ends_after_cr += memmem::find_iter(window.bytes, &after_cr).count() as u64;
+        }
         self.lengths.add(window.bytes, self.format);
-        self.repeats.add(window.bytes, terminator);
+        match self.keying {
+            None => self.repeats.add(window.bytes, terminator),
+            Some(keying) => {
+                self.take_keys(window, keying.columns(window.part));
+                self.repeats.add(&self.keys, terminator);
+            }
+        }
         match window.then {
             Then::NextWindow => {}
             Then::Gap => self.lengths.interrupt(),
@@ -121,6 +145,36 @@ impl Sampler {
                 self.open_ends += u64::from(!window.bytes.ends_with(&[terminator]));
                 self.lengths.end();
             }
+        }
+    }
+
+    /// Takes the keys of the records that are whole in the window. One that begins between quotes has others: what is no
+    /// record is left out.
+    fn take_keys(&mut self, window: &Window<'_>, columns: &Columns) {
+        let (terminator, format) = (self.format.terminator, self.format.unquoted());
+        self.keys.clear();
+        self.keys.push(terminator);
+        let start = match window.offset {
+            0 => 0,
+            _ => format
+                .find(window.bytes)
+                .map_or(window.bytes.len(), |end| end + 1),
+        };
+        let end = format.find_last(window.bytes).map_or(0, |end| end + 1);
+        let mut built = Vec::new();
+        for record in format.lines(&window.bytes[start.min(end)..end]) {
+            built.clear();
+            let key = match columns.key(record, &mut built) {
+                Ok(Key::Piece(key)) => key,
+                Ok(Key::Built(range)) => &built[range],
+                Err(_) => continue,
+            };
+            self.keys.extend_from_slice(key);
+            self.keys.push(terminator);
+            self.key_bytes = (
+                self.key_bytes.0 + key.len() as u64 + 1,
+                self.key_bytes.1 + 1,
+            );
         }
     }
 
@@ -137,6 +191,7 @@ impl Sampler {
         Sample {
             lines,
             distinct_lines: self.repeats.distinct(lines),
+            mean_key_bytes: self.key_bytes.0 as f64 / self.key_bytes.1.max(1) as f64,
             longest_line_bytes: self.lengths.longest,
             ends,
             ends_after_cr: self.ends_after_cr,
@@ -186,11 +241,12 @@ impl Lengths {
 mod tests {
     use super::*;
     use crate::input::Source;
+    use crate::input::keying::Opening;
 
     fn sample_of(bytes: &[u8]) -> Sample {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let input = Input::open_all(&[Source::from(file.path())], true)
+        let input = Input::open_all(&[Source::from(file.path())], Opening::plain())
             .unwrap()
             .remove(0);
         sample(&input, LineFormat::default(), 0, &|| Ok(()))
@@ -207,6 +263,7 @@ mod tests {
                 lines: 3,
                 distinct_lines: 3,
                 longest_line_bytes: 3,
+                mean_key_bytes: 0.0,
                 ends: 2,
                 ends_after_cr: 0,
                 foreign: None,
@@ -258,7 +315,7 @@ mod tests {
             path
         };
         let files = crate::Files::new("files", texts.iter().enumerate().map(write));
-        let input = Input::open_all(&[Source::from(files)], true)
+        let input = Input::open_all(&[Source::from(files)], Opening::plain())
             .unwrap()
             .remove(0);
         sample(&input, LineFormat::default(), 0, &|| Ok(()))
@@ -273,6 +330,7 @@ mod tests {
             lines: 4,
             distinct_lines: 4,
             longest_line_bytes: 4,
+            mean_key_bytes: 0.0,
             ends: 2,
             ends_after_cr: 0,
             foreign: None,

@@ -179,6 +179,8 @@ pub(crate) struct StreamChunks<'a> {
     offset: u64,
     /// Whether the stream or file has no more bytes. The carry may still have some.
     is_ended: bool,
+    /// Whether what was searched of the present line ends between quotes.
+    is_inside: bool,
 }
 
 impl<'a> StreamChunks<'a> {
@@ -201,6 +203,7 @@ impl<'a> StreamChunks<'a> {
             carried: 0,
             offset: 0,
             is_ended: false,
+            is_inside: false,
         })
     }
 
@@ -277,7 +280,11 @@ impl<'a> StreamChunks<'a> {
         if self.is_ended {
             return Some(data.len());
         }
-        let end = searched + self.rules.format.find_last(&data[searched..])? + 1;
+        if searched == 0 {
+            self.is_inside = false;
+        }
+        let new = &data[searched..];
+        let end = searched + self.rules.format.last_end(new, &mut self.is_inside)?;
         let rest = &data[end..];
         self.carry[..rest.len()].copy_from_slice(rest);
         self.carried = rest.len();

@@ -21,6 +21,8 @@ const DECODED_FILES: usize = 8;
 
 /// A piece of a file.
 pub(crate) struct Window<'a> {
+    /// The number of the file.
+    pub(crate) part: usize,
     /// Where it begins in the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: &'a [u8],
@@ -67,6 +69,7 @@ pub(crate) fn for_each_window(
         let read = read_at(&file, window, offset);
         let read = read.map_err(|error| unreadable(parts.name(part), error))?;
         look(Window {
+            part,
             offset,
             bytes: &window[..read],
             then: match offset + window.len() as u64 {
@@ -109,7 +112,7 @@ pub(super) fn for_each_decoded_window(
         let budget = MemoryBudget::new(memory_bytes, 0);
         let mut supply = Supply::of_part(parts, part, stop, &budget)?;
         let of_file = count.div_ceil(wanted as u64);
-        decoded += front_windows(&mut supply, of_file, &mut buffer, &mut look)?;
+        decoded += front_windows(&mut supply, (part, of_file), &mut buffer, &mut look)?;
         let read = supply.taken_bytes();
         taken += read.map_or(state.size, |read| read.min(state.size));
     }
@@ -121,10 +124,10 @@ pub(super) fn for_each_decoded_window(
     })
 }
 
-/// Goes through the first `count` windows of a file; returns their bytes.
+/// Goes through the first `count` windows of the file with the number `part`; returns their bytes.
 fn front_windows(
     supply: &mut Supply<'_>,
-    count: u64,
+    (part, count): (usize, u64),
     buffer: &mut [u8],
     mut look: impl FnMut(Window<'_>) -> Result<()>,
 ) -> Result<u64> {
@@ -135,6 +138,7 @@ fn front_windows(
         // The end may show only behind the last bytes.
         if !bytes.is_empty() {
             look(Window {
+                part,
                 offset,
                 bytes,
                 then: match filled.is_ended {

@@ -37,6 +37,15 @@ pub trait Sink: Send {
         self.line(&[label, line].concat())
     }
 
+    /// The header of the result, without its terminator: before all lines, and also where there are none. Called once, and
+    /// only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn header(&mut self, _header: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Lines that lie one behind the other in `block`, each with [`Sink::terminator`] behind it. `ends` says
     /// where each line ends; the next one begins after its terminator. A sink that writes them as they are
     /// saves a call for each.
@@ -138,6 +147,10 @@ impl<W: Write + Send> WriteSink<W> {
 impl<W: Write + Send> Sink for WriteSink<W> {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.long_line(&[], line)
+    }
+
+    fn header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.line(header)
     }
 
     fn long_line(&mut self, label: &[u8], line: &[u8]) -> io::Result<()> {

@@ -7,7 +7,7 @@
 //! lines that are common lie together, a window passes or not as a whole, and the estimate is off by
 //! half over the root of the number of windows: 6 in 100.
 
-use crate::batch::{Ordinals, Scratch, Screen, for_each_batch};
+use crate::batch::{Keyed, Ordinals, Scratch, Screen, for_each_batch};
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::windows::for_each_window;
@@ -32,7 +32,9 @@ pub(crate) fn look(
     position: usize,
     screen: &dyn Screen,
 ) -> Result<Option<Look>> {
-    let format = run.options.format;
+    // A window may begin between quotes: what is no record then is left out.
+    let format = run.options.line_format().unquoted();
+    let leave_out = |_: &[u8], _| Ok(());
     // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
     let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
     let (mut sampled, mut passed) = (0, Vec::new());
@@ -48,7 +50,13 @@ pub(crate) fn look(
             return Ok(());
         };
         let whole = format.lines(&window.bytes[start.min(end)..end]);
-        sampled += for_each_batch(whole, Ordinals::None, &run.hasher, &mut scratch, |batch| {
+        let keyed = input.keying().map(|keying| Keyed {
+            columns: keying.columns(window.part),
+            keeps_records: false,
+            on_bad: &leave_out,
+        });
+        let none = Ordinals::None;
+        sampled += for_each_batch(whole, none, keyed, &run.hasher, &mut scratch, |batch| {
             screen.passing(batch, &mut passing)?;
             passed.extend(passing.iter().map(|&index| batch.hashes[index as usize]));
             Ok(true)

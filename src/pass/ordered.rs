@@ -194,7 +194,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let tally = Tally::new(run, phase, input, &failure);
     let long_lines = LongLines::new(room, layout, run.interrupt(), &failure);
     let chunks = ChunkRules {
-        format: run.options.format,
+        format: run.options.line_format(),
         chunk_bytes: layout.chunk_bytes,
         long_lines: &long_lines,
     };

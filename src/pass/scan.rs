@@ -25,15 +25,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::batch::{Batch, Ordinals, Scratch, for_each_batch};
+use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::input::keying::Keying;
 use crate::input::long_lines::LongLines;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::pipeline::pipeline;
+use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::MOST_ORDERED_BYTES;
 use crate::set::addresses;
@@ -105,7 +107,7 @@ fn scan_in<W: Worker>(
     let tally = Tally::new(run, phase, input, &failure);
     let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &failure);
     let chunks = ChunkRules {
-        format: run.options.format,
+        format: run.options.line_format(),
         chunk_bytes: layout.chunk_bytes,
         long_lines: &long_lines,
     };
@@ -139,7 +141,7 @@ fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()>
     /// As much of the line as a message shows, in bytes.
     const SHOWN: usize = 40;
     match batch
-        .lines
+        .keys
         .iter()
         .find(|line| addresses::parse(line).is_none())
     {
@@ -157,6 +159,7 @@ fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()>
 pub(super) struct Counts {
     lines: u64,
     bytes: u64,
+    bad_records: u64,
 }
 
 impl Counts {
@@ -168,7 +171,7 @@ impl Counts {
                 what: format!("{} of {size} bytes were read", self.bytes),
             });
         }
-        input.note_reading(self.lines, self.bytes);
+        input.note_reading(self.lines, self.bytes, self.bad_records);
         Ok(())
     }
 }
@@ -184,6 +187,8 @@ pub(super) struct Tally<'a> {
     lines: AtomicU64,
     /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
     bytes: AtomicU64,
+    /// Records without a key that were left out.
+    bad_records: AtomicU64,
 }
 
 impl<'a> Tally<'a> {
@@ -200,6 +205,7 @@ impl<'a> Tally<'a> {
             input,
             lines: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            bad_records: AtomicU64::new(0),
         }
     }
 
@@ -208,6 +214,7 @@ impl<'a> Tally<'a> {
         Counts {
             lines: self.lines.into_inner(),
             bytes: self.bytes.into_inner(),
+            bad_records: self.bad_records.into_inner(),
         }
     }
 
@@ -274,6 +281,31 @@ impl<'a> Tally<'a> {
         })
     }
 
+    /// Counts a record without a key.
+    ///
+    /// # Errors
+    /// [`Error::BadRecord`], unless such records are to be left out.
+    fn leave_out(&self, record: &[u8], bad: Bad, chunk: &Chunk) -> Result<()> {
+        match self.input.keying() {
+            Some(keying) if !keying.skips_bad() => {
+                let (what, advice) = bad.describe(keying.columns(chunk.part));
+                let (part, offset) = (chunk.part, chunk.offset_of(record));
+                let memory_bytes = self.run.decoding.limit_bytes();
+                Err(Error::BadRecord {
+                    path: self.input.part_name(part).to_owned(),
+                    line: self.input.line_number(part, offset, memory_bytes),
+                    offset,
+                    what,
+                    advice,
+                })
+            }
+            _ => {
+                self.bad_records.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
     ///
     /// # Errors
@@ -287,9 +319,19 @@ impl<'a> Tally<'a> {
         fail_point!("work");
         self.run.interrupt().check()?;
         let bytes = chunk.bytes();
-        let lines = self.run.options.format.lines(bytes);
+        let mut lines = self.run.options.line_format().lines(bytes);
+        let keying = self.input.keying();
+        if chunk.is_first_of_file() && keying.is_some_and(Keying::has_headers) {
+            lines.next();
+        }
         let ordinals = self.ordinals_in(chunk)?;
-        let count = for_each_batch(lines, ordinals, &self.run.hasher, scratch, |batch| {
+        let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
+        let keyed = keying.map(|keying| Keyed {
+            columns: keying.columns(chunk.part),
+            keeps_records: self.input.keeps_records(),
+            on_bad: &on_bad,
+        });
+        let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
             if self.run.is_ipv4() {
                 check_addresses(batch, chunk, self.input)?;
             }

@@ -122,6 +122,7 @@ pub(crate) fn spill(
         buckets: run.layout.buckets,
         writers: run.layout.writers,
         has_ordinals: input.first_ordinal().is_some(),
+        columns: input.record_columns(),
     };
     // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
     // thread for the state that this worker has for itself. Nothing outlives `fill`.
@@ -223,7 +224,7 @@ impl Worker for SpillWorker<'_, '_, '_> {
             self.passing.retain(|&index| {
                 let index = index as usize;
                 let ordinal = batch.ordinal(index as u32);
-                !recent.is_repeat(batch.hashes[index], batch.lines[index], ordinal)
+                !recent.is_repeat(batch.hashes[index], batch.keys[index], ordinal)
             });
         }
         if let Some((known, input)) = self.known {

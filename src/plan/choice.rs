@@ -19,7 +19,7 @@ pub(super) const OF_STRATEGY: &str = "strategy: ";
 /// The design of one strategy, or why it does not fit the limit.
 pub(super) fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
     let design = match strategy {
-        Strategy::Sieve if job.selection.repeats => repeats::repeats(job),
+        Strategy::Sieve if job.asks_first() => repeats::repeats(job),
         Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),

@@ -56,6 +56,9 @@ pub struct InputShape {
     /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a compressed
     /// file is a guess.
     pub decoding: Option<Decoding>,
+    /// About how many bytes the keys of its lines have together, terminators included, where lines are records; `None` where
+    /// they are their own keys.
+    pub key_bytes: Option<u64>,
 }
 
 /// How far the planner trusts its estimate of a set. The estimate counts every line, although repeats take no room,
@@ -119,6 +122,11 @@ impl Job {
         self.selection.is_plain_intersection(self.sides)
     }
 
+    /// Whether the first input is asked again when the others are known.
+    pub(crate) fn asks_first(&self) -> bool {
+        self.selection.asks_first(self.sides)
+    }
+
     /// Whether the size of an input is a guess, because it is compressed.
     pub(super) fn guesses_sizes(&self) -> bool {
         let is_guess = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_some();
@@ -168,7 +176,7 @@ impl Job {
 pub(super) fn order(job: &Job) -> Vec<usize> {
     let inputs = &job.inputs;
     let mut order: Vec<usize> = (0..inputs.len()).collect();
-    let has_first = job.selection.in_first || job.selection.repeats;
+    let has_first = job.selection.in_first || job.asks_first();
     let is_later = |index: usize| has_first && index > 0;
     order.sort_by_key(|&index| (is_later(index), inputs[index].bytes.unwrap_or(u64::MAX)));
     order
@@ -218,11 +226,26 @@ impl Extent {
     }
 }
 
-/// The size of each input in working order, known or assumed.
+/// What is kept of each input in working order, known or assumed: its lines, or only the keys of its records.
 pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
-    let known = |shape: &InputShape| {
+    let kept_bytes = |index: usize, shape: &InputShape| {
+        let keeps_records = job.selection.keeps_records_of(index as u32 + 1, job.sides);
+        shape.key_bytes.filter(|_| !keeps_records)
+    };
+    extents_in_order(job, kept_bytes)
+}
+
+/// The size of each input in working order as it is read, known or assumed.
+pub(super) fn read_in_order(job: &Job) -> Vec<Extent> {
+    extents_in_order(job, |_, _| None)
+}
+
+/// The size of each input in working order, known or assumed; `bytes` says what counts in place of its own.
+fn extents_in_order(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>) -> Vec<Extent> {
+    let known = |(index, shape): (usize, &InputShape)| {
+        let own = shape.bytes?;
         Some(Extent {
-            bytes: shape.bytes?,
+            bytes: bytes(index, shape).unwrap_or(own),
             lines: shape.lines?,
         })
     };
@@ -235,8 +258,9 @@ pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
             lines: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR) / UNKNOWN_LINE_BYTES,
         },
     };
-    let largest = job.inputs.iter().filter_map(known).max().unwrap_or(unknown);
-    let size = |&index: &usize| known(&job.inputs[index]).unwrap_or(largest);
+    let all = job.inputs.iter().enumerate();
+    let largest = all.filter_map(known).max().unwrap_or(unknown);
+    let size = |&index: &usize| known((index, &job.inputs[index])).unwrap_or(largest);
     order(job).iter().map(size).collect()
 }
 
@@ -266,8 +290,10 @@ pub(super) struct Sizes {
     pub(super) distinct: Extent,
     /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
     pub(super) repeats: f64,
-    /// Bytes of all inputs, at most 16 times [`MOST`].
+    /// Bytes that are kept of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
+    /// Bytes that are read of all inputs: more where only keys are kept.
+    pub(super) read: u64,
     /// The input that is worked on last: the largest, or one of unknown size.
     pub(super) last: Extent,
     /// Inputs beside the smallest.
@@ -295,6 +321,7 @@ impl Sizes {
             distinct,
             repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
             total: total.bytes,
+            read: Extent::sum(&read_in_order(job)).bytes,
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),

@@ -142,6 +142,11 @@ impl Plan {
         self.job.finds_common()
     }
 
+    /// Whether the first input is asked again when the others are known.
+    pub(crate) fn asks_first(&self) -> bool {
+        self.job.asks_first()
+    }
+
     /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
     /// too many instead.
     pub fn may_miss_lines(&self) -> bool {
@@ -180,7 +185,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// ```
 /// use outset::plan::{InputShape, Job, plan};
 /// use outset::Strategy;
-/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false, decoding: None };
+/// let side = InputShape { bytes: Some(320_000_000_000), lines: Some(5_000_000_000), distinct_lines: None, is_cached: false, decoding: None, key_bytes: None };
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     selection: outset::Selection::intersection(),

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use crate::plan::Strategy;
-use crate::plan::job::{Job, sizes_in_order};
+use crate::plan::job::{Job, read_in_order};
 use crate::plan::{Costs, OrderPlan};
 
 /// A phase that is expected.
@@ -44,7 +44,7 @@ pub(super) fn phases(
 
 /// The phases without that of an order.
 fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
-    let inputs = sizes_in_order(job).into_iter().map(|size| size.bytes);
+    let inputs = read_in_order(job).into_iter().map(|size| size.bytes);
     let inputs: Vec<u64> = inputs.collect();
     let join = phase("join", survivors.joined);
     match (costs.strategy, &inputs[..]) {
@@ -58,7 +58,7 @@ fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPha
             phases
         }
         (Strategy::Memory, all) => memory(all, job.building_inputs()),
-        (Strategy::Sieve, [_, others @ ..]) if job.selection.repeats => {
+        (Strategy::Sieve, [_, others @ ..]) if job.asks_first() => {
             let filtered = others.iter().take(job.telling_inputs());
             let filters = filtered.map(|&bytes| phase("filter", bytes));
             let spills = inputs.iter().map(|&bytes| phase("spill", bytes));

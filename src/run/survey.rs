@@ -4,7 +4,7 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now (6.75 MiB at least) + 1.5 MiB + 320 KiB for each thread
+//! base_bytes   = resident now (6.75 MiB at least) + 1.5 MiB + 320 KiB for each thread (+ 80 KiB for each worker with keys)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
@@ -26,6 +26,8 @@ const SMALL_ALLOCATIONS: u64 = 3 << 19;
 /// Resident bytes that a process of the command is taken to have before a run, 6.75 MiB. As measured: 4.5 to 5.5 MiB
 /// mostly; a debug build, whose code lies further apart, had up to 6.5 MiB.
 const PROGRAM_BYTES: u64 = 27 << 18;
+/// Memory of a worker for the keys of a batch of records, in bytes: where they are, and copies of 32 KiB of them.
+const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 
@@ -57,7 +59,11 @@ fn job_of_shapes(
     let asked_bytes = options
         .memory_bytes
         .unwrap_or_else(machine::default_memory_bytes);
-    let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes);
+    let for_keys = match &options.keys {
+        Some(_) => threads as u64 * KEY_BYTES,
+        None => 0,
+    };
+    let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes) + for_keys;
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
     // that is refused is an error with advice, but an allocation that fails ends the process.
     let stacks = (2 * all_threads(threads, asked_bytes) + 4) * STACK_BYTES as u64;
@@ -104,7 +110,7 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     let samples = samples(inputs, options)?;
     if let Some(observer) = &options.observer {
         let named = || inputs.iter().map(Input::name).zip(&samples);
-        for notice in foreign(named()).chain(carriage_returns(named(), options.format)) {
+        for notice in foreign(named()).chain(carriage_returns(named(), options.line_format())) {
             observer.noticed(&notice);
         }
     }
@@ -120,7 +126,7 @@ fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
     let stop = || options.interrupt.check();
     let sampled = inputs
         .iter()
-        .map(|input| sample(input, options.format, memory_bytes / 2, &stop));
+        .map(|input| sample(input, options.line_format(), memory_bytes / 2, &stop));
     sampled.collect()
 }
 
@@ -134,6 +140,10 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
         distinct_lines: sample.map(|sample| sample.distinct_lines),
         is_cached: input.is_warm(),
         decoding: input.decoding(),
+        key_bytes: input
+            .keying()
+            .zip(*sample)
+            .map(|(_, sample)| (sample.lines as f64 * sample.mean_key_bytes) as u64),
     };
     let shapes = inputs.iter().zip(samples).map(shape).collect();
     job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
@@ -222,6 +232,7 @@ mod tests {
             let format = LineFormat {
                 terminator,
                 strip_cr,
+                ..LineFormat::default()
             };
             assert_eq!(noticed(&ends, format), None);
         }

@@ -56,6 +56,8 @@ pub struct Selection {
     pub(crate) in_first: bool,
     /// Whether each line is written as often as the first side has it, instead of once.
     pub(crate) repeats: bool,
+    /// Whether lines are records, which are written where their keys are selected.
+    pub(crate) records: bool,
     /// Whether repeats are counted, and each line is written as often as a multiset has it.
     pub(crate) all: bool,
     /// Whether the occurrences behind the first of each line are wanted, too, apart from the lines.
@@ -99,6 +101,7 @@ impl Selection {
             most: None,
             in_first: false,
             repeats: false,
+            records: false,
             all: false,
             duplicates: false,
             label: Label::None,
@@ -167,6 +170,17 @@ impl Selection {
         }
     }
 
+    /// The same for records with keys ([`Keys`](crate::Keys)): what is written is the record. Of those with the same key
+    /// it is the first one, in the order of the inputs and in each of them; with [`Selection::with_repeats`] all that the
+    /// first side has. Without this the keys are what is written.
+    #[must_use]
+    pub const fn of_records(self) -> Self {
+        Self {
+            records: true,
+            ..self
+        }
+    }
+
     /// The same of multisets, as INTERSECT ALL, EXCEPT ALL and UNION ALL in SQL: a line comes as often as the side
     /// has it that has it least; as often as the first side has it more than all others together; as often as all
     /// have it together. A symmetric difference must be of two sides: as often as one has it more than the other.
@@ -189,6 +203,22 @@ impl Selection {
     #[must_use]
     pub const fn ordered(self, order: Order) -> Self {
         Self { order, ..self }
+    }
+
+    /// Whether each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a difference,
+    /// and of an intersection without a number of sides.
+    pub fn can_repeat(&self) -> bool {
+        self.in_first || (self.least.is_none() && self.most.is_none())
+    }
+
+    /// What stands before the header of the answer: what the label of each line is.
+    pub(crate) fn label_name(&self) -> &'static str {
+        match self.label {
+            Label::None | Label::SidesOnly => "",
+            Label::Sides => "files\t",
+            Label::SideCount => "file_count\t",
+            Label::Count => "count\t",
+        }
     }
 
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
@@ -223,7 +253,7 @@ impl Selection {
 
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        let is_counted = self.repeats || self.all || self.duplicates;
+        let is_counted = self.repeats || self.records || self.all || self.duplicates;
         self.needs_all(sides) && self.label == Label::None && !is_counted
     }
 
@@ -232,6 +262,7 @@ impl Selection {
     pub(crate) fn approximate(&self) -> Option<Approximate> {
         match self {
             _ if self.all || self.duplicates || self.label != Label::None => None,
+            _ if self.picks_first() => None,
             Self { in_first: true, .. } => Some(Approximate::Difference),
             Self { repeats: true, .. } => None,
             Self {
@@ -248,11 +279,31 @@ impl Selection {
         Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
     }
 
-    /// Whether it matters where the lines of the side with this number (from 1) stand: of all sides, or of the
-    /// first alone where it has every line of the answer.
+    /// Whether of the records with the same key the first one is written.
+    pub(crate) fn picks_first(&self) -> bool {
+        self.records && !self.repeats
+    }
+
+    /// Whether lines of the side with this number (from 1) are written: of all sides, or of the first alone where it has
+    /// every line of the answer.
+    fn writes_lines_of(&self, number: u32, sides: usize) -> bool {
+        number == 1 || !(self.in_first || self.needs_all(sides))
+    }
+
+    /// Whether it matters where the lines of the side with this number (from 1) stand.
     pub(crate) fn keeps_ordinals_of(&self, number: u32, sides: usize) -> bool {
-        let is_first_enough = self.in_first || self.needs_all(sides);
-        self.order == Order::Input && (number == 1 || !is_first_enough)
+        let is_wanted = self.order == Order::Input || self.picks_first();
+        is_wanted && self.writes_lines_of(number, sides)
+    }
+
+    /// Whether the records of the side with this number (from 1) are written.
+    pub(crate) fn keeps_records_of(&self, number: u32, sides: usize) -> bool {
+        self.records && self.writes_lines_of(number, sides)
+    }
+
+    /// Whether the lines of the answer are found by going through the first side once more, when the others are known.
+    pub(crate) fn asks_first(&self, sides: usize) -> bool {
+        self.repeats || (self.records && self.needs_all(sides))
     }
 
     /// Whether the label says which sides have the line.

@@ -86,7 +86,7 @@ impl ShardedSet {
                 .unwrap_or_else(PoisonError::into_inner);
             let done = set.insert_all(batch, group.iter().copied(), side)?;
             if done < group.len() {
-                let line = batch.lines[group[done] as usize];
+                let line = batch.keys[group[done] as usize];
                 // The shard has no room and the budget refused more. Another thread may have freed memory since
                 // then, so the budget is not asked again: the line is not in the set, and that is an error.
                 let bytes = (line.len() as u64).max(PAGE);
@@ -157,9 +157,9 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Hands `each` the lines of a batch at `indexes`, in any order, each with its mark and the ordinal that it has in
-    /// the batch; the mark is 0 for a line that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and must not
-    /// use this set.
+    /// Hands `each` the `indexes` of a batch, in any order, each with what is kept of its line; the mark is 0 for a line
+    /// that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and
+    /// must not use this set.
     ///
     /// # Errors
     /// What `each` reports.
@@ -168,7 +168,7 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
-        mut each: impl FnMut(&[u8], Found) -> Result<()>,
+        mut each: impl FnMut(u32, Found) -> Result<()>,
     ) -> Result<()> {
         self.group(batch, indexes, scatter);
         for (shard, group) in scatter.groups() {

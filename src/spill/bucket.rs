@@ -18,8 +18,11 @@
 //! *Cost:* the held blocks. They came from a pool and outlive it: they go back to the budget, not to the
 //! pool, when the bucket is dropped.
 
+use std::sync::Arc;
+
 use crate::error::Error;
 use crate::memory::buffer::Buffer;
+use crate::record::Columns;
 use crate::spill::block::Address;
 use crate::temp::space::{SpillPath, TempSpace};
 
@@ -51,6 +54,8 @@ pub(crate) struct Bucket {
     pub(crate) held: Vec<HeldBlock>,
     /// Whether each line has its ordinal behind it.
     pub(crate) has_ordinals: bool,
+    /// Where the keys of the lines are, if they are records; else each is its own key.
+    pub(crate) columns: Option<Arc<Columns>>,
     /// Lines appended, repetitions included.
     pub(crate) lines: u64,
     /// Bytes of their records, lengths included: the sum of all payloads.

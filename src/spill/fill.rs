@@ -14,7 +14,10 @@
 //!
 //! *Cost:* the writer threads' stacks.
 
+use std::sync::Arc;
+
 use crate::error::Result;
+use crate::record::Columns;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
@@ -42,6 +45,8 @@ pub(crate) struct FillRules<'a> {
     pub(crate) writers: usize,
     /// Whether the lines have ordinals, which are kept behind them.
     pub(crate) has_ordinals: bool,
+    /// Where the keys of the lines are, if they are records.
+    pub(crate) columns: Option<&'a Arc<Columns>>,
 }
 
 /// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.

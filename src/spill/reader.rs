@@ -21,7 +21,7 @@
 //!
 //! *Cost:* the loader's two buffers, and room for the longest line of the buckets; every line is hashed again.
 
-use crate::batch::{Batch, Ordinals, Scratch, for_each_batch};
+use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::memory::budget::MemoryBudget;
@@ -203,7 +203,17 @@ impl ContentReader {
         } else {
             Ordinals::None
         };
-        *read += for_each_batch(lines, ordinals, &self.hasher, &mut self.scratch, |batch| {
+        // Each had a key when it was spilled.
+        let on_bad = |_: &[u8], _| {
+            Err(bucket.damaged(bucket.file.blocks, "a record has lost its key".into()))
+        };
+        let keyed = bucket.columns.as_ref().map(|columns| Keyed {
+            columns,
+            keeps_records: true,
+            on_bad: &on_bad,
+        });
+        let scratch = &mut self.scratch;
+        *read += for_each_batch(lines, ordinals, keyed, &self.hasher, scratch, |batch| {
             let hashes = batch.hashes.iter();
             *sum = hashes.fold(*sum, |sum, &hash| sum.wrapping_add(hash));
             let goes_on = work(batch)?;

@@ -61,16 +61,14 @@ impl Store {
             buckets,
             writers: self.writers,
             has_ordinals: false,
+            columns: None,
         };
         let hasher = LineHasher::with_key([3; 4]);
         let filled = fill(rules, |writer| {
             assert_eq!((writer.buckets(), writer.level()), (buckets, 3));
             for (number, line) in (0..).zip(lines) {
-                let batch = Batch {
-                    lines: &[line],
-                    hashes: &[hasher.hash(line)],
-                    ordinals: &[],
-                };
+                let (lines, hashes) = ([line], [hasher.hash(line)]);
+                let batch = Batch::new(&lines, &hashes);
                 writer.append(number % buckets, batch, &[0])?;
             }
             Ok(())
@@ -138,6 +136,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         buckets: 1,
         writers: 0,
         has_ordinals: false,
+        columns: None,
     };
     let batch = Batch::new(&lines, &hashes);
     let indexes: Vec<u32> = (0..LINES as u32).collect();

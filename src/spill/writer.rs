@@ -382,6 +382,7 @@ impl Part {
             address,
             block_bytes: rules.pool.block_bytes(),
             has_ordinals: rules.has_ordinals,
+            columns: rules.columns.cloned(),
             file: self.file,
             held: self.held,
             lines: self.lines,

@@ -18,7 +18,7 @@ use crate::pass::ordered::{
     ChunkOutput, OrderedOutput, OrderedWorker, beyond_scan_bytes, scan_in_order,
 };
 use crate::run::Run;
-use crate::stored::with_run;
+use crate::stored::{open_records, with_run, write_header};
 
 /// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn query(
             advice: "build a spectral or a counting filter".into(),
         });
     }
-    let inputs = Input::open_all(inputs, options.decompress)?;
+    let inputs = open_records(inputs, filter.rules(), options)?;
     with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
         let layout = &run.layout;
         // What reading and the answers that wait for their turn leave: a filter that fits it is mapped.
@@ -74,6 +74,12 @@ pub fn query(
         // Counts the cells, too: the answers come with how full the filter is.
         let checked = filter.check(&run.budget)?;
         let filter = AskedFilter::new(&checked, &run.budget, room)?;
+        let more: &[u8] = match question {
+            Question::Counts => b"\tcount",
+            Question::Present | Question::Absent => b"",
+        };
+        let terminator = run.options.format.terminator;
+        write_header(&inputs, more, terminator, (&mut *out, target))?;
         let output = OrderedOutput::new(out, target);
         let written = AtomicU64::new(0);
         run.expect_inputs(&["query"], inputs.iter());

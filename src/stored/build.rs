@@ -141,7 +141,14 @@ pub struct Built {
 /// Any [`Error`]; [`Error::MemoryPlan`] names a limit that the filter would fit.
 pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
     request.check()?;
-    let inputs = Input::open_all(inputs, options.decompress)?;
+    let format = request
+        .like
+        .map_or(options.format, |model| model.rules().format);
+    let opened = Options {
+        format,
+        ..options.clone()
+    };
+    let inputs = Input::open_all(inputs, opened.opening())?;
     let (shape, rules) = match request.like {
         Some(model) => (model.shape(), model.rules()),
         None => {

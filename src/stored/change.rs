@@ -19,7 +19,7 @@ use crate::pass::ordered::{ChunkOutput, OrderedOutput, OrderedWorker, scan_in_or
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::stored::build::insert_all;
-use crate::stored::with_run;
+use crate::stored::{open_records, with_run, write_header};
 
 /// What is done with the lines of the inputs. A repeated line is inserted, or removed, as often as it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,8 @@ pub fn insert_new(
 ) -> Result<Changed> {
     change_with(stored, inputs, options, |run, filter, inputs| {
         // Workers insert in any order; the output puts what they write into the order of the lines.
+        let terminator = run.options.format.terminator;
+        write_header(inputs, b"", terminator, (&mut *out, target))?;
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);
@@ -119,7 +121,7 @@ fn change_with(
     options: &Options,
     work: impl FnOnce(&Run<'_>, &mut Filter, &[Input]) -> Result<u64>,
 ) -> Result<Changed> {
-    let inputs = Input::open_all(inputs, options.decompress)?;
+    let inputs = open_records(inputs, stored.rules(), options)?;
     // A table of digests may grow beyond this, if the limit has room for the old and the new one.
     let needed = stored.shape().bytes();
     with_run(

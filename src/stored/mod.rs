@@ -39,11 +39,14 @@ mod build;
 mod change;
 mod merge;
 
+use std::io::Write;
+
 use crate::error::Result;
 use crate::filter::Rules;
-use crate::input::Input;
+use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::output::output_error;
 use crate::plan::scan_layout;
 use crate::run::Run;
 use crate::run::survey::survey;
@@ -54,6 +57,40 @@ pub use ask::{Answers, Question, query};
 pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
+
+/// Opens inputs whose lines are asked about or changed in a filter with these rules. Records are kept whole: what is written
+/// of them are the records.
+///
+/// # Errors
+/// As [`Input::open_all`].
+fn open_records(inputs: &[Source], rules: Rules, options: &Options) -> Result<Vec<Input>> {
+    let options = Options {
+        format: rules.format,
+        ..options.clone()
+    };
+    let mut inputs = Input::open_all(inputs, options.opening())?;
+    inputs.iter_mut().try_for_each(Input::keep_records)?;
+    Ok(inputs)
+}
+
+/// Writes the header of the inputs, if they have one, with `more` behind it.
+///
+/// # Errors
+/// [`crate::Error::Output`].
+fn write_header(
+    inputs: &[Input],
+    more: &[u8],
+    terminator: u8,
+    (out, target): (&mut (dyn Write + Send), &str),
+) -> Result<()> {
+    let mut headers = inputs.iter().filter_map(Input::keying);
+    let Some(header) = headers.find_map(|keying| keying.header(true)) else {
+        return Ok(());
+    };
+    let header = [&header, more, &[terminator]].concat();
+    out.write_all(&header)
+        .map_err(|error| output_error(target, "cannot write", error))
+}
 
 /// Calls `work` with a run (threads, a budget, the rules of a filter) for reading `inputs`, which leaves
 /// `beside_bytes` of memory to `consumer`. What `work` returns, such as a filter, may hold memory of the run's

@@ -75,7 +75,7 @@ struct Addresses<F>(F);
 impl<F: FnMut(u32)> Worker for Addresses<F> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         batch
-            .lines
+            .keys
             .iter()
             .filter_map(|line| addresses::parse(line))
             .for_each(&mut self.0);
@@ -97,7 +97,7 @@ impl Worker for TakeAddresses<'_, '_> {
         let is_common =
             |line: &&&[u8]| addresses::parse(line).is_some_and(|address| common.take(address));
         batch
-            .lines
+            .keys
             .iter()
             .filter(is_common)
             .try_for_each(|line| self.out.push(line))

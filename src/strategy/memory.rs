@@ -41,7 +41,7 @@ use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::filter::{empty, filter};
-use crate::pass::join::write;
+use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
@@ -357,10 +357,9 @@ impl Worker for Answer<'_, '_> {
         let (rule, rank, out) = (self.rule, self.rank, &mut self.out);
         let all = 0..batch.lines.len() as u32;
         self.set
-            .look_up(batch, all, &mut self.to_shards, |line, found| {
+            .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                let times = u64::from(rule.selects(mark));
-                write(rule, line, Found { mark, ..found }, times, out)
+                write_again(rule, batch, index, Found { mark, ..found }, out)
             })
     }
 

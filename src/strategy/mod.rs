@@ -75,9 +75,7 @@ pub(crate) fn execute(
         Strategy::Sieve if plan.finds_common() => {
             sieve::sieve(run, plan, inputs, filters, sides, out)
         }
-        Strategy::Sieve if sides.rule().repeats() => {
-            repeats::repeats(run, plan, inputs, sides, out)
-        }
+        Strategy::Sieve if plan.asks_first() => repeats::repeats(run, plan, inputs, sides, out),
         Strategy::Sieve => lone::lone(run, plan, inputs, sides, out),
         Strategy::Bloom if plan.finds_common() => {
             bloom::bloom(run, plan, inputs, filters, sides, out)

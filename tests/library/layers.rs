@@ -9,7 +9,7 @@ use std::path::Path;
 const LAYERS: [&[&str]; 14] = [
     &["notice", "size", "stats"],
     &["error"],
-    &["selection", "sys"],
+    &["record", "selection", "sys"],
     &["hash", "interrupt", "memory"],
     &["batch", "input", "output", "sketch", "temp"],
     &["filter", "set", "spill"],

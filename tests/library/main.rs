@@ -15,6 +15,7 @@ mod filter_models; // filters that forget or count, against multisets and sets
 mod filter_sizes; // filters of more than 2^35 bits: arithmetic, and real ones that are mostly untouched
 mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
+mod keyed; // records with keys: every syntax and operation gives the oracle's records
 mod layers; // imports between the rooms of src
 mod missing; // comparisons of a difference: missing lines, rates, what is read for them
 mod oracle; // the naive answer

@@ -11,7 +11,7 @@ use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
 use super::super::options::{
-    DecompressArguments, KindName, LineArguments, MachineArguments, TalkArguments, parse_bits,
+    KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments, parse_bits,
 };
 use super::or_stdin;
 
@@ -153,7 +153,7 @@ pub(crate) struct AskArguments {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) decompress: DecompressArguments,
+    pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
     pub(crate) work: WorkArguments,
@@ -224,7 +224,7 @@ pub(crate) struct ChangeArguments {
     files: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) decompress: DecompressArguments,
+    pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
     pub(crate) work: WorkArguments,

@@ -15,7 +15,7 @@ use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
-use super::options::DecompressArguments;
+use super::options::ReadingArguments;
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::{signals, warn};
@@ -50,12 +50,11 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
 /// As [`options`], of a command that reads lines.
 fn reading_options(
     arguments: &WorkArguments,
-    decompress: &DecompressArguments,
+    reading: &ReadingArguments,
     interrupt: &Interrupt,
 ) -> (Options, Arc<Reporter>) {
-    let (mut options, reporter) = options(arguments, interrupt);
-    options.decompress = decompress.decompress();
-    (options, reporter)
+    let (options, reporter) = options(arguments, interrupt);
+    (reading.add_to(options), reporter)
 }
 
 /// The options of a command, with an observer that shows how it gets on.
@@ -68,7 +67,7 @@ fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Re
 
 fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     let (mut options, reporter) =
-        reading_options(&arguments.work, &arguments.lines.decompress, interrupt);
+        reading_options(&arguments.work, &arguments.lines.reading, interrupt);
     options.format = arguments.lines.format();
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
@@ -137,7 +136,7 @@ fn run_query(
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (options, reporter) = reading_options(&arguments.work, &arguments.decompress, interrupt);
+    let (options, reporter) = reading_options(&arguments.work, &arguments.reading, interrupt);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
@@ -178,7 +177,7 @@ fn open_to_change(
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let asked = &arguments.change;
-    let (options, reporter) = reading_options(&asked.work, &asked.decompress, interrupt);
+    let (options, reporter) = reading_options(&asked.work, &asked.reading, interrupt);
     let path = &asked.filter;
     let mut claims = Claims::reading(asked.files());
     claims.change_filter(path)?;
@@ -205,7 +204,7 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let path = &arguments.filter;
-    let (options, reporter) = reading_options(&arguments.work, &arguments.decompress, interrupt);
+    let (options, reporter) = reading_options(&arguments.work, &arguments.reading, interrupt);
     let mut claims = Claims::reading(arguments.files());
     claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;

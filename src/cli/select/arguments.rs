@@ -11,6 +11,7 @@ use outset::{Interrupt, Label, Options, Order, Selection};
 use crate::cli::arguments::{
     ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
 };
+use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
 use crate::cli::sides::{FILES, InputArguments};
@@ -233,6 +234,11 @@ pub(crate) struct WrittenArguments {
 }
 
 impl WrittenArguments {
+    /// Whether occurrences are counted, so that every line with a key counts for the same one.
+    pub(crate) fn counts(&self) -> bool {
+        self.count || self.all
+    }
+
     fn label(&self) -> Label {
         match (self.which, self.count_files, self.count) {
             (true, _, _) => Label::Sides,
@@ -283,6 +289,9 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     order: OrderArguments,
 
+    #[command(flatten)]
+    records: RecordArguments,
+
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     #[arg(long, value_name = "FILE")]
     pub(super) stats: Option<PathBuf>,
@@ -328,6 +337,8 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
+        let keys = &set.run.lines.reading.keys;
+        let selection = set.records.add_to(selection, keys, set.written.counts());
         Self {
             // Numbers have no order.
             selection: if set.count_only {

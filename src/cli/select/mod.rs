@@ -99,6 +99,13 @@ impl Sink for Divided {
         self.lines.block(block, ends)
     }
 
+    fn header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.lines.header(header)?;
+        self.duplicates
+            .as_mut()
+            .map_or(Ok(()), |sink| sink.header(header))
+    }
+
     fn duplicate(&mut self, line: &[u8]) -> io::Result<()> {
         let sink = self.duplicates.as_mut();
         let written = sink.map_or(Ok(()), |sink| sink.line(line));

@@ -181,11 +181,9 @@ mod tests {
             .open(checked.stored().path());
         file.unwrap().set_len(8192).unwrap();
         let line: &[u8] = b"one";
-        let batch = Batch {
-            lines: &[line],
-            hashes: &[checked.stored().rules().hasher.hash(line)],
-            ordinals: &[],
-        };
+        let hashes = [checked.stored().rules().hasher.hash(line)];
+        let lines = [line];
+        let batch = Batch::new(&lines, &hashes);
         let error = filter.passing(batch, &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("truncated"), "{error}");
     }

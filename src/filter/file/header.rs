@@ -101,6 +101,7 @@ impl Header {
             format: LineFormat {
                 terminator: page[17],
                 strip_cr: page[18] == 1,
+                ..LineFormat::default()
             },
             keys: number(32),
             planned_keys: number(40),

@@ -7,6 +7,7 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::{Collector, Outbox};
+use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split;
@@ -185,13 +186,14 @@ impl<'a, 's> Joiner<'a, 's> {
         if rule.last_mark().is_some() {
             return Ok(());
         }
-        if let Some(first) = work.first_side().filter(|_| rule.repeats()) {
+        if rule.repeats() || rule.writes_records() {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
-            return self.reader.read(first, |batch| {
-                let indexes = 0..batch.lines.len() as u32;
-                set.look_up_all(batch, indexes, |line, found| {
-                    let times = u64::from(rule.selects(found.mark));
-                    write(rule, line, found, times, out)
+            return work.read_again(rule).try_for_each(|bucket| {
+                self.reader.read(bucket, |batch| {
+                    let indexes = 0..batch.lines.len() as u32;
+                    set.look_up_all(batch, indexes, |index, found| {
+                        write_again(rule, batch, index, found, out)
+                    })
                 })
             });
         }
@@ -241,8 +243,8 @@ impl<'a, 's> Joiner<'a, 's> {
             }
             self.reader.read_while(work.bucket(turn), |batch| {
                 let lines = left.min(batch.lines.len() as u64);
-                for (line, &hash) in batch.lines.iter().zip(batch.hashes).take(lines as usize) {
-                    set.exclude(hash, line);
+                for (key, &hash) in batch.keys.iter().zip(batch.hashes).take(lines as usize) {
+                    set.exclude(hash, key);
                 }
                 left -= lines;
                 Ok(left > 0)
@@ -279,6 +281,29 @@ pub(crate) fn write(
         times,
         duplicates: rule.duplicates(found),
         ordinal: found.ordinal,
+        label: &label,
+        line,
+    })
+}
+
+/// Writes the line of a batch at `index`, which is read once more, if it is selected; `found` is what a set has of its key.
+pub(crate) fn write_again(
+    rule: &Rule,
+    batch: Batch<'_>,
+    index: u32,
+    found: Found,
+    out: &mut Outbox<'_, '_>,
+) -> Result<()> {
+    let ordinal = batch.ordinal(index);
+    let (times, duplicates) = rule.times_again(found, ordinal);
+    if times + duplicates == 0 {
+        return Ok(());
+    }
+    let (label, line) = rule.written(batch.lines[index as usize], found);
+    out.push_found(&Entry {
+        times,
+        duplicates,
+        ordinal,
         label: &label,
         line,
     })
@@ -336,11 +361,16 @@ impl<'b> Work<'b> {
         &self.buckets[self.turns[turn].bucket]
     }
 
-    /// The bucket of the caller's first side.
-    fn first_side(&self) -> Option<&'b Bucket> {
-        let mut turns = self.turns.iter();
-        let first = turns.find(|turn| turn.is_first)?;
-        Some(&self.buckets[first.bucket])
+    /// The buckets whose lines are written when they are read once more: that of the caller's first side, or those that
+    /// have records.
+    fn read_again(&self, rule: &Rule) -> impl Iterator<Item = &'b Bucket> {
+        let first = self.turns.iter().find(|turn| turn.is_first);
+        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
+        let records = move |&number: &usize| self.buckets[number].columns.is_some();
+        let all = (0..self.buckets.len()).filter(records);
+        let all = all.filter(move |_| first.is_none());
+        let buckets = self.buckets;
+        first.into_iter().chain(all).map(|number| &buckets[number])
     }
 
     /// The end of the building sides.

@@ -52,7 +52,7 @@
 mod joiner;
 mod split;
 
-pub(crate) use joiner::write;
+pub(crate) use joiner::{write, write_again};
 
 use crate::answer::Collector;
 use crate::error::Result;

@@ -123,6 +123,7 @@ pub(super) fn split(
             buckets: plan.fan_out,
             writers: 0,
             has_ordinals: bucket.has_ordinals,
+            columns: bucket.columns.as_ref(),
         };
         stores.push(fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);

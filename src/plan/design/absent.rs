@@ -75,7 +75,7 @@ fn design(job: &Job, layout: Layout, filter: FilterPlan, spilled: u64, missing: 
         exact: false,
         buckets: layout.buckets,
         passes: 1,
-        bytes_read: Sizes::of(job).total.saturating_add(written),
+        bytes_read: Sizes::of(job).read.saturating_add(written),
         bytes_written: written,
         temp_peak_bytes: written,
         memory_bytes: used_at_most(&layout, beside),

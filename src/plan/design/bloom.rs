@@ -83,7 +83,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         buckets,
         passes: 1,
         bytes_read: sizes
-            .total
+            .read
             .saturating_add(spilled)
             .saturating_add(job.stored_filter.map_or(0, |stored| stored.bits / 8)),
         bytes_written: spilled,

@@ -76,7 +76,7 @@ pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
         exact: true,
         buckets: layout.buckets,
         passes: 2,
-        bytes_read: sizes.total.saturating_mul(2).saturating_add(spilled),
+        bytes_read: sizes.read.saturating_mul(2).saturating_add(spilled),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
         memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),

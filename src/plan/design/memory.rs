@@ -3,6 +3,7 @@
 //! *Owns:* its design, and how large a set is taken to be. *Invariants:* as those of [`design`](crate::plan::design).
 
 use crate::error::Error;
+use crate::plan::choice::OF_STRATEGY;
 use crate::plan::design::{Design, build_side, too_little};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
@@ -45,6 +46,13 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
 pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
+    if job.selection.picks_first() {
+        return Err(Error::Usage {
+            what: format!("{OF_STRATEGY}memory holds keys without their records"),
+            advice: "choose partition, which holds records in memory, too, or add --repeats or --keys-only"
+                .into(),
+        });
+    }
     let sizes = Sizes::of(job);
     let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
@@ -79,7 +87,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         exact: true,
         buckets: 0,
         passes,
-        bytes_read: sizes.total.saturating_add(again),
+        bytes_read: sizes.read.saturating_add(again),
         bytes_written: 0,
         temp_peak_bytes: 0,
         memory_bytes: (needed + filter_bytes).min(job.memory_bytes),

@@ -66,7 +66,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         exact: true,
         buckets,
         passes: 1,
-        bytes_read: sizes.total.saturating_add(spilled),
+        bytes_read: sizes.read.saturating_add(spilled),
         bytes_written: spilled,
         temp_peak_bytes: spilled,
         memory_bytes: used_at_most(&layout, layout.usable_bytes),

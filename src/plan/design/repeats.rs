@@ -1,4 +1,4 @@
-//! The sieve that keeps the repeats of the first input.
+//! The sieve that asks the first input once more: for its repeats, or for its records.
 //!
 //! *Owns:* the design of that sieve. *Invariants:* as those of `design`.
 //!
@@ -20,7 +20,7 @@ const SECOND_SHARE: u64 = 8;
 /// The part that the filter of the others may have: blocks need the rest.
 const FIRST_SHARE: u64 = 2;
 
-/// `sieve` where repeats are kept.
+/// `sieve` where the lines of the answer are those of the first input, as they come.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
@@ -57,7 +57,7 @@ pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
         buckets: layout.buckets,
         passes: 2,
         bytes_read: sizes
-            .total
+            .read
             .saturating_add(filtered.bytes)
             .saturating_add(spilled),
         bytes_written: spilled,

@@ -49,7 +49,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         buckets,
         passes: 2,
         bytes_read: sizes
-            .total
+            .read
             .saturating_add(sizes.build.bytes)
             .saturating_add(spilled)
             .saturating_add(read_back),

@@ -20,6 +20,7 @@ fn input(lines: u64, line_bytes: u64) -> InputShape {
         distinct_lines: None,
         is_cached: false,
         decoding: None,
+        key_bytes: None,
     }
 }
 
@@ -27,6 +28,7 @@ fn cached(lines: u64) -> InputShape {
     InputShape {
         is_cached: true,
         decoding: None,
+        key_bytes: None,
         ..input(lines, 64)
     }
 }
@@ -45,6 +47,7 @@ const PIPE: InputShape = InputShape {
     distinct_lines: None,
     is_cached: false,
     decoding: None,
+    key_bytes: None,
 };
 
 /// Inputs from nothing to twenty times the canonical case, beside limits from the least on.

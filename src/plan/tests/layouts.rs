@@ -189,6 +189,7 @@ fn k1_sizes_that_nobody_has_are_refused_and_those_below_never_wrap_around() {
         distinct_lines: None,
         is_cached: true,
         decoding: None,
+        key_bytes: None,
     };
     for shape in [
         absurd(u64::MAX, u64::MAX),

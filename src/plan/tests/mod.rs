@@ -16,6 +16,7 @@ const CANONICAL: InputShape = InputShape {
     distinct_lines: None,
     is_cached: false,
     decoding: None,
+    key_bytes: None,
 };
 
 /// A job of two threads that asks for nothing.
@@ -48,6 +49,7 @@ pub(super) fn lines(count: u64) -> InputShape {
         distinct_lines: None,
         is_cached: false,
         decoding: None,
+        key_bytes: None,
     }
 }
 

@@ -67,6 +67,7 @@ fn the_phases_of_a_set_are_those_of_its_filters_too() {
         distinct_lines: None,
         is_cached: true,
         decoding: None,
+        key_bytes: None,
         ..lines(20_000_000)
     };
     for (inputs, expected) in [

@@ -101,7 +101,7 @@ impl Rule {
         Kept {
             marks: self.marks,
             tally: self.tally,
-            has_ordinal: self.order() == Order::Input,
+            has_ordinal: self.order() == Order::Input || self.selection.picks_first(),
         }
     }
 
@@ -146,6 +146,23 @@ impl Rule {
         self.selection.repeats
     }
 
+    /// Whether lines are records, which a set does not have: they are written when they are read once more.
+    pub(crate) fn writes_records(&self) -> bool {
+        self.selection.records
+    }
+
+    /// How often a line is written that is at `ordinal`, and how often it goes to the duplicates, where `found` is known of
+    /// its key: for lines that are read once more.
+    pub(crate) fn times_again(&self, found: Found, ordinal: u64) -> (u64, u64) {
+        if !self.selects(found.mark) {
+            return (0, 0);
+        }
+        if self.selection.picks_first() && found.ordinal != ordinal {
+            return (0, u64::from(self.selection.duplicates));
+        }
+        (1, 0)
+    }
+
     /// How many sides, in the order of the work, may bring a line that is new.
     pub(crate) fn building_sides(&self) -> usize {
         self.selection.building_sides(self.sides as usize)
@@ -168,7 +185,8 @@ impl Rule {
     /// that it must be in. `None` where that is only known when all sides were read.
     pub(crate) fn last_mark(&self) -> Option<u32> {
         let is_known = self.marks == Marks::Row && self.sides > 1;
-        let is_known = is_known && self.tally == Tally::None && !self.selection.repeats;
+        let is_known = is_known && self.tally == Tally::None;
+        let is_known = is_known && !self.selection.repeats && !self.selection.records;
         // The same side may have the line earlier, in a block that comes later.
         let is_known = is_known && self.order() != Order::Input;
         is_known.then_some(self.sides)
@@ -269,6 +287,12 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
         return usage(
             "repeats: cannot be combined with all or count".into(),
             "choose one of them",
+        );
+    }
+    if selection.records && selection.all {
+        return usage(
+            "all: multisets of records are not defined".into(),
+            "leave out --all, or add --keys-only",
         );
     }
     if selection.duplicates && (selection.all || selection.name() != "union") {

@@ -205,7 +205,7 @@ impl LineSet {
             // each line is searched anew, in memory that is in the cache by now.
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
-                let (hash, line) = (batch.hashes[index as usize], batch.lines[index as usize]);
+                let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
                 let ordinal = batch.ordinal(index);
                 if self.insert(hash, line, side, ordinal)? == Insert::Full {
                     return Ok(done);
@@ -231,7 +231,7 @@ impl LineSet {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.lines[index as usize];
+                let line = batch.keys[index as usize];
                 // Marking changes no slot and moves no record, so the candidates stay right. No record with its
                 // tag means that the line is absent; another line with its tag, that the search goes on.
                 let found = match candidate {
@@ -250,8 +250,8 @@ impl LineSet {
         Ok(())
     }
 
-    /// Hands `each` the lines of `batch` at `indexes`, each with its mark and the ordinal that it has in the batch; the
-    /// mark is 0 for a line that is not in the set.
+    /// Hands `each` the `indexes` of `batch`, each with what is kept of its line; the mark is 0 for a line that is not in
+    /// the set.
     ///
     /// # Errors
     /// What `each` reports.
@@ -259,21 +259,20 @@ impl LineSet {
         &self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        mut each: impl FnMut(&[u8], Found) -> Result<()>,
+        mut each: impl FnMut(u32, Found) -> Result<()>,
     ) -> Result<()> {
         for group in groups(indexes) {
             let candidates = self.fetch_candidates(batch, &group);
             for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.lines[index as usize];
+                let line = batch.keys[index as usize];
                 let found = match candidate {
                     Some(record) if self.record(record) != line => {
                         self.find(batch.hashes[index as usize], line)
                     }
                     candidate => candidate,
                 };
-                let header = found.map_or(0, |record| self.arena.words()[record]);
-                let found = Found::with_mark((header >> LENGTH_BITS) as u32);
-                each(line, found.at(batch.ordinal(index)))?;
+                let found = found.map_or(Found::with_mark(0), |record| self.found(record));
+                each(index, found)?;
             }
         }
         Ok(())
@@ -294,7 +293,7 @@ impl LineSet {
         for group in groups(indexes) {
             let _fetched = self.fetch_candidates(batch, &group);
             for &index in &group {
-                let (hash, line) = (batch.hashes[index as usize], batch.lines[index as usize]);
+                let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
                 let ordinal = batch.ordinal(index);
                 let is_known = match self.find(hash, line) {
                     Some(record) => self.is_again(record, side, ordinal),
@@ -427,12 +426,17 @@ impl LineSet {
     /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
     pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
         let marked = |record| {
-            let words = &self.arena.words()[record..];
-            let mark = (words[0] >> LENGTH_BITS) as u32;
-            let found = self.kept.found(&words[1..=self.kept.words()], mark);
-            (mark != EXCLUDED).then(|| (self.record(record), found))
+            let found = self.found(record);
+            (found.mark != EXCLUDED).then(|| (self.record(record), found))
         };
         self.records().filter_map(marked)
+    }
+
+    /// What is kept of the line of a record.
+    fn found(&self, record: usize) -> Found {
+        let words = &self.arena.words()[record..];
+        let mark = (words[0] >> LENGTH_BITS) as u32;
+        self.kept.found(&words[1..=self.kept.words()], mark)
     }
 
     /// The first word of each record, in the order of the arena.

@@ -182,6 +182,7 @@ impl BenchBuckets {
             buckets: self.shape.buckets,
             writers: self.shape.writers,
             has_ordinals: false,
+            columns: None,
         };
         let buckets = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, self.hasher);

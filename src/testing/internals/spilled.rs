@@ -99,6 +99,7 @@ impl SpilledBucket<'_> {
         })?;
         Ok(Bucket {
             has_ordinals: false,
+            columns: None,
             address: address(0),
             block_bytes: self.block_bytes,
             file: BucketFile {

@@ -162,6 +162,7 @@ impl Store {
             buckets: self.size.buckets,
             writers: 2,
             has_ordinals: false,
+            columns: None,
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();

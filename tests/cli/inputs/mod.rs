@@ -3,6 +3,7 @@
 mod closed;
 mod compressed;
 mod identity;
+mod keyed;
 mod short;
 mod sides;
 mod sources;

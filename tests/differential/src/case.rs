@@ -213,8 +213,11 @@ impl Input {
     /// # Errors
     /// What the encoder says.
     pub fn stored(&self, content: &[u8]) -> io::Result<Vec<u8>> {
-        let Some((compression, frames)) = self.compression else {
-            return Ok(content.to_vec());
+        let (compression, frames) = match self.compression {
+            Some(compression) => compression,
+            // Read as it is, it would be taken for a damaged file.
+            None if looks_compressed(content) => (Compression::Gzip, 1),
+            None => return Ok(content.to_vec()),
         };
         let end = |frame: usize| content.len() * frame / frames;
         let frame = |frame| compression.compress(&content[end(frame)..end(frame + 1)]);
@@ -264,6 +267,7 @@ impl Case {
         LineFormat {
             terminator: self.terminator,
             strip_cr: self.strip_cr,
+            ..LineFormat::default()
         }
     }
 
@@ -305,4 +309,21 @@ impl HashChoice {
     pub fn is_fair(self) -> bool {
         matches!(self, Self::Fixed(_) | Self::Random)
     }
+}
+
+/// Whether lines begin by chance as compressed files do.
+fn looks_compressed(content: &[u8]) -> bool {
+    const FIRST_BYTES: [&[u8]; 7] = [
+        b"\x1f\x8b",
+        b"BZh",
+        b"\xfd7",
+        b"\x28\xb5",
+        b"\x04\x22",
+        b"\x02\x21",
+        b"\x2a\x4d\x18",
+    ];
+    let is_skippable = content
+        .get(1..)
+        .is_some_and(|rest| rest.starts_with(FIRST_BYTES[6]));
+    is_skippable || FIRST_BYTES.iter().any(|first| content.starts_with(first))
 }

@@ -17,6 +17,7 @@ pub mod case;
 pub mod choices;
 pub mod generate;
 pub mod judge;
+pub mod keyed;
 pub mod lines;
 pub mod oracle;
 pub mod place;

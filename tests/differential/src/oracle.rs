@@ -11,10 +11,17 @@ pub type Lines<'a> = BTreeSet<&'a [u8]>;
 
 /// The lines of one input, in order and with repeats.
 pub fn split(bytes: &[u8], terminator: u8, strip_cr: bool) -> Vec<&[u8]> {
+    split_by(bytes, terminator, strip_cr, false)
+}
+
+/// As [`split`]; where `is_quoted`, terminators between double quotes belong to the line.
+pub fn split_by(bytes: &[u8], terminator: u8, strip_cr: bool, is_quoted: bool) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let mut start = 0;
+    let mut is_inside = false;
     for end in 0..bytes.len() {
-        if bytes[end] == terminator {
+        is_inside ^= is_quoted && bytes[end] == b'"';
+        if bytes[end] == terminator && !is_inside {
             lines.push(&bytes[start..end]);
             start = end + 1;
         }

@@ -150,9 +150,10 @@ impl Runner<'_> {
         let mut refusals = Vec::new();
         while refusals.len() < REFUSALS {
             collected.clear();
+            let fifos = self.write_inputs(case, contents)?;
+            // Now: what a FIFO gives is in memory until it was read.
             let resident = resident::now();
             let options = options(case, setting, self.place, memory_bytes + resident);
-            let fifos = self.write_inputs(case, contents)?;
             let sources = sources(case, setting, self.place)?;
             let attempt = self.attempt(&sources, setting, &options, &mut collected);
             drop(fifos);

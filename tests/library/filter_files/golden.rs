@@ -47,6 +47,7 @@ fn rules(kind: Kind) -> Rules {
         format: LineFormat {
             terminator,
             strip_cr,
+            ..LineFormat::default()
         },
         planned_keys: u64::from(LINES),
     }

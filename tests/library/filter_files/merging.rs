@@ -14,6 +14,7 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
         format: LineFormat {
             terminator,
             strip_cr,
+            ..LineFormat::default()
         },
         ..rules
     };

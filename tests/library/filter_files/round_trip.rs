@@ -148,6 +148,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
             format: LineFormat {
                 terminator: if ends_in_nul { 0 } else { b'\n' },
                 strip_cr,
+                ..LineFormat::default()
             },
             planned_keys,
         },

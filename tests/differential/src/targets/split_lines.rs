@@ -15,9 +15,10 @@ pub fn split_lines(data: &[u8]) {
     let format = LineFormat {
         terminator: [b'\n', 0, b'\r', 0xff][usize::from(rules % 4)],
         strip_cr: rules & 4 != 0,
+        quoted: rules & 8 != 0,
     };
     let found: Vec<&[u8]> = format.lines(bytes).collect();
-    let expected = oracle::split(bytes, format.terminator, format.strip_cr);
+    let expected = oracle::split_by(bytes, format.terminator, format.strip_cr, format.quoted);
     assert_eq!(found, expected, "{format:?}");
     // Of equal lines, too, each is its own part of the input.
     let places =

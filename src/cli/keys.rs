@@ -1,0 +1,195 @@
+//! The arguments that make lines records with keys.
+//!
+//! *Owns:* their definitions, and the translation to [`Keys`]. *Invariants:* without any of them a line is its own key.
+
+use clap::{Args, ValueEnum};
+use outset::{BadRecords, Field, Keys, Selection, Syntax};
+
+/// Where the key of each line is.
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(crate) struct KeyArguments {
+    /// Compare this field of each line instead of the whole line
+    ///
+    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file; with --jsonl it is a name, and
+    /// dots lead into objects within the object. Keys are compared byte by byte, without the quotes around them. Several
+    /// fields are compared one by one. intersect and diff then write every line of the first file whose key qualifies,
+    /// union, symdiff and intersect with a number of files the first line with each key (see --distinct, --keys-only).
+    #[arg(short, long, value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    key: Vec<Field>,
+
+    /// The key of the first file, if it is in other fields there
+    #[arg(short = '1', value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    first_key: Vec<Field>,
+
+    /// The key of the second file, if it is in other fields there
+    #[arg(short = '2', value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    second_key: Vec<Field>,
+
+    /// The key of file number N, if it is in other fields there; may be repeated
+    #[arg(long, value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
+    key_of: Vec<(u32, Vec<Field>)>,
+
+    /// Fields have the character C between them, and quotes mean nothing; \\t is a tab
+    #[arg(short, long, value_name = "C", value_parser = parse_delimiter)]
+    delimiter: Option<u8>,
+
+    /// Fields have tabs between them, and quotes mean nothing
+    #[arg(long, conflicts_with_all = ["delimiter", "csv", "jsonl"])]
+    tsv: bool,
+
+    /// Lines are records of comma-separated values
+    ///
+    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is an
+    /// error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last field.
+    #[arg(long)]
+    csv: bool,
+
+    /// Each line is a JSON object
+    ///
+    /// A key is compared as text: what a string says without its escapes, and a number as it is written.
+    #[arg(long, conflicts_with_all = ["delimiter", "csv", "header"])]
+    jsonl: bool,
+
+    /// The first line of each file names its fields
+    ///
+    /// It is not compared. The result begins with the header of the first file, even if it has no other line. A --key with a
+    /// name implies this option.
+    #[arg(short = 'H', long)]
+    header: bool,
+
+    /// Compare without regard to the case of ASCII letters; lines are written as they are
+    #[arg(short, long)]
+    ignore_case: bool,
+
+    /// Compare without the blanks and tabs at both ends of each field; lines are written as they are
+    #[arg(long)]
+    trim: bool,
+
+    /// What to do with lines that have no key: too few fields, a quote out of place, no JSON object
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    bad_records: BadRecordsName,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BadRecordsName {
+    /// End with status 3 and name the file and the line
+    Fail,
+    /// Leave them out, and print how many there were
+    Skip,
+}
+
+impl KeyArguments {
+    /// Where the keys are; `None` where lines are their own keys.
+    pub(crate) fn keys(&self) -> Option<Keys> {
+        let has_option = self.header || self.ignore_case || self.trim || self.csv || self.jsonl;
+        if !has_option && !self.has_fields() {
+            return None;
+        }
+        let mut fields_of = self.key_of.clone();
+        for (number, fields) in [(1, &self.first_key), (2, &self.second_key)] {
+            if !fields.is_empty() {
+                fields_of.push((number, fields.clone()));
+            }
+        }
+        // With the fields of both files there is no other.
+        let fields = match (&self.key[..], &self.second_key[..]) {
+            ([], second) if !self.first_key.is_empty() => second.to_vec(),
+            (key, _) => key.to_vec(),
+        };
+        let syntax = match self.delimiter {
+            _ if self.csv => Syntax::Csv(self.delimiter.unwrap_or(b',')),
+            _ if self.jsonl => Syntax::JsonLines,
+            _ if self.tsv => Syntax::Delimited(b'\t'),
+            Some(delimiter) => Syntax::Delimited(delimiter),
+            None => Syntax::Whole,
+        };
+        let own = fields_of.iter().flat_map(|(_, fields)| fields);
+        let has_names = fields
+            .iter()
+            .chain(own)
+            .any(|field| matches!(field, Field::Name(_)));
+        Some(Keys {
+            syntax,
+            fields,
+            has_header: self.header || (has_names && syntax != Syntax::JsonLines),
+            ignores_case: self.ignore_case,
+            trims: self.trim,
+            bad_records: match self.bad_records {
+                BadRecordsName::Fail => BadRecords::Fail,
+                BadRecordsName::Skip => BadRecords::Skip,
+            },
+            fields_of,
+        })
+    }
+
+    fn has_fields(&self) -> bool {
+        !(self.key.is_empty()
+            && self.first_key.is_empty()
+            && self.second_key.is_empty()
+            && self.key_of.is_empty())
+    }
+
+    /// Whether a line is more than its key.
+    fn has_records(&self) -> bool {
+        self.has_fields() || self.ignore_case || self.trim
+    }
+}
+
+/// Which of the lines with a selected key are written.
+#[derive(Debug, Args)]
+pub(crate) struct RecordArguments {
+    /// Write the first line with each key instead of every line of the first file (with --key)
+    #[arg(long, conflicts_with = "all")]
+    distinct: bool,
+
+    /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
+    #[arg(long, conflicts_with = "distinct")]
+    keys_only: bool,
+}
+
+impl RecordArguments {
+    /// The selection, of records if lines are more than their keys.
+    pub(crate) fn add_to(
+        &self,
+        selection: Selection,
+        keys: &KeyArguments,
+        counts: bool,
+    ) -> Selection {
+        if self.keys_only || !keys.has_records() {
+            return selection;
+        }
+        let every = keys.has_fields() && !self.distinct && !counts && selection.can_repeat();
+        if every {
+            selection.of_records().with_repeats()
+        } else {
+            selection.of_records()
+        }
+    }
+}
+
+fn parse_field(text: &str) -> Result<Field, String> {
+    text.parse()
+}
+
+fn parse_key_of(text: &str) -> Result<(u32, Vec<Field>), String> {
+    let (number, fields) = text.split_once('=').ok_or("give N=FIELD")?;
+    let number = match number.parse() {
+        Ok(number) if number > 0 => number,
+        _ => return Err("files are numbered from 1".into()),
+    };
+    let fields: Result<_, String> = fields.split(',').map(parse_field).collect();
+    Ok((number, fields?))
+}
+
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [b'"' | b'\n' | b'\r'] => Err("this character is no delimiter".into()),
+        [byte] => Ok(*byte),
+        _ => Err("give one character of one byte".into()),
+    }
+}

@@ -1,0 +1,63 @@
+//! The memory of the process before a command begins.
+//!
+//! *Owns:* what is resident by then: what the parsing of arguments has left behind. *Invariants:* nothing here changes what a
+//! command does, only how much of the limit is left for it. *Cost:* some 100 system calls and page faults.
+
+/// Lets all threads allocate from one arena. All large memory is mapped past the allocator, save that of decoders; arenas
+/// of their own would only cost each thread 64 MiB of address space, which `ulimit -v` counts.
+pub(super) fn use_one_arena() {
+    #[cfg(target_env = "gnu")]
+    {
+        #[expect(unsafe_code, reason = "mallopt has no safe wrapper")]
+        // SAFETY: called before any other thread exists, with a parameter that glibc documents; a
+        // refusal changes nothing.
+        let _refused_is_fine = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
+/// Gives back what the parser of arguments has freed: the definitions of all commands are some hundred KiB,
+/// which would be resident during the whole run, beside its memory limit.
+fn give_back_free_memory() {
+    #[cfg(target_env = "gnu")]
+    {
+        #[expect(unsafe_code, reason = "malloc_trim has no safe wrapper")]
+        // SAFETY: it only touches memory that the allocator knows to be free, under the allocator's lock.
+        let _nothing_to_give_is_fine = unsafe { libc::malloc_trim(0) };
+    }
+}
+
+/// Gives back what parsing the arguments took and no one needs any more: free memory of the allocator, and code.
+pub(super) fn give_back_memory() {
+    give_back_free_memory();
+    give_back_code();
+}
+
+/// Lets the system take back the pages of the program's own code. Half of it, some 3 MiB, is for parsing arguments and for
+/// printing help; what the command needs comes again from the page cache.
+fn give_back_code() {
+    let (Ok(program), Ok(maps)) = (
+        std::fs::read_link("/proc/self/exe"),
+        std::fs::read_to_string("/proc/self/maps"),
+    ) else {
+        return;
+    };
+    let program = program.to_string_lossy();
+    for mapping in maps.lines().filter(|line| line.ends_with(&*program)) {
+        let mut words = mapping.split_whitespace();
+        let (Some(range), Some("r-xp")) = (words.next(), words.next()) else {
+            continue;
+        };
+        let bound = |text: &str| usize::from_str_radix(text, 16).ok();
+        let bounds = range
+            .split_once('-')
+            .and_then(|(start, end)| bound(start).zip(bound(end)));
+        if let Some((start, end)) = bounds {
+            #[expect(unsafe_code, reason = "madvise of code has no safe wrapper")]
+            // SAFETY: the mapping is of a file, private, and not writable, and code is never relocated here: the system
+            // reads the same bytes again when they are needed. A refusal changes nothing.
+            let _refused_is_fine = unsafe {
+                libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED)
+            };
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! How the lines of an input are records: where their keys are, and which of its lines are headers.
+//!
+//! *Owns:* reading headers, and what is known of each file since then. *Invariants:* the columns of every file are known
+//! before any record is read; the header of a file is no record of it. *Cost:* up to 64 KiB read of each file where there
+//! are headers; nothing elsewhere.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::compressed::{Front, recognise};
+use crate::input::lines::LineFormat;
+use crate::input::parts::Parts;
+use crate::input::supply::Supply;
+use crate::input::{Input, unreadable};
+use crate::memory::budget::MemoryBudget;
+use crate::record::{BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES};
+
+/// How inputs are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening<'a> {
+    /// Whether what is compressed is decoded.
+    pub(crate) decodes: bool,
+    /// What a line is.
+    pub(crate) format: LineFormat,
+    /// Where the keys of lines are; `None` where a line is its own key.
+    pub(crate) keys: Option<&'a Keys>,
+    /// The number of the first input with the caller, 1 for all of them.
+    pub(crate) first_number: u32,
+    /// What a decoder may have that reads a header, in bytes.
+    pub(crate) memory_bytes: u64,
+}
+
+#[cfg(test)]
+impl Opening<'_> {
+    /// For lines that are their own keys.
+    pub(crate) fn plain() -> Self {
+        Self {
+            decodes: true,
+            format: LineFormat::default(),
+            keys: None,
+            first_number: 1,
+            memory_bytes: 1 << 20,
+        }
+    }
+}
+
+/// How the lines of an input are records.
+#[derive(Debug)]
+pub(crate) struct Keying {
+    /// Where the keys are in each file; of a stream there is one.
+    columns: Vec<Arc<Columns>>,
+    /// The header of the first file that has one.
+    header: Option<Header>,
+    /// Whether the first line of each file is its header.
+    has_headers: bool,
+    /// Whether a record without a key is left out.
+    skips_bad: bool,
+}
+
+impl Keying {
+    /// Reads the headers of the files of an input whose first side has `number`, from 1.
+    ///
+    /// # Errors
+    /// Where one cannot be read, is too long, or does not have the fields of the key.
+    pub(super) fn of_parts(
+        parts: &Parts,
+        number: u32,
+        opening: Opening<'_>,
+    ) -> Result<Option<Self>> {
+        let Some(keys) = opening.keys else {
+            return Ok(None);
+        };
+        let mut keying = Self::new(keys);
+        for part in 0..parts.all().len() {
+            let header = if keys.has_header {
+                header_of_part(parts, part, opening)?
+            } else {
+                None
+            };
+            keying.add(keys, number, header, parts.name(part))?;
+        }
+        Ok(Some(keying))
+    }
+
+    /// Reads the header of a stream, so that its first record comes next.
+    ///
+    /// # Errors
+    /// As [`Keying::of_parts`]; [`Error::Usage`] where the stream is compressed.
+    pub(super) fn of_stream(
+        stream: &File,
+        number: u32,
+        name: &Path,
+        opening: Opening<'_>,
+    ) -> Result<Option<Self>> {
+        let Some(keys) = opening.keys else {
+            return Ok(None);
+        };
+        let mut keying = Self::new(keys);
+        let header = if keys.has_header {
+            header_of_stream(stream, name, opening)?
+        } else {
+            None
+        };
+        keying.add(keys, number, header, name)?;
+        // It is read already.
+        keying.has_headers = false;
+        Ok(Some(keying))
+    }
+
+    fn new(keys: &Keys) -> Self {
+        Self {
+            columns: Vec::new(),
+            header: None,
+            has_headers: keys.has_header,
+            skips_bad: keys.bad_records == BadRecords::Skip,
+        }
+    }
+
+    /// Adds a file.
+    fn add(&mut self, keys: &Keys, number: u32, header: Option<Header>, name: &Path) -> Result<()> {
+        let columns = match (&header, self.columns.last()) {
+            // Without a header and without records.
+            (None, Some(last)) if keys.has_header => Arc::clone(last),
+            _ => {
+                let columns = keys.columns(number, header.as_ref(), name)?;
+                match self.columns.last() {
+                    Some(last) if **last == columns => Arc::clone(last),
+                    _ => Arc::new(columns),
+                }
+            }
+        };
+        self.columns.push(columns);
+        self.header = self.header.take().or(header);
+        Ok(())
+    }
+
+    /// Where the keys are in the file with this number.
+    pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
+        &self.columns[part]
+    }
+
+    /// Where the keys are in all files.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where they are not in the same places: their records cannot be written together.
+    pub(crate) fn common_columns(&self, input: &Input) -> Result<&Arc<Columns>> {
+        let first = &self.columns[0];
+        match self.columns.iter().position(|columns| columns != first) {
+            None => Ok(first),
+            Some(part) => Err(Error::Usage {
+                what: format!(
+                    "{}: its fields are not in the same places as those of {}",
+                    input.part_name(part).display(),
+                    input.part_name(0).display()
+                ),
+                advice: "files whose records are written together need the same header: add --keys-only, or rearrange them"
+                    .into(),
+            }),
+        }
+    }
+
+    /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that has
+    /// one.
+    pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
+        let record = &self.header.as_ref()?.record;
+        if of_records {
+            return Some(record.clone());
+        }
+        let mut built = Vec::new();
+        Some(match self.columns[0].key(record, &mut built) {
+            Ok(Key::Piece(key)) => key.to_vec(),
+            Ok(Key::Built(range)) => built[range].to_vec(),
+            Err(_) => record.clone(),
+        })
+    }
+
+    /// Whether the first line of each file is its header.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.has_headers
+    }
+
+    /// Whether a CR before the line end is no part of any key.
+    pub(crate) fn ignores_cr(&self) -> bool {
+        self.columns[0].ignores_cr()
+    }
+
+    /// Whether a record without a key is left out.
+    pub(crate) fn skips_bad(&self) -> bool {
+        self.skips_bad
+    }
+
+    /// The same for a copy of a stream, which has no header.
+    pub(super) fn of_copy(self) -> Self {
+        Self {
+            has_headers: false,
+            ..self
+        }
+    }
+}
+
+/// The header of a file; `None` of an empty one.
+fn header_of_part(parts: &Parts, part: usize, opening: Opening<'_>) -> Result<Option<Header>> {
+    let budget = MemoryBudget::new(opening.memory_bytes, 0);
+    let stop = || Ok(());
+    let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
+    let mut bytes = vec![0; MOST_HEADER_BYTES];
+    let (mut filled, mut is_ended) = (0, false);
+    while filled < bytes.len() && !is_ended {
+        let more = supply.fill(&mut bytes[filled..])?;
+        (filled, is_ended) = (filled + more.bytes, more.is_ended);
+        let mut lines = opening.format.lines(&bytes[..filled]);
+        if let (Some(first), Some(_)) = (lines.next(), lines.next()) {
+            return Ok(Some(Header {
+                record: first.to_vec(),
+            }));
+        }
+    }
+    let only = opening.format.lines(&bytes[..filled]).next();
+    match only {
+        Some(_) if !is_ended => Err(too_long(parts.name(part))),
+        only => Ok(only.map(|record| Header {
+            record: record.to_vec(),
+        })),
+    }
+}
+
+/// Reads the header of a stream, byte by byte, so that nothing behind it is taken.
+fn header_of_stream(stream: &File, name: &Path, opening: Opening<'_>) -> Result<Option<Header>> {
+    let (mut stream, mut bytes, mut byte) = (stream, Vec::new(), [0]);
+    let mut is_inside = false;
+    loop {
+        match stream.read(&mut byte) {
+            Ok(0) => break,
+            Ok(_) => bytes.push(byte[0]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(unreadable(name, error)),
+        }
+        is_inside ^= opening.format.quoted && byte[0] == b'"';
+        if byte[0] == opening.format.terminator && !is_inside {
+            break;
+        }
+        if opening.decodes && matches!(recognise(&bytes, false), Front::Frame(_)) {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: is a compressed pipe, whose header cannot be read beforehand",
+                    name.display()
+                ),
+                advice: "decompress it before the pipe, or give it as a file".into(),
+            });
+        }
+        if bytes.len() > MOST_HEADER_BYTES {
+            return Err(too_long(name));
+        }
+    }
+    let record = opening.format.lines(&bytes).next();
+    Ok(record.map(|record| Header {
+        record: record.to_vec(),
+    }))
+}
+
+fn too_long(name: &Path) -> Error {
+    Error::Usage {
+        what: format!(
+            "{}: its first record has more than 64 KiB, and is no header",
+            name.display()
+        ),
+        advice:
+            "leave out --header and give fields by their numbers, or check quotes and line ends"
+                .into(),
+    }
+}
+
+impl Input {
+    /// The number of the line at `offset` of a file, from 1; `None` where it cannot be counted.
+    pub(crate) fn line_number(&self, part: usize, offset: u64, memory_bytes: u64) -> Option<u64> {
+        let count = || -> Result<u64> {
+            let parts = self.parts().ok_or(Error::Interrupted)?;
+            let budget = MemoryBudget::new(memory_bytes, 0);
+            let stop = || Ok(());
+            let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
+            let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
+            while left > 0 {
+                let filled = supply.fill(&mut buffer)?;
+                let before = left.min(filled.bytes as u64) as usize;
+                lines += memchr::memchr_iter(b'\n', &buffer[..before]).count() as u64;
+                left -= before as u64;
+                if filled.is_ended {
+                    break;
+                }
+            }
+            Ok(lines + 1)
+        };
+        count().ok()
+    }
+}

@@ -1,0 +1,242 @@
+//! Where the key is in the records of one file.
+//!
+//! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out of a
+//! record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory but for a
+//! key that is not in its record as it is; 16 bytes for each field.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::record::{Bad, Field, Keys, Syntax, csv, delimited, json};
+
+/// The most bytes of a key that is no piece of its record: 256 KiB.
+pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
+
+/// The key of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key<'r> {
+    /// A piece of the record.
+    Piece(&'r [u8]),
+    /// What was appended to the buffer for keys that are built.
+    Built(Range<usize>),
+}
+
+/// Where the fields of a key are in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Columns {
+    syntax: Syntax,
+    /// As the caller called the fields, in the order of the key.
+    names: Vec<Field>,
+    /// Of fields that have numbers: these, from 0, ascending.
+    places: Vec<u32>,
+    /// For each of the places, where it comes in the key.
+    order: Vec<usize>,
+    /// Of fields of objects: the names that lead to each, in the order of the key.
+    paths: Vec<Vec<String>>,
+    ignores_case: bool,
+    trims: bool,
+}
+
+impl Columns {
+    /// The columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the key has. For
+    /// objects none.
+    pub(super) fn new(keys: &Keys, number: u32, numbers: &[u32]) -> Self {
+        let names = keys.fields_of(number);
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by_key(|&index| numbers[index]);
+        let path = |field: &Field| field.to_string().split('.').map(str::to_owned).collect();
+        let paths = match keys.syntax {
+            Syntax::JsonLines => names.iter().map(path).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            syntax: keys.syntax,
+            names: names.to_vec(),
+            places: order.iter().map(|&index| numbers[index]).collect(),
+            order,
+            paths,
+            ignores_case: keys.ignores_case,
+            trims: keys.trims,
+        }
+    }
+
+    /// How the caller calls the field at this place of the key.
+    pub(super) fn name(&self, place: usize) -> String {
+        self.names
+            .get(place)
+            .map_or_else(String::new, Field::to_string)
+    }
+
+    /// Whether a CR at the end of a record is no part of a field.
+    pub(crate) fn ignores_cr(&self) -> bool {
+        matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines)
+    }
+
+    /// Whether each key is made anew; else a key is a piece of its record, but for some of JSON objects.
+    fn changes(&self) -> bool {
+        self.ignores_case || self.trims || self.names.len() > 1
+    }
+
+    /// Whether a key may be no piece of its record.
+    pub(crate) fn builds_keys(&self) -> bool {
+        self.changes() || self.syntax == Syntax::JsonLines
+    }
+
+    /// The key of `record`, which has no terminator. A key that is not a piece of it is appended to `built`.
+    ///
+    /// # Errors
+    /// Why the record has none. `built` may have grown then.
+    #[inline]
+    pub(crate) fn key<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+        let start = built.len();
+        let key = self.find(record, built)?;
+        // Before the memory for a copy could be missed: what is copied is not in the budget.
+        if built.len() - start > MOST_BUILT_BYTES {
+            return Err(Bad::LongKey);
+        }
+        Ok(key)
+    }
+
+    #[inline]
+    fn find<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+        let start = built.len();
+        if self.names.is_empty() && !self.changes() {
+            return Ok(Key::Piece(record));
+        }
+        match self.syntax {
+            _ if self.names.is_empty() => self.build(&[record], built)?,
+            Syntax::Whole => return Ok(Key::Piece(record)),
+            Syntax::Delimited(delimiter) if !self.changes() => {
+                let mut key = record;
+                delimited::for_fields(record, delimiter, &self.places, |_, field| key = field)?;
+                return Ok(Key::Piece(key));
+            }
+            Syntax::Csv(delimiter) if !self.changes() => {
+                let mut key = record;
+                let record = without_cr(record);
+                csv::for_fields(record, delimiter, &self.places, |_, field| {
+                    key = field.written(delimiter);
+                })?;
+                return Ok(Key::Piece(key));
+            }
+            Syntax::Delimited(delimiter) => {
+                let mut fields = vec![&[][..]; self.places.len()];
+                delimited::for_fields(record, delimiter, &self.places, |index, field| {
+                    fields[self.order[index]] = field;
+                })?;
+                self.build(&fields, built)?;
+            }
+            Syntax::Csv(delimiter) => {
+                let mut fields = vec![Cow::default(); self.places.len()];
+                let mut is_long = false;
+                csv::for_fields(
+                    without_cr(record),
+                    delimiter,
+                    &self.places,
+                    |index, field| {
+                        is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
+                        if !is_long {
+                            fields[self.order[index]] = field.text();
+                        }
+                    },
+                )?;
+                if is_long {
+                    return Err(Bad::LongKey);
+                }
+                self.build(&fields, built)?;
+            }
+            Syntax::JsonLines => return self.of_object(record, built),
+        }
+        Ok(Key::Built(start..built.len()))
+    }
+
+    /// Appends the key that these fields make, in the order of the key.
+    ///
+    /// # Errors
+    /// [`Bad::LongKey`], before anything is copied.
+    fn build<T: AsRef<[u8]>>(&self, fields: &[T], built: &mut Vec<u8>) -> Result<(), Bad> {
+        let bytes: usize = fields.iter().map(|field| field.as_ref().len()).sum();
+        if bytes > MOST_BUILT_BYTES {
+            return Err(Bad::LongKey);
+        }
+        let start = built.len();
+        for (index, field) in fields.iter().enumerate() {
+            let field = field.as_ref();
+            let field = if self.trims { trim(field) } else { field };
+            match self.syntax {
+                Syntax::Csv(delimiter) | Syntax::Delimited(delimiter) if index > 0 => {
+                    built.push(delimiter);
+                }
+                _ => {}
+            }
+            match self.syntax {
+                Syntax::Csv(delimiter) if !self.names.is_empty() => {
+                    csv::write(field, delimiter, built);
+                }
+                _ => built.extend_from_slice(field),
+            }
+        }
+        if self.ignores_case {
+            built[start..].make_ascii_lowercase();
+        }
+        Ok(())
+    }
+
+    /// The key of an object: its only field as text, several of them as a list of texts.
+    fn of_object<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+        let start = built.len();
+        let is_list = self.paths.len() > 1;
+        for (place, path) in self.paths.iter().enumerate() {
+            let value = json::value(record, path).map_err(|_| Bad::NoObject)?;
+            let text = match value {
+                None => return Err(Bad::NoField(place)),
+                Some(json::Value::Other) => return Err(Bad::NoValue(place)),
+                Some(json::Value::Long) => return Err(Bad::LongKey),
+                Some(json::Value::Plain(text)) => text.into(),
+                Some(json::Value::Text(text)) => text,
+            };
+            let trimmed = if self.trims {
+                text.trim_matches([' ', '\t'])
+            } else {
+                &text
+            };
+            match (is_list, &text) {
+                (true, _) => {
+                    built.push(if place == 0 { b'[' } else { b',' });
+                    json::write(trimmed, built);
+                }
+                (false, _) if json::needs_quotes(trimmed) => json::write(trimmed, built),
+                (false, Cow::Borrowed(text)) if !self.changes() => {
+                    return Ok(Key::Piece(text.as_bytes()));
+                }
+                (false, _) => built.extend_from_slice(trimmed.as_bytes()),
+            }
+        }
+        if is_list {
+            built.push(b']');
+        }
+        if self.ignores_case {
+            built[start..].make_ascii_lowercase();
+        }
+        Ok(Key::Built(start..built.len()))
+    }
+}
+
+/// A record without the CR at its end, which belongs to the line end.
+fn without_cr(record: &[u8]) -> &[u8] {
+    record.strip_suffix(b"\r").unwrap_or(record)
+}
+
+/// A field without the blanks and tabs around it.
+fn trim(field: &[u8]) -> &[u8] {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let start = field
+        .iter()
+        .position(|byte| !is_blank(byte))
+        .unwrap_or(field.len());
+    let end = field
+        .iter()
+        .rposition(|byte| !is_blank(byte))
+        .map_or(start, |last| last + 1);
+    &field[start..end]
+}

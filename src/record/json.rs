@@ -1,0 +1,141 @@
+//! The value of a field of a JSON object.
+//!
+//! *Owns:* the way along a dotted path. *Invariants:* the whole record is read: what is no JSON behind the value is
+//! noticed. *Cost:* that of `serde_json`, which passes over what is not on the path.
+//!
+//! *Sources:* RFC 8259. Of two fields with the same name the last one counts, as in most readers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::record::columns::MOST_BUILT_BYTES;
+
+/// What stands at a path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Value<'r> {
+    /// Text, without the escapes.
+    Text(Cow<'r, str>),
+    /// A number, true or false, as it is written.
+    Plain(&'r str),
+    /// An object or a list.
+    Other,
+    /// A text with escapes that is too long for a copy.
+    Long,
+}
+
+/// What `record` has at `path`; `Ok(None)` where it has nothing there, or null.
+///
+/// # Errors
+/// Where it is no JSON object.
+pub(super) fn value<'r>(
+    record: &'r [u8],
+    path: &[String],
+) -> Result<Option<Value<'r>>, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_slice(record);
+    let raw = Object(path).deserialize(&mut reader)?;
+    reader.end()?;
+    let Some(raw) = raw.map(RawValue::get) else {
+        return Ok(None);
+    };
+    Ok(match raw.as_bytes().first() {
+        Some(b'n') => None,
+        Some(b'"') => Some(match text(raw)? {
+            Some(text) => Value::Text(text),
+            None => Value::Long,
+        }),
+        Some(b'{' | b'[') => Some(Value::Other),
+        _ => Some(Value::Plain(raw)),
+    })
+}
+
+/// A JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.
+fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
+    match raw.get(1..raw.len() - 1) {
+        Some(plain) if !plain.contains('\\') => Ok(Some(Cow::Borrowed(plain))),
+        _ if raw.len() > MOST_BUILT_BYTES => Ok(None),
+        _ => serde_json::from_str(raw).map(|text| Some(Cow::Owned(text))),
+    }
+}
+
+/// Reads an object, and in it the value at a path of at least one name.
+struct Object<'p>(&'p [String]);
+
+impl<'r> DeserializeSeed<'r> for Object<'_> {
+    type Value = Option<&'r RawValue>;
+
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_map(self)
+    }
+}
+
+impl<'r> Visitor<'r> for Object<'_> {
+    type Value = Option<&'r RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'r>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (name, below) = self
+            .0
+            .split_first()
+            .map_or(("", self.0), |(name, below)| (name.as_str(), below));
+        let mut found = None;
+        while let Some(is_it) = map.next_key_seed(IsName(name))? {
+            if !is_it {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let raw: &RawValue = map.next_value()?;
+            let leads_on = raw.get().starts_with('{');
+            found = match below {
+                [] => Some(raw),
+                _ if !leads_on => None,
+                below => {
+                    let mut inner = serde_json::Deserializer::from_str(raw.get());
+                    Object(below)
+                        .deserialize(&mut inner)
+                        .map_err(serde::de::Error::custom)?
+                }
+            };
+        }
+        Ok(found)
+    }
+}
+
+/// Compares a name without a copy.
+struct IsName<'p>(&'p str);
+
+impl<'r> DeserializeSeed<'r> for IsName<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<bool, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for IsName<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
+    }
+}
+
+/// Whether a text would be taken for two lines, or for a text in quotes, if it were written as it is.
+pub(super) fn needs_quotes(text: &str) -> bool {
+    text.starts_with('"') || memchr::memchr3(b'\n', b'\r', 0, text.as_bytes()).is_some()
+}
+
+/// Appends a text as a JSON string.
+pub(super) fn write(text: &str, out: &mut Vec<u8>) {
+    // Writing to memory does not fail, and a text is always a JSON string.
+    let _cannot_fail = serde_json::to_writer(out, text);
+}

@@ -1,0 +1,239 @@
+//! Records: lines of which a part, the key, is what is compared.
+//!
+//! *Owns:* what a caller says of keys ([`Keys`]), where they are in the records of one file ([`Columns`]), and taking
+//! them out. *Invariants:* two keys are equal exactly if their fields have the same bytes, without the quotes around them: a
+//! key is written in one way, whatever way its record writes it. A record that has no such key is never passed over in
+//! silence.
+//!
+//! ```text
+//!  record                        key of field 2          taken from
+//!  7,alpha,x                     alpha                   the record, no copy
+//!  7,"alpha",x                   alpha                   the record, between the quotes
+//!  7,"al, pha",x                 "al, pha"               the record: quotes that are needed stay
+//!  7,Alpha,x    ignoring case    alpha                   a copy
+//! ```
+//!
+//! Quotes stay where a field needs them (it has a delimiter, a quote or a line end), so that a key is also a field that can be
+//! written, and several fields of a key, with delimiters between them, are told apart without doubt.
+//!
+//! *Cost:* one look at the record up to the last field of the key, and to its end where quotes must be checked.
+//!
+//! *Sources:* RFC 4180 for quotes; RFC 8259 for JSON.
+
+mod columns;
+mod csv;
+mod delimited;
+mod header;
+mod json;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use columns::{Columns, Key};
+pub(crate) use header::{Header, MOST_HEADER_BYTES};
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// How fields stand in a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Syntax {
+    /// A record has no fields: all of it is the key.
+    #[default]
+    Whole,
+    /// Fields with this byte between them, and no quotes: what TSV is.
+    Delimited(u8),
+    /// Comma-separated values as in RFC 4180, with this byte between fields: a field in double quotes may have delimiters
+    /// and line ends in it, and two double quotes stand for one.
+    Csv(u8),
+    /// Each record is a JSON object.
+    JsonLines,
+}
+
+/// A field of a record.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Field {
+    /// By its number, from 1.
+    Number(u32),
+    /// By its name: in the header, or in a JSON object, where dots lead into objects in it.
+    Name(String),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for Field {
+    type Err = String;
+
+    /// Reads a number from 1, or else a name.
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.parse() {
+            _ if text.is_empty() => Err("give the number or the name of a field".into()),
+            Ok(0) => Err("fields are numbered from 1".into()),
+            Ok(number) => Ok(Self::Number(number)),
+            Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Err("no record has so many fields".into())
+            }
+            Err(_) => Ok(Self::Name(text.to_owned())),
+        }
+    }
+}
+
+/// What becomes of a record that has no key: a field is missing, a quote is out of place, it is no JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BadRecords {
+    /// The run fails with [`Error::BadRecord`].
+    #[default]
+    Fail,
+    /// It is left out and counted ([`Stats::bad_records`](crate::Stats)).
+    Skip,
+}
+
+/// Which part of a record is its key, and how keys are compared.
+///
+/// ```
+/// use outset::{Keys, Syntax};
+/// let by_url = Keys {
+///     syntax: Syntax::Csv(b','),
+///     fields: vec!["url".parse().unwrap()],
+///     has_header: true,
+///     ..Keys::default()
+/// };
+/// assert!(!by_url.ignores_case);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Keys {
+    /// How fields stand in a record.
+    pub syntax: Syntax,
+    /// The fields of the key, in their order; none for all of the record.
+    pub fields: Vec<Field>,
+    /// The fields of those inputs that have them elsewhere: the number of an input, from 1, and its fields.
+    pub fields_of: Vec<(u32, Vec<Field>)>,
+    /// Whether the first record of each file names its fields. It is no record itself.
+    pub has_header: bool,
+    /// Whether keys are compared without regard to the case of ASCII letters.
+    pub ignores_case: bool,
+    /// Whether blanks and tabs at both ends of each field are left out of the key.
+    pub trims: bool,
+    /// What becomes of records without a key.
+    pub bad_records: BadRecords,
+}
+
+impl Keys {
+    /// The fields of the input with this number, from 1.
+    pub(crate) fn fields_of(&self, number: u32) -> &[Field] {
+        let own = self.fields_of.iter().find(|(input, _)| *input == number);
+        own.map_or(&self.fields, |(_, fields)| fields)
+    }
+
+    /// Checks what does not depend on the inputs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub(crate) fn check(&self) -> Result<()> {
+        let usage = |what: String, advice: &str| {
+            Err(Error::Usage {
+                what: format!("key: {what}"),
+                advice: advice.into(),
+            })
+        };
+        let own = self.fields_of.iter().map(|(_, fields)| fields);
+        for fields in std::iter::once(&self.fields).chain(own) {
+            if fields.len() != self.fields.len() {
+                return usage(
+                    format!(
+                        "{} fields here and {} there",
+                        self.fields.len(),
+                        fields.len()
+                    ),
+                    "give as many fields for every input",
+                );
+            }
+            let mut sorted: Vec<&Field> = fields.iter().collect();
+            sorted.sort();
+            let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
+            if let Some((twice, _)) = pairs.find(|(field, next)| field == next) {
+                return usage(format!("field {twice} is given twice"), "name it once");
+            }
+            let number = fields
+                .iter()
+                .find(|field| matches!(field, Field::Number(_)));
+            match (self.syntax, number) {
+                (Syntax::Whole, _) if !fields.is_empty() => {
+                    return usage(
+                        "nothing says what is between fields".into(),
+                        "add --csv, --tsv, --jsonl or --delimiter",
+                    );
+                }
+                (Syntax::JsonLines, Some(_)) => {
+                    return usage("a JSON object has no numbered fields".into(), "give a name");
+                }
+                (Syntax::JsonLines, None) if fields.is_empty() => {
+                    return usage(
+                        "none is given for JSON objects".into(),
+                        "add --key with a name",
+                    );
+                }
+                _ => {}
+            }
+        }
+        if self.has_header && self.syntax == Syntax::JsonLines {
+            return usage("JSON objects have no header".into(), "leave out --header");
+        }
+        Ok(())
+    }
+
+    /// Whether a record may have line ends in it.
+    pub(crate) fn has_quotes(&self) -> bool {
+        matches!(self.syntax, Syntax::Csv(_))
+    }
+}
+
+/// Why a record has no key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bad {
+    /// It has fewer fields than this number.
+    TooFewFields(u32),
+    /// A quote within a field that does not begin with one.
+    StrayQuote,
+    /// Something between the closing quote of a field and the next delimiter.
+    BehindQuote,
+    /// A quote that is never closed.
+    OpenQuote,
+    /// It is no JSON object.
+    NoObject,
+    /// The object has no field with the name at this place of the key, or null in it.
+    NoField(usize),
+    /// What the object has there is an object or a list.
+    NoValue(usize),
+    /// The key must be copied, and is too long for that.
+    LongKey,
+}
+
+impl Bad {
+    /// What is wrong, and what helps, for a message about a record of these columns.
+    pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
+        const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
+        const QUOTES: &str = "double the quotes in a quoted field, or give --delimiter instead of --csv where quotes mean nothing";
+        match self {
+            Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
+            Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
+            Self::BehindQuote => ("has text behind a closing quote".into(), QUOTES),
+            Self::OpenQuote => ("has a quote that is never closed".into(), QUOTES),
+            Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
+            Self::NoObject => ("is not a JSON object".into(), OR_SKIP),
+            Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
+            Self::NoValue(place) => (
+                format!("has no text or number for {}", columns.name(place)),
+                "name a field within it with a dot, or leave such records out with --bad-records skip",
+            ),
+        }
+    }
+}

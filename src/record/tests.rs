@@ -1,0 +1,192 @@
+//! Keys of single records.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use super::*;
+
+/// The key of a record, or why it has none.
+fn key(keys: &Keys, numbers: &[u32], record: &str) -> Result<String, Bad> {
+    let columns = Columns::new(keys, 1, numbers);
+    let mut built = b"kept".to_vec();
+    let key = match columns.key(record.as_bytes(), &mut built)? {
+        Key::Piece(piece) => piece.to_vec(),
+        Key::Built(range) => built[range].to_vec(),
+    };
+    Ok(String::from_utf8(key).unwrap())
+}
+
+fn fields(fields: &[&str]) -> Vec<Field> {
+    fields.iter().map(|field| field.parse().unwrap()).collect()
+}
+
+fn keys(syntax: Syntax, names: &[&str]) -> Keys {
+    Keys {
+        syntax,
+        fields: fields(names),
+        ..Keys::default()
+    }
+}
+
+fn csv(record: &str, number: u32) -> Result<String, Bad> {
+    key(&keys(Syntax::Csv(b','), &["1"]), &[number], record)
+}
+
+#[test]
+fn fields_between_tabs() {
+    let of = |numbers: &[u32], record| {
+        let names: Vec<String> = numbers
+            .iter()
+            .map(|number| (number + 1).to_string())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        key(&keys(Syntax::Delimited(b'\t'), &names), numbers, record)
+    };
+    assert_eq!(of(&[0], "a\tb\tc").unwrap(), "a");
+    assert_eq!(of(&[1], "a\tb\tc").unwrap(), "b");
+    assert_eq!(of(&[2], "a\tb\tc").unwrap(), "c");
+    assert_eq!(of(&[0], "").unwrap(), "");
+    assert_eq!(of(&[1], "\"a\t\"").unwrap(), "\"");
+    assert_eq!(of(&[3], "a\tb\tc"), Err(Bad::TooFewFields(4)));
+    assert_eq!(of(&[2, 0], "a\tb\tc").unwrap(), "c\ta");
+    assert_eq!(of(&[0, 1], "a\tb\tc").unwrap(), "a\tb");
+    assert_eq!(of(&[1, 3], "a\tb\tc"), Err(Bad::TooFewFields(4)));
+    assert_eq!(of(&[0, 1], "a"), Err(Bad::TooFewFields(2)));
+}
+
+#[test]
+fn quotes_that_are_not_needed_make_no_difference() {
+    for (record, expected) in [
+        ("x,abc,y", "abc"),
+        ("x,\"abc\",y", "abc"),
+        ("x,\"\",y", ""),
+        ("x,,y", ""),
+        ("x,\"a,b\",y", "\"a,b\""),
+        ("x,\"a\nb\",y", "\"a\nb\""),
+        ("x,\"a\"\"b\",y", "\"a\"\"b\""),
+        ("\"p,\"\"q\"\"\",\"abc\"", "abc"),
+        ("x,abc\r", "abc"),
+        ("x,\"abc\"\r", "abc"),
+    ] {
+        assert_eq!(csv(record, 1).unwrap(), expected, "{record:?}");
+    }
+}
+
+#[test]
+fn quotes_out_of_place_are_noticed_wherever_they_are() {
+    for (record, bad) in [
+        ("a,b\"c", Bad::StrayQuote),
+        ("a,\"b\"c", Bad::BehindQuote),
+        ("a,\"b", Bad::OpenQuote),
+        ("a,\"b\"\"", Bad::OpenQuote),
+        ("\"a\"x,b", Bad::BehindQuote),
+        ("a,b,c,d,e\"", Bad::StrayQuote),
+        ("a,b,\"c\",d,\"e", Bad::OpenQuote),
+    ] {
+        assert_eq!(csv(record, 0), Err(bad), "{record:?}");
+    }
+    assert_eq!(csv("a", 1), Err(Bad::TooFewFields(2)));
+}
+
+#[test]
+fn several_fields_are_told_apart() {
+    let two = |record| key(&keys(Syntax::Csv(b','), &["1", "2"]), &[0, 1], record).unwrap();
+    assert_eq!(two("ab,cd"), "ab,cd");
+    assert_eq!(two("\"ab\",cd,x"), "ab,cd");
+    assert_eq!(two("a,bcd"), "a,bcd");
+    assert_ne!(two("\"a,b\",c"), two("a,\"b,c\""));
+    let list = |record| key(&keys(Syntax::JsonLines, &["a", "b"]), &[], record).unwrap();
+    assert_eq!(list(r#"{"b":2,"a":"x\"y"}"#), r#"["x\"y","2"]"#);
+}
+
+#[test]
+fn case_and_blanks_are_left_out_on_request() {
+    let folded = |syntax, record| {
+        let keys = Keys {
+            ignores_case: true,
+            trims: true,
+            ..keys(syntax, &["2"])
+        };
+        key(&keys, &[1], record).unwrap()
+    };
+    assert_eq!(
+        folded(Syntax::Delimited(b'\t'), "A\t Bc\u{c4} \tD"),
+        "bc\u{c4}"
+    );
+    assert_eq!(
+        folded(Syntax::Csv(b','), "A,\" B \"\"C \",D"),
+        "\"b \"\"c\""
+    );
+    assert_eq!(folded(Syntax::Csv(b','), "A,\" B \",D"), "b");
+    let whole = Keys {
+        ignores_case: true,
+        ..Keys::default()
+    };
+    assert_eq!(key(&whole, &[], " A,b").unwrap(), " a,b");
+}
+
+#[test]
+fn values_of_objects() {
+    let of = |path: &str, record: &str| key(&keys(Syntax::JsonLines, &[path]), &[], record);
+    let record = r#" {"a": {"b": "x\ty", "c": [1, {"b": 2}]}, "n": -1.50e3, "t": true, "z": null, "s": "A\"B", "l": "1\n2", "a.d": 1} "#;
+    assert_eq!(of("a.b", record).unwrap(), "x\ty");
+    assert_eq!(of("n", record).unwrap(), "-1.50e3");
+    assert_eq!(of("t", record).unwrap(), "true");
+    assert_eq!(of("s", record).unwrap(), "A\"B");
+    // Written as it is, it would be two lines.
+    assert_eq!(of("l", record).unwrap(), r#""1\n2""#);
+    assert_eq!(of("z", record), Err(Bad::NoField(0)));
+    assert_eq!(of("a.x", record), Err(Bad::NoField(0)));
+    assert_eq!(of("n.x", record), Err(Bad::NoField(0)));
+    assert_eq!(of("a", record), Err(Bad::NoValue(0)));
+    assert_eq!(of("a.c", record), Err(Bad::NoValue(0)));
+    for bad in [
+        "",
+        "[1]",
+        "{",
+        r#"{"a":1} x"#,
+        r#"{"a":}"#,
+        "7",
+        "{\"a\":\"\u{0}\"}",
+    ] {
+        assert_eq!(of("a", bad), Err(Bad::NoObject), "{bad:?}");
+    }
+}
+
+#[test]
+fn names_are_looked_up_in_the_header() {
+    let path = std::path::Path::new("f.csv");
+    let header = |record: &str| Header {
+        record: record.as_bytes().to_vec(),
+    };
+    let keys = keys(Syntax::Csv(b','), &["url", "3"]);
+    let columns = keys
+        .columns(1, Some(&header("\u{feff}\"url\",x,y\r")), path)
+        .unwrap();
+    let mut built = Vec::new();
+    assert_eq!(columns.key(b"a,b,c", &mut built), Ok(Key::Built(0..3)));
+    assert_eq!(built, b"a,c");
+    for (names, expected) in [
+        ("a,b", "f.csv: no field is called url: name one of: a, b"),
+        (
+            "url,url",
+            "f.csv: two fields are called url: give the number of the field",
+        ),
+    ] {
+        let error = keys.columns(1, Some(&header(names)), path).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    let error = keys.columns(1, None, path).unwrap_err();
+    assert!(
+        error.to_string().contains("the files have no header"),
+        "{error}"
+    );
+}
+
+#[test]
+fn fields_are_numbers_or_names() {
+    assert_eq!("7".parse(), Ok(Field::Number(7)));
+    assert_eq!("a7".parse(), Ok(Field::Name("a7".into())));
+    for wrong in ["", "0", "4294967296"] {
+        assert!(wrong.parse::<Field>().is_err(), "{wrong}");
+    }
+}

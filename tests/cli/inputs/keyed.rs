@@ -1,0 +1,352 @@
+//! Records with keys: columns, headers, quotes; and records that have no key.
+
+use std::fs;
+
+use data_gen::Compression;
+use serde_json::Value;
+
+use crate::sandbox::{Outcome, Sandbox};
+
+/// Orders, by their customers.
+const ORDERS: &str = "order,customer,item\n1,ann,\"pen, red\"\n2,bob,ink\n3,Cy,pad\n4,bob,pen\n";
+/// Customers.
+const CUSTOMERS: &str = "name,town\nbob,Ulm\n\"Cy\",Linz\ndee,Graz\n";
+
+fn shop() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("orders.csv", ORDERS);
+    sandbox.write("customers.csv", CUSTOMERS);
+    sandbox
+}
+
+/// Standard output as text.
+fn text(outcome: &Outcome) -> &str {
+    std::str::from_utf8(&outcome.stdout).unwrap()
+}
+
+#[test]
+fn a21_the_records_of_the_first_file_come_whole() {
+    let sandbox = shop();
+    for (arguments, expected) in [
+        (
+            "intersect --csv -1 customer -2 name",
+            "order,customer,item\n2,bob,ink\n3,Cy,pad\n4,bob,pen\n",
+        ),
+        (
+            "diff --csv -1 customer -2 name",
+            "order,customer,item\n1,ann,\"pen, red\"\n",
+        ),
+        (
+            "intersect --csv -1 2 -2 1 --header --distinct",
+            "order,customer,item\n2,bob,ink\n3,Cy,pad\n",
+        ),
+        (
+            "intersect --csv -1 customer -2 name --keys-only",
+            "customer\nbob\nCy\n",
+        ),
+        (
+            "intersect --csv -k customer --key-of 2=name --which",
+            "files\torder,customer,item\n11\t2,bob,ink\n11\t3,Cy,pad\n11\t4,bob,pen\n",
+        ),
+        (
+            "intersect --csv -1 customer -2 name --count --keys-only",
+            "count\tcustomer\n3\tbob\n2\tCy\n",
+        ),
+        (
+            "symdiff --csv -1 customer -2 name --keys-only",
+            "customer\nann\ndee\n",
+        ),
+    ] {
+        let outcome = sandbox.run(&format!(
+            "{arguments} --order input orders.csv customers.csv"
+        ));
+        outcome.succeeds();
+        assert_eq!(text(&outcome), expected, "{arguments}");
+    }
+    let outcome = sandbox.run("union --csv -k customer --order input -D ../out/again orders.csv");
+    outcome.succeeds();
+    assert_eq!(
+        text(&outcome),
+        "order,customer,item\n1,ann,\"pen, red\"\n2,bob,ink\n3,Cy,pad\n"
+    );
+    let again = fs::read_to_string(sandbox.output("again")).unwrap();
+    assert_eq!(again, "order,customer,item\n4,bob,pen\n");
+}
+
+#[test]
+fn a21_every_syntax_gives_the_same_records() {
+    let sandbox = Sandbox::new();
+    for (options, first, second, expected) in [
+        ("--tsv -k 2", "1\ta\n2\tb\n3\ta\n", "x\ta\n", "1\ta\n3\ta\n"),
+        ("-d : -k 2", "1:\"a\n2:b\n", "x:\"a\n", "1:\"a\n"),
+        ("-d \\t -k 1", "a\t1\nb\t2\n", "b\n", "b\t2\n"),
+        (
+            "--csv -d ; -k 2",
+            "1;\"a;\"\n2;b\n",
+            "x;\"a;\"\n",
+            "1;\"a;\"\n",
+        ),
+        (
+            "--csv -k 2",
+            "1,\"a\nb\"\n2,b\n",
+            "x,\"a\nb\"\n",
+            "1,\"a\nb\"\n",
+        ),
+        ("--csv -k 1,2", "1,a,x\n2,b,y\n", "1,a\n2,c\n", "1,a,x\n"),
+        (
+            "--jsonl -k u.id",
+            "{\"u\": {\"id\": 7}, \"n\": 1}\n{\"u\": {\"id\": 8}}\n",
+            "{\"u\": {\"id\": \"7\"}}\n",
+            "{\"u\": {\"id\": 7}, \"n\": 1}\n",
+        ),
+        ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\n"),
+        ("--trim", " a\nb\n", "a\t\n", " a\n"),
+        (
+            "--csv -k 1 --trim -i",
+            "\" A \",1\nb,2\n",
+            "a\n",
+            "\" A \",1\n",
+        ),
+        ("-z --tsv -k 1", "a\n\tx\0b\ty\0", "a\n\0", "a\n\tx\0"),
+    ] {
+        sandbox.write("a", first);
+        sandbox.write("b", second);
+        for strategy in ["auto", "partition", "sieve"] {
+            let arguments = format!("intersect {options} --strategy {strategy} --order input a b");
+            let outcome = sandbox.run(&arguments);
+            outcome.succeeds();
+            assert_eq!(text(&outcome), expected, "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn a21_each_file_has_a_header_and_the_answer_has_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.0", "id,url\n1,x\n");
+    sandbox.write(
+        "a.1",
+        Compression::Zstd.compress(b"id,url\n2,y\n3,x\n").unwrap(),
+    );
+    sandbox.write("a.2", "");
+    sandbox.write("b", "\u{feff}url\r\nx\r\n");
+    sandbox.write("c", "url\n");
+    let run = |arguments: &str| sandbox.run(&format!("{arguments} --csv -k url --order input"));
+    let outcome = run("intersect --side a.0 a.1 a.2 --side b");
+    outcome.succeeds();
+    assert_eq!(text(&outcome), "id,url\n1,x\n3,x\n");
+    // Also where there is nothing else.
+    let outcome = run("intersect --side a.0 a.1 a.2 --side c");
+    outcome.succeeds();
+    assert_eq!(text(&outcome), "id,url\n");
+    // Also from a pipe, whatever the strategy.
+    for strategy in ["auto", "partition", "sieve"] {
+        let arguments = format!("intersect - b --csv -k url --order input --strategy {strategy}");
+        let outcome = sandbox.run_fed(&arguments, b"id,url\n1,x\n2,y\n3,x\n");
+        outcome.succeeds();
+        assert_eq!(text(&outcome), "id,url\n1,x\n3,x\n", "{strategy}");
+    }
+    // Records of files with other columns are not written together.
+    sandbox.write("a.1", "url,id\ny,2\n");
+    run("intersect --side a.0 a.1 --side b").fails(2, &["a.1: ", "same places", "--keys-only"]);
+    let outcome = run("union --keys-only --side a.0 a.1 --side b");
+    outcome.succeeds();
+    assert_eq!(text(&outcome), "url\nx\ny\n");
+}
+
+#[test]
+fn a21_every_command_that_reads_lines_takes_keys() {
+    let sandbox = shop();
+    let keys = "--csv -1 customer -2 name";
+    let run = |arguments: &str| {
+        let outcome = sandbox.run(arguments);
+        outcome.succeeds();
+        text(&outcome).to_owned()
+    };
+    let overlaps = run(&format!("overlaps {keys} orders.csv customers.csv"));
+    let rows: Vec<&str> = overlaps.lines().skip(1).collect();
+    assert!(
+        rows[0].starts_with("11         2 ") && rows[1].starts_with("10         1 "),
+        "{overlaps}"
+    );
+    let estimate = run(&format!("estimate {keys} orders.csv customers.csv --json"));
+    let estimate: Value = serde_json::from_str(&estimate).unwrap();
+    assert_eq!(
+        estimate["inputs"][0]["distinct"]["estimate"], 3.0,
+        "{estimate}"
+    );
+    let plan = run(&format!(
+        "plan --operation diff --distinct {keys} orders.csv customers.csv --json"
+    ));
+    assert!(plan.contains("\"partition\""), "{plan}");
+    run("filter build --csv -k name --max-fpr 1e-6 -o ../out/f customers.csv");
+    assert_eq!(
+        run("filter query ../out/f --csv -k customer orders.csv"),
+        "order,customer,item\n2,bob,ink\n3,Cy,pad\n4,bob,pen\n"
+    );
+    assert_eq!(
+        run("filter query ../out/f --invert --csv -k customer orders.csv"),
+        "order,customer,item\n1,ann,\"pen, red\"\n"
+    );
+    assert_eq!(
+        run("filter insert ../out/f --print-new --csv -k customer orders.csv"),
+        "order,customer,item\n1,ann,\"pen, red\"\n"
+    );
+    let compared = run(&format!(
+        "compare {keys} orders.csv customers.csv --max-fpr 1%"
+    ));
+    assert!(
+        compared.contains("\nlines                       2 "),
+        "{compared}"
+    );
+}
+
+#[test]
+fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "x,y,z\n");
+    let filler = "1,a,b\n".repeat(60_000);
+    for (options, record, what) in [
+        ("--csv -k 3", "1,a", "has no field 3"),
+        ("--csv -k 1", "", "has no field 3"),
+        ("--csv -k 1", "1,a\"b\",c", "has a quote within a field"),
+        (
+            "--csv -k 1",
+            "1,\"a\"b,c",
+            "has text behind a closing quote",
+        ),
+        ("-d , -k 3", "1,a", "has no field 3"),
+    ] {
+        if record.is_empty() {
+            continue;
+        }
+        for name in ["a", "a.gz"] {
+            let file = format!("{filler}{record}\n{filler}");
+            let file = match name {
+                "a" => file.into_bytes(),
+                _ => Compression::Gzip.compress(file.as_bytes()).unwrap(),
+            };
+            sandbox.write(name, &file);
+            for command in ["intersect", "diff", "union", "diff --keys-only"] {
+                let arguments = format!("{command} {options} {name} b -o ../out/r");
+                let place = format!("{name}: the record at line 60001 {what}");
+                sandbox.run(&arguments).fails(3, &[&place]);
+                assert!(!sandbox.output("r").exists());
+            }
+            let arguments =
+                format!("diff {options} --bad-records skip {name} b --stats ../out/s -o ../out/r");
+            let outcome = sandbox.run(&arguments);
+            outcome.succeeds();
+            assert!(outcome.stderr.contains(": 1 record"), "{outcome}");
+            let stats: Value =
+                serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+            assert_eq!(stats["inputs"][0]["bad_records"], 1);
+            assert_eq!(stats["inputs"][0]["lines"], 120_000);
+            fs::remove_file(sandbox.output("r")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn b22_a_quote_that_is_never_closed_does_not_shorten_the_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "x\n");
+    let filler = "1,a,b\n".repeat(60_000);
+    sandbox.write("a", format!("{filler}2,\"a,b\n{filler}"));
+    sandbox
+        .run("diff --csv -k 1 a b -o ../out/r --memory 64M")
+        .fails(
+            3,
+            &["a: the record at line 60001 has a quote that is never closed"],
+        );
+    // Longer than the memory.
+    let long = "1,a,b\n".repeat(6_000_000);
+    sandbox.write("a", format!("{filler}2,\"a,b\n{long}"));
+    sandbox
+        .run("diff --csv -k 1 a b -o ../out/r --memory 24M")
+        .fails(6, &["a: the line at byte 360000 ", "give at least "]);
+    assert!(!sandbox.output("r").exists());
+}
+
+#[test]
+fn b22_what_is_no_object_or_has_no_such_field_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "{\"a\": 1}\n");
+    for (record, what) in [
+        ("{\"b\": 1}", "has no value for a"),
+        ("{\"a\": null}", "has no value for a"),
+        ("{\"a\": [1]}", "has no text or number for a"),
+        ("[1]", "is not a JSON object"),
+        ("{\"a\": 1", "is not a JSON object"),
+        ("", "is not a JSON object"),
+    ] {
+        sandbox.write("a", format!("{{\"a\": 2}}\n{record}\n"));
+        let place = format!("a: the record at line 2 {what}");
+        sandbox.run("diff --jsonl -k a a b").fails(3, &[&place]);
+    }
+    // The place in a pipe is that of its first byte.
+    sandbox
+        .run_fed("diff --jsonl -k a - b", b"{\"a\": 2}\n{}\n")
+        .fails(3, &["-: the record at byte 9 has no value for a"]);
+}
+
+#[test]
+fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
+    let sandbox = shop();
+    for (options, parts) in [
+        (
+            "-k 1",
+            &["key: ", "add --csv, --tsv, --jsonl or --delimiter"][..],
+        ),
+        (
+            "--csv -k nobody",
+            &[
+                "orders.csv: ",
+                "no field is called nobody",
+                "order, customer, item",
+            ],
+        ),
+        ("--csv -k 1,1", &["field 1 is given twice"]),
+        ("--csv -1 1,2 -2 1", &["key: ", "as many fields"]),
+        ("--jsonl -k 1", &["no numbered fields"]),
+        ("--jsonl", &["none is given"]),
+        (
+            "--csv -k 1 --distinct --strategy memory",
+            &["memory holds keys without their records"],
+        ),
+        ("--csv -k 1 --all", &["multisets of records"]),
+        ("--csv -k 0", &["numbered from 1"]),
+        ("-d ab -k 1", &["one character"]),
+    ] {
+        let arguments = format!("intersect {options} orders.csv customers.csv");
+        sandbox.run(&arguments).fails(2, parts);
+    }
+    let gz = Compression::Gzip.compress(ORDERS.as_bytes()).unwrap();
+    sandbox
+        .run_fed("intersect --csv -1 customer -2 name - customers.csv", &gz)
+        .fails(2, &["-: ", "compressed pipe", "give it as a file"]);
+}
+
+#[test]
+fn c13_memory_stays_under_the_limit_with_records() {
+    let sandbox = Sandbox::new();
+    let record = |number: u64| format!("{number},\"name, {number}\",{:x<60}\n", number % 977);
+    let file = |range: std::ops::Range<u64>| range.map(record).collect::<String>();
+    sandbox.write("a", file(0..150_000));
+    sandbox.write("b", file(100_000..250_000));
+    for (command, memory, lines) in [
+        ("intersect", 16, 50_000),
+        ("intersect --distinct", 16, 50_000),
+        ("diff -i", 18, 100_000),
+        ("union", 16, 250_000),
+        ("symdiff --strategy sieve", 18, 200_000),
+    ] {
+        let arguments =
+            format!("{command} --csv -k 2 --memory {memory}M --stats ../out/s a b -o ../out/r");
+        sandbox.run(&arguments).succeeds();
+        let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+        assert!(peak <= memory << 20, "{command}: {peak} of {memory} MiB");
+        assert_eq!(stats["output"]["lines"], lines, "{command}");
+    }
+}

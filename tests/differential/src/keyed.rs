@@ -1,0 +1,463 @@
+//! Records with keys: random files, runs of the library, and the naive answer.
+//!
+//! *Owns:* the cases for [`Keys`]. *Invariants:* the oracle knows each record from the fields that it was written from; it
+//! parses nothing. *Cost:* a few thousand records a case.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::match_bool,
+    reason = "a case that cannot be written or run is reported with its place"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use data_gen::Compression;
+use outset::{
+    BadRecords, Error, Field, Files, Keys, Options, Order, Selection, Source, Strategy, Syntax,
+};
+
+use crate::choices::Choices;
+
+/// The names of the columns, before they are put in some order.
+const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
+
+/// A record: what its fields say, and how it stands in a file.
+#[derive(Debug, Clone)]
+struct Record {
+    /// `None` for one that has no key.
+    key: Option<Vec<String>>,
+    raw: Vec<u8>,
+}
+
+/// One case.
+#[derive(Debug)]
+struct Case {
+    keys: Keys,
+    inputs: Vec<Vec<Record>>,
+    /// The header of each input, if there are headers.
+    headers: Vec<Option<Vec<u8>>>,
+}
+
+/// How the records of the answer are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// All of the first input with a selected key.
+    Every,
+    /// The first with each selected key.
+    First,
+    /// The selected keys themselves.
+    Keys,
+}
+
+/// Makes a case, and compares a few runs with the naive answer. `directory` is for its files, and empty.
+///
+/// # Panics
+/// Where a run says something else.
+pub fn check(choices: &mut Choices<'_>, directory: &Path) {
+    let case = Case::random(choices);
+    let sources = case.write(choices, directory);
+    for _ in 0..4 {
+        let (name, selection) = choices.pick(&[
+            ("intersect", Selection::intersection()),
+            ("diff", Selection::difference()),
+            ("union", Selection::union()),
+            ("symdiff", Selection::symmetric_difference()),
+            ("two", Selection::at_least(2)),
+        ]);
+        let mode = choices.pick(&[Mode::Every, Mode::First, Mode::Keys]);
+        let mode = match mode {
+            Mode::Every if !selection.can_repeat() => Mode::First,
+            mode => mode,
+        };
+        let order = choices.pick(&[Order::Any, Order::Any, Order::Input, Order::Sorted]);
+        let strategy = choices.pick(&[
+            None,
+            Some(Strategy::Partition),
+            Some(Strategy::Sieve),
+            Some(Strategy::Memory),
+        ]);
+        let options = Options {
+            memory_bytes: Some(choices.between(24, 80) << 20),
+            strategy,
+            buckets: choices.pick(&[None, Some(1), Some(7), Some(100)]),
+            temp_dirs: vec![directory.to_owned()],
+            threads: Some(choices.pick(&[1, 2, 4])),
+            keys: Some(case.keys.clone()),
+            always_spill: choices.one_in(2),
+            ..Options::default()
+        };
+        let asked = match mode {
+            Mode::Every => selection.of_records().with_repeats(),
+            Mode::First => selection.of_records(),
+            Mode::Keys => selection,
+        };
+        let asked = asked.ordered(order);
+        let mut found = Answer::default();
+        let result = outset::select(&sources, asked, &options, &mut found);
+        let label = format!(
+            "{name} {mode:?} {order:?} {strategy:?} {options:?} {:?}",
+            case.keys
+        );
+        case.judge(result, found, (name, mode, order), &options, &label);
+    }
+}
+
+/// What a run hands over.
+#[derive(Debug, Default)]
+struct Answer {
+    header: Option<Vec<u8>>,
+    lines: Vec<Vec<u8>>,
+}
+
+impl outset::Sink for Answer {
+    fn line(&mut self, line: &[u8]) -> std::io::Result<()> {
+        self.lines.push(line.to_vec());
+        Ok(())
+    }
+
+    fn header(&mut self, header: &[u8]) -> std::io::Result<()> {
+        assert!(self.lines.is_empty() && self.header.is_none());
+        self.header = Some(header.to_vec());
+        Ok(())
+    }
+}
+
+impl Case {
+    fn random(choices: &mut Choices<'_>) -> Self {
+        let syntax = choices.pick(&[
+            Syntax::Csv(b','),
+            Syntax::Csv(b';'),
+            Syntax::Delimited(b'\t'),
+            Syntax::JsonLines,
+            Syntax::Whole,
+        ]);
+        let has_header = syntax != Syntax::JsonLines && choices.one_in(2);
+        let count = choices.pick(&[2, 2, 2, 3, 4]) as usize;
+        // Which of the names are the key, and where each column stands in each input.
+        let wanted: Vec<usize> = match syntax {
+            Syntax::Whole => Vec::new(),
+            _ => choices
+                .pick(&[&[1][..], &[0], &[3], &[1, 2], &[3, 0]])
+                .to_vec(),
+        };
+        let shift = choices.one_in(2);
+        let place = |input: usize, name: usize| if shift { (name + input) % 4 } else { name };
+        let by_name = syntax == Syntax::JsonLines || (has_header && choices.one_in(2));
+        let fields = |input: usize| -> Vec<Field> {
+            let field = |&name: &usize| match by_name {
+                true => Field::Name(NAMES[name].into()),
+                false => Field::Number(place(input, name) as u32 + 1),
+            };
+            wanted.iter().map(field).collect()
+        };
+        let own = |input: usize| (input as u32 + 1, fields(input));
+        let keys = Keys {
+            syntax,
+            fields: fields(0),
+            fields_of: if by_name {
+                Vec::new()
+            } else {
+                (1..count).map(own).collect()
+            },
+            has_header,
+            ignores_case: choices.one_in(4),
+            trims: choices.one_in(4),
+            bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
+        };
+        let has_bad = choices.one_in(3) && !wanted.is_empty();
+        let pool = choices.pick(&[5, 100, 2000]);
+        let most = choices.pick(&[0, 3, 300, 3000, 9000]);
+        let padding = choices.pick(&[0, 0, 30, 300]);
+        let mut inputs = Vec::new();
+        let mut headers = Vec::new();
+        for input in 0..count {
+            let order: Vec<usize> = {
+                let mut order = vec![0; 4];
+                (0..4).for_each(|name| order[place(input, name)] = name);
+                order
+            };
+            let records = (0..choices.below(most + 1)).map(|number| {
+                let can_lack =
+                    |&name: &usize| syntax == Syntax::JsonLines || place(input, name) > 0;
+                if has_bad && choices.one_in(50) && wanted.iter().any(can_lack) {
+                    return bad(syntax, number);
+                }
+                let mut values: Vec<String> =
+                    (0..4).map(|_| value(choices, syntax, pool)).collect();
+                values[2].push_str(&"x".repeat(choices.below(padding + 1) as usize));
+                let raw = match syntax {
+                    Syntax::Whole => values[0].clone().into_bytes(),
+                    _ => write(choices, syntax, &order, &values),
+                };
+                let key = match syntax {
+                    Syntax::Whole => vec![values[0].clone()],
+                    _ => wanted.iter().map(|&name| values[name].clone()).collect(),
+                };
+                let key = key.into_iter().map(|field| normal(&keys, field)).collect();
+                Record {
+                    key: Some(key),
+                    raw,
+                }
+            });
+            inputs.push(records.collect());
+            let names: Vec<String> = NAMES.iter().map(ToString::to_string).collect();
+            let header = match syntax {
+                Syntax::Whole => b"The Header".to_vec(),
+                _ => write(choices, syntax, &order, &names),
+            };
+            headers.push(has_header.then_some(header));
+        }
+        Self {
+            keys,
+            inputs,
+            headers,
+        }
+    }
+
+    /// Writes the inputs: each as a file, or as several, of which some are compressed.
+    fn write(&self, choices: &mut Choices<'_>, directory: &Path) -> Vec<Source> {
+        let files = self.inputs.iter().zip(&self.headers).enumerate();
+        let source = |(number, (records, header)): (usize, (&Vec<Record>, &Option<Vec<u8>>))| {
+            let parts = choices.pick(&[1, 1, 1, 3, 7]) as usize;
+            let paths: Vec<PathBuf> = (0..parts)
+                .map(|part| {
+                    let path = directory.join(format!("{number}.{part}"));
+                    let range = records.len() * part / parts..records.len() * (part + 1) / parts;
+                    let lines = header
+                        .iter()
+                        .chain(records[range].iter().map(|record| &record.raw));
+                    let mut text = Vec::new();
+                    for line in lines {
+                        text.extend_from_slice(line);
+                        text.push(b'\n');
+                    }
+                    if choices.one_in(3) && text.len() > 1 && !text.ends_with(b"\n\n") {
+                        text.pop();
+                    }
+                    let stored = match choices.one_in(4) {
+                        true => choices.pick(&Compression::ALL).compress(&text).unwrap(),
+                        false => text,
+                    };
+                    fs::write(&path, stored).unwrap();
+                    path
+                })
+                .collect();
+            match &paths[..] {
+                [only] => Source::from(only),
+                _ => Source::from(Files::new(format!("side {number}"), paths)),
+            }
+        };
+        files.map(source).collect()
+    }
+
+    fn judge(
+        &self,
+        result: outset::Result<outset::Stats>,
+        found: Answer,
+        (name, mode, order): (&str, Mode, Order),
+        options: &Options,
+        label: &str,
+    ) {
+        let records = self.inputs.iter().flatten();
+        let bad = records.filter(|record| record.key.is_none()).count() as u64;
+        let stats = match result {
+            Err(Error::BadRecord { .. })
+                if bad > 0 && self.keys.bad_records == BadRecords::Fail =>
+            {
+                return;
+            }
+            Err(Error::Usage { .. })
+                if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
+            {
+                return;
+            }
+            Err(Error::MemoryPlan { .. }) => return,
+            result => result.unwrap_or_else(|error| panic!("{label}: {error}")),
+        };
+        // A run may end before it has read every input, but never without a bad record that it has read.
+        let left_out: u64 = stats
+            .inputs
+            .iter()
+            .filter_map(|input| input.bad_records)
+            .sum();
+        assert!(
+            left_out <= bad && (bad == 0 || self.keys.bad_records == BadRecords::Skip),
+            "{label}"
+        );
+        let mut expected = self.expected(name, mode, order);
+        let mut lines = found.lines;
+        if order == Order::Any {
+            expected.sort();
+            lines.sort();
+        }
+        if lines != expected {
+            let differs = lines
+                .iter()
+                .zip(&expected)
+                .position(|(line, other)| line != other);
+            let shown = |lines: &[Vec<u8>]| {
+                let from = differs.unwrap_or(lines.len().saturating_sub(2));
+                let lines = lines.iter().skip(from).take(3);
+                lines
+                    .map(|line| line.escape_ascii().to_string())
+                    .collect::<Vec<_>>()
+            };
+            panic!(
+                "{label}: {} lines came, {} expected; from {differs:?} on {:?}, expected {:?}",
+                lines.len(),
+                expected.len(),
+                shown(&lines),
+                shown(&expected)
+            );
+        }
+        match (mode, &self.headers[0], self.keys.fields.is_empty()) {
+            (Mode::Keys, Some(_), false) => assert!(found.header.is_some(), "{label}"),
+            (Mode::Keys, ..) => {}
+            (_, header, _) => assert_eq!(&found.header, header, "{label}"),
+        }
+    }
+
+    /// The lines of the answer, in the order of the inputs unless they are to be sorted.
+    fn expected(&self, name: &str, mode: Mode, order: Order) -> Vec<Vec<u8>> {
+        let mut sides: BTreeMap<&Vec<String>, BTreeSet<usize>> = BTreeMap::new();
+        for (number, records) in self.inputs.iter().enumerate() {
+            for key in records.iter().filter_map(|record| record.key.as_ref()) {
+                sides.entry(key).or_default().insert(number);
+            }
+        }
+        let selects = |sides: &BTreeSet<usize>| match name {
+            "intersect" => sides.len() == self.inputs.len(),
+            "diff" => sides.len() == 1 && sides.contains(&0),
+            "union" => true,
+            "symdiff" => sides.len() == 1,
+            _ => sides.len() >= 2,
+        };
+        let from = if ["intersect", "diff"].contains(&name) {
+            1
+        } else {
+            self.inputs.len()
+        };
+        let mut written = BTreeSet::new();
+        let mut lines = Vec::new();
+        for record in self.inputs.iter().take(from).flatten() {
+            let Some(key) = record.key.as_ref().filter(|key| selects(&sides[key])) else {
+                continue;
+            };
+            if written.insert(key) || mode == Mode::Every {
+                lines.push(match mode {
+                    Mode::Keys => self.canonical(key),
+                    _ => record.raw.clone(),
+                });
+            }
+        }
+        if order == Order::Sorted {
+            lines.sort();
+        }
+        lines
+    }
+
+    /// How a key is written.
+    fn canonical(&self, key: &[String]) -> Vec<u8> {
+        let quoted = |field: &String, delimiter: char| match field {
+            field if field.contains(['"', '\n', '\r', delimiter]) => {
+                format!("\"{}\"", field.replace('"', "\"\""))
+            }
+            field => field.clone(),
+        };
+        let text = match self.keys.syntax {
+            Syntax::Csv(delimiter) => {
+                let delimiter = char::from(delimiter);
+                let fields: Vec<String> =
+                    key.iter().map(|field| quoted(field, delimiter)).collect();
+                fields.join(&delimiter.to_string())
+            }
+            Syntax::Delimited(_) => key.join("\t"),
+            Syntax::JsonLines if key.len() > 1 => serde_json::to_string(key).unwrap(),
+            Syntax::JsonLines if key[0].contains('\n') || key[0].starts_with('"') => {
+                serde_json::to_string(&key[0]).unwrap()
+            }
+            _ => key[0].clone(),
+        };
+        text.into_bytes()
+    }
+}
+
+/// What a field says as a part of a key.
+fn normal(keys: &Keys, field: String) -> String {
+    let field = match keys.trims {
+        true => field.trim_matches([' ', '\t']).to_owned(),
+        false => field,
+    };
+    match keys.ignores_case {
+        true => field.to_ascii_lowercase(),
+        false => field,
+    }
+}
+
+/// What a field of a record says.
+fn value(choices: &mut Choices<'_>, syntax: Syntax, pool: u64) -> String {
+    let number = choices.below(pool);
+    match choices.below(12) {
+        0 => String::new(),
+        1 => format!(" V{number} "),
+        2 => format!("v{number}"),
+        3 => format!("q\"{number}"),
+        4 => format!("é{number};,"),
+        5 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => {
+            format!("two\nlines {number}\t")
+        }
+        6 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => format!("\"\n\"\"{number}"),
+        _ => format!("http://example.org/{number}"),
+    }
+}
+
+/// A record with these values, in this order of columns.
+fn write(choices: &mut Choices<'_>, syntax: Syntax, order: &[usize], values: &[String]) -> Vec<u8> {
+    match syntax {
+        Syntax::Csv(delimiter) => {
+            let delimiter = char::from(delimiter);
+            let field = |&name: &usize| {
+                let value = &values[name];
+                let needs = value.contains(['"', '\n', '\r', delimiter]);
+                if needs || choices.one_in(3) {
+                    format!("\"{}\"", value.replace('"', "\"\""))
+                } else {
+                    value.clone()
+                }
+            };
+            let fields: Vec<String> = order.iter().map(field).collect();
+            let end = if choices.one_in(5) { "\r" } else { "" };
+            (fields.join(&delimiter.to_string()) + end).into_bytes()
+        }
+        Syntax::JsonLines => {
+            let field = |&name: &usize| {
+                let (name, value) = (NAMES[name], &values[name]);
+                let mut value = serde_json::to_string(value).unwrap();
+                if choices.one_in(4) {
+                    value = value.replace('p', "\\u0070");
+                }
+                format!("{}: {value}", serde_json::to_string(name).unwrap())
+            };
+            let fields: Vec<String> = order.iter().map(field).collect();
+            format!("{{{}}}", fields.join(", ")).into_bytes()
+        }
+        _ => {
+            let fields: Vec<&str> = order.iter().map(|&name| &values[name][..]).collect();
+            fields.join("\t").into_bytes()
+        }
+    }
+}
+
+/// A record without a key.
+fn bad(syntax: Syntax, number: u64) -> Record {
+    let raw = match syntax {
+        Syntax::JsonLines => format!("{{\"other\": {number}}}"),
+        _ => String::new(),
+    };
+    Record {
+        key: None,
+        raw: raw.into_bytes(),
+    }
+}
