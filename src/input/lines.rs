@@ -111,46 +111,44 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Where the next terminator is; the end of the bytes if there is none.
+    /// Where the next line ends: at a terminator, or the end of the bytes.
     #[inline]
     fn next_end(&mut self) -> usize {
-        if self.format.quoted {
-            return self.next_end_outside();
-        }
         while self.ends == 0 {
-            let rest = &self.bytes[self.searched..];
-            let Some(block) = rest.first_chunk::<SEARCHED>() else {
-                // Fewer bytes than a block has. Searched again for each line, which is short work.
-                let rest = &self.bytes[self.searched.max(self.start)..];
-                let found = self.format.find(rest).unwrap_or(rest.len());
-                return self.bytes.len() - rest.len() + found;
+            let Some(block) = self.bytes[self.searched..].first_chunk::<SEARCHED>() else {
+                return self.next_end_in_rest();
             };
             self.ends = ends_in(block, self.format.terminator);
+            if self.format.quoted {
+                let between;
+                (between, self.inside) = between_quotes(block, self.inside);
+                self.ends &= !between;
+            }
             self.searched += SEARCHED;
         }
         let end = self.searched - SEARCHED + self.ends.trailing_zeros() as usize;
         self.ends &= self.ends - 1;
         end
     }
-}
 
-impl Lines<'_> {
-    /// As [`Lines::next_end`], where terminators between quotes do not count.
-    fn next_end_outside(&mut self) -> usize {
-        while self.ends == 0 {
-            let rest = &self.bytes[self.searched.min(self.bytes.len())..];
-            if rest.is_empty() {
-                return self.bytes.len();
-            }
-            let block = &rest[..rest.len().min(SEARCHED)];
-            let terminator = self.format.terminator;
-            self.ends = ends_outside(&filled(block), terminator, &mut self.inside)
-                & (u64::MAX >> (SEARCHED - block.len()));
-            self.searched += SEARCHED;
+    /// As [`Lines::next_end`], where fewer bytes are left than a block has. They are searched again for each line, which is
+    /// short work.
+    #[inline(never)]
+    fn next_end_in_rest(&self) -> usize {
+        let passed = self.start.saturating_sub(self.searched);
+        let rest = &self.bytes[self.searched..];
+        if !self.format.quoted {
+            let found = self.format.find(&rest[passed..]);
+            return found.map_or(self.bytes.len(), |found| self.searched + passed + found);
         }
-        let end = self.searched - SEARCHED + self.ends.trailing_zeros() as usize;
-        self.ends &= self.ends - 1;
-        end
+        let mut inside = self.inside;
+        let ends = ends_outside(&filled(rest), self.format.terminator, &mut inside);
+        // A terminator of zeros is none behind the bytes.
+        let ends = ends >> passed << passed & !(u64::MAX << rest.len());
+        match ends {
+            0 => self.bytes.len(),
+            ends => self.searched + ends.trailing_zeros() as usize,
+        }
     }
 }
 
@@ -169,13 +167,21 @@ fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
 /// *Source:* Langdale and Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 2019, section 3.1.1.
 #[inline]
 fn ends_outside(block: &[u8; SEARCHED], terminator: u8, inside: &mut u64) -> u64 {
+    let between;
+    (between, *inside) = between_quotes(block, *inside);
+    ends_in(block, terminator) & !between
+}
+
+/// A bit for each byte of `block` that is between quotes, and what [`ends_outside`] calls `inside` for the next block.
+/// Values, no reference: so that [`Lines`] stays in registers where there are no quotes.
+#[inline(never)]
+fn between_quotes(block: &[u8; SEARCHED], inside: u64) -> (u64, u64) {
     let mut between = ends_in(block, b'"');
     for shift in [1, 2, 4, 8, 16, 32] {
         between ^= between << shift;
     }
-    between ^= *inside;
-    *inside = ((between as i64) >> 63) as u64;
-    ends_in(block, terminator) & !between
+    between ^= inside;
+    (between, ((between as i64) >> 63) as u64)
 }
 
 impl<'a> Iterator for Lines<'a> {

@@ -49,9 +49,9 @@ impl<'r> RawField<'r> {
     }
 }
 
-/// Whether a field with this text is only a field between quotes.
+/// Whether a field with this text is only a field between quotes. A CR alone needs none.
 fn needs_quotes(text: &[u8], delimiter: u8) -> bool {
-    memchr::memchr3(b'\n', b'\r', b'"', text).is_some() || text.contains(&delimiter)
+    memchr::memchr3(b'\n', delimiter, b'"', text).is_some()
 }
 
 /// Appends the one way to write a field with this text.
@@ -74,7 +74,7 @@ pub(super) fn write(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
 /// checked.
 ///
 /// # Errors
-/// [`Bad::TooFewFields`], and what is wrong with the quotes.
+/// [`Bad::TooFewFields`], what is wrong with the quotes, and [`Bad::LineEnd`] in one of these fields.
 pub(super) fn for_fields<'r>(
     record: &'r [u8],
     delimiter: u8,
@@ -89,6 +89,10 @@ pub(super) fn for_fields<'r>(
             rest = behind;
             number += 1;
             if number > place {
+                // Where records end in NUL. It would have to be written with quotes, which are not there.
+                if field.quoted.is_none() && memchr::memchr(b'\n', field.content).is_some() {
+                    return Err(Bad::LineEnd);
+                }
                 found(index, field);
                 break;
             }

@@ -13,7 +13,7 @@
 //!  7,Alpha,x    ignoring case    alpha                   a copy
 //! ```
 //!
-//! Quotes stay where a field needs them (it has a delimiter, a quote or a line end), so that a key is also a field that can be
+//! Quotes stay where a field needs them (it has a delimiter, a quote or a newline), so that a key is also a field that can be
 //! written, and several fields of a key, with delimiters between them, are told apart without doubt.
 //!
 //! *Cost:* one look at the record up to the last field of the key, and to its end where quotes must be checked.
@@ -207,6 +207,8 @@ pub(crate) enum Bad {
     BehindQuote,
     /// A quote that is never closed.
     OpenQuote,
+    /// A newline in a field of the key that has no quotes.
+    LineEnd,
     /// It is no JSON object.
     NoObject,
     /// The object has no field with the name at this place of the key, or null in it.
@@ -226,6 +228,7 @@ impl Bad {
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
             Self::BehindQuote => ("has text behind a closing quote".into(), QUOTES),
+            Self::LineEnd => ("has a newline outside quotes".into(), QUOTES),
             Self::OpenQuote => ("has a quote that is never closed".into(), QUOTES),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),

@@ -75,6 +75,7 @@ fn quotes_that_are_not_needed_make_no_difference() {
 fn quotes_out_of_place_are_noticed_wherever_they_are() {
     for (record, bad) in [
         ("a,b\"c", Bad::StrayQuote),
+        ("a\nb,c", Bad::LineEnd),
         ("a,\"b\"c", Bad::BehindQuote),
         ("a,\"b", Bad::OpenQuote),
         ("a,\"b\"\"", Bad::OpenQuote),

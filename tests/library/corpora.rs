@@ -42,6 +42,11 @@ fn spill_files_that_no_writer_made_are_refused_or_give_their_lines() {
 }
 
 #[test]
+fn a21_keys_of_any_bytes_are_those_of_a_loop() {
+    replay("records", 1, differential::targets::records);
+}
+
+#[test]
 fn b21_compressed_files_that_no_encoder_made_are_refused_or_give_their_lines() {
     replay("decode", 1, differential::targets::decode);
 }

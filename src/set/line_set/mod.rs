@@ -333,20 +333,23 @@ impl LineSet {
     ///
     /// The caller then compares the lines with their records. A line alone would wait for two reads from
     /// memory, one after the other; a group of [`AHEAD`] waits for about as long as one line.
+    #[inline(never)]
     fn fetch_candidates(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
         for &index in group {
             let home = self.home(batch.hashes[index as usize]);
             cpu::prefetch(self.table.words(), home);
         }
-        let candidate = |&index: &u32| {
-            let hash = batch.hashes[index as usize];
-            let record = self.seek(hash, |_| true).ok()?;
-            // Two lines of cache, which most records are in.
-            cpu::prefetch(self.arena.words(), record);
-            cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
-            Some(record)
-        };
-        group.iter().map(candidate).collect()
+        let mut candidates = ArrayVec::new();
+        for &index in group {
+            let record = self.seek(batch.hashes[index as usize], |_| true).ok();
+            if let Some(record) = record {
+                // Two lines of cache, which most records are in.
+                cpu::prefetch(self.arena.words(), record);
+                cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
+            }
+            candidates.push(record);
+        }
+        candidates
     }
 
     /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of the line under the hasher

@@ -18,6 +18,7 @@ use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::spill::ToBuckets;
+use crate::record::{Key, Keys};
 use crate::selection::Kept;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
@@ -28,6 +29,16 @@ use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
 pub use spilled::{SpilledBucket, sealed_block};
+
+/// The key of a record, if it has one; fields have numbers, or are of objects.
+pub fn key_of(keys: &Keys, record: &[u8]) -> Option<Vec<u8>> {
+    let columns = keys.columns(1, None, Path::new("record")).ok()?;
+    let mut built = Vec::new();
+    Some(match columns.key(record, &mut built).ok()? {
+        Key::Piece(key) => key.to_vec(),
+        Key::Built(range) => built[range].to_vec(),
+    })
+}
 
 /// Lets all spill blocks of this process go without checksums, or with them.
 pub fn leave_blocks_unchecked(unchecked: bool) {

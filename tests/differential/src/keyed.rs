@@ -361,7 +361,7 @@ impl Case {
     /// How a key is written.
     fn canonical(&self, key: &[String]) -> Vec<u8> {
         let quoted = |field: &String, delimiter: char| match field {
-            field if field.contains(['"', '\n', '\r', delimiter]) => {
+            field if field.contains(['"', '\n', delimiter]) => {
                 format!("\"{}\"", field.replace('"', "\"\""))
             }
             field => field.clone(),

@@ -7,11 +7,13 @@
 mod decode;
 mod engine;
 mod read_block;
+mod records;
 mod split_lines;
 
 pub use decode::decode;
 pub use engine::engine;
 pub use read_block::read_block;
+pub use records::records;
 pub use split_lines::split_lines;
 
 use crate::place::Place;
