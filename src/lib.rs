@@ -59,6 +59,36 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Records
+//!
+//! A line can be a record of which a part, its key, is compared: with [`Options::keys`] and a [`Selection`]
+//! [`of_records`](Selection::of_records) the records are written, without the latter their keys.
+//!
+//! ```
+//! use outset::{Keys, Options, Selection, Source, Syntax, select};
+//! # let place = tempfile::tempdir()?;
+//! # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
+//! std::fs::write(&a, "id,url\n1,x\n2,y\n3,x\n")?;
+//! std::fs::write(&b, "url\n\"x\"\n")?;
+//!
+//! let keys = Keys {
+//!     syntax: Syntax::Csv(b','),
+//!     fields: vec!["url".parse()?],
+//!     has_header: true,
+//!     ..Keys::default()
+//! };
+//! let options = Options { keys: Some(keys), ..Options::default() };
+//! let every_record = Selection::intersection().of_records().with_repeats();
+//! let mut found = Vec::new();
+//! select(&[Source::from(&a), Source::from(&b)], every_record, &options, &mut |line: &[u8]| {
+//!     found.push(line.to_vec());
+//!     Ok(())
+//! })?;
+//! found.sort();
+//! assert_eq!(found, [b"1,x".to_vec(), b"3,x".to_vec()]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Four strategies, three passes
 //!
 //! Every strategy is a short sequence of three passes over lines, under one memory budget:
@@ -78,7 +108,7 @@
 //! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
 //! | `sieve` | filter(A) · spill(B, screened by A's filter) · filter(B') · spill(A, screened by B's filter) · join | yes | 2A + B + spill | survivors |
 //! | `sieve`, not an intersection | filter(A, B), noting what comes again · spill(A, B, screened by a filter of that; the rest is written or dropped) · join | yes | 2A + 2B + spill | what comes again |
-//! | `sieve`, repeats kept | filter(B) · spill(A, screened by it; a difference writes what is refused) · spill(B, screened by a filter of that) · join | yes | A + 2B + spill | what may be in both |
+//! | `sieve`, repeats or records of A kept | filter(B) · spill(A, screened by it; a difference writes what is refused) · spill(B, screened by a filter of that) · join | yes | A + 2B + spill | what may be in both |
 //! | `bloom` | filter(A) · spill(B, screened by A's filter) · join, which only removes repeats | no: may add lines | A + B + spill | survivors |
 //! | `bloom`, a difference | filter(B) · spill(A, what B's filter refuses) · join, which only removes repeats | no: may miss lines | A + B + spill | the answer |
 //! | `bloom`, a union | filter(A, B), writing what it does not have | no: may miss lines | A + B | nothing |
@@ -134,7 +164,7 @@
 //! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
 //! | `input`, `output`, `batch`, `sketch`, `temp` | reading lines; writing results; hashed lines in groups; counting distinct lines; temporary files |
 //! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
-//! | `selection`, `sys` | which lines are written, by their sides; the operating system and the processor: files, threads, channels, direct I/O |
+//! | `record`, `selection`, `sys` | keys of records; which lines are written, by their sides; the operating system and the processor: files, threads, channels, direct I/O |
 //! | [`size`], [`stats`], `notice`, `error` | texts for sizes; statistics; notices; errors |
 //!
 //! # Decisions and their price

@@ -28,7 +28,8 @@ use crate::stored::with_run;
 pub enum KeyCount {
     /// This number of distinct lines.
     Lines(u64),
-    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files.
+    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files. Counted where one
+    /// is compressed, because its size is a guess.
     Sampled,
     /// As many as the inputs have, repeats included, counted in a reading of its own; they must be files.
     Counted,
@@ -211,7 +212,8 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
         });
     }
     // The sample of the survey is the estimate that a plan uses, too.
-    if count == KeyCount::Sampled {
+    let is_guess = inputs.iter().any(|input| input.decoding().is_some());
+    if count == KeyCount::Sampled && !is_guess {
         let Job { inputs, .. } = survey(inputs, options)?;
         return Ok(inputs.iter().filter_map(|shape| shape.lines).sum());
     }

@@ -29,11 +29,11 @@ pub(crate) struct Row {
     pub(crate) group: String,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) lines: u64,
-    sha256: String,
+    pub(crate) sha256: String,
 }
 
 impl Row {
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.files
             .iter()
             .map(|file| fs::metadata(file).unwrap().len())
@@ -106,7 +106,7 @@ fn unpacked(data: &Path, name: &str, bytes: u64) -> PathBuf {
 }
 
 /// The SHA-256 of the lines in byte order, each with a newline.
-fn sha256(lines: &Lines) -> String {
+pub(crate) fn sha256(lines: &Lines) -> String {
     let mut hasher = Sha256::new();
     for line in lines {
         hasher.update(line);
@@ -156,7 +156,7 @@ const QUICK_SETTINGS: [[(u64, usize); 1]; 3] = [[(16, 2)], [(64, 1)], [(1024, 2)
 const SMALL_BYTES: u64 = 40 * MIB;
 
 /// Files up to this size are tried with every change.
-const QUICK_BYTES: u64 = 6 * MIB;
+pub(crate) const QUICK_BYTES: u64 = 6 * MIB;
 
 #[test]
 fn every_exact_strategy_gives_the_recorded_answers_of_small_files() {

@@ -48,7 +48,8 @@ pub(crate) struct WorkArguments {
 /// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
 /// The size follows from the number of distinct lines (--lines; by default the number of
-/// all lines, repeats included, estimated from a sample of the FILEs) and from one of --max-fpr, --size and --bits-per-key.
+/// all lines, repeats included, estimated from a sample of the FILEs, or counted if one is compressed) and from one of
+/// --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
@@ -71,7 +72,7 @@ pub(crate) struct BuildArguments {
     pub(crate) kind: KindName,
 
     /// Number of distinct lines to size for [default: number of all lines,
-    /// repeats included, estimated from a sample of the FILEs]
+    /// repeats included, estimated from a sample of the FILEs, or counted if one is compressed]
     #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 

@@ -186,6 +186,24 @@ fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
 }
 
 #[test]
+fn a19_a_filter_of_a_compressed_file_is_laid_out_for_its_lines() {
+    let sandbox = Sandbox::new();
+    // The beginning has long lines and the rest short ones: a sample would see a tenth of them.
+    let long = "x".repeat(900);
+    let mut text: String = (0..3000)
+        .map(|number| format!("{number}{long}\n"))
+        .collect();
+    text.extend((0..400_000).map(|number| format!("{number}\n")));
+    sandbox.write("a", frames(Compression::Zstd, text.as_bytes(), 1));
+    let outcome = sandbox.run("filter build a --max-fpr 1% -o ../out/f");
+    outcome.succeeds_silently();
+    let outcome = sandbox.run("filter info ../out/f --json");
+    outcome.succeeds();
+    let info: Value = serde_json::from_slice(&outcome.stdout).unwrap();
+    assert_eq!(info["planned_keys"], 403_000, "{info}");
+}
+
+#[test]
 fn c12_memory_stays_under_the_limit_while_inputs_are_decoded() {
     let sandbox = Sandbox::new();
     let texts = [megabytes(8, 0), megabytes(8, 200_000)];
