@@ -103,7 +103,7 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if line_bytes.is_none() { ", or more if the line is longer" } else { "" })]
+    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if *is_quoted { ", or close the quote that is open in it" } else if line_bytes.is_none() { ", or more if the line is longer" } else { "" })]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
@@ -111,6 +111,8 @@ pub enum Error {
         offset: u64,
         /// Its length, where that is known: not of a pipe, whose lines are not read beyond what fits.
         line_bytes: Option<u64>,
+        /// Whether a quote is open where it does not fit any more, as in a CSV file whose quote is never closed.
+        is_quoted: bool,
         /// The longest line that this run can hold.
         longest_bytes: u64,
         /// A memory limit that has room for the line, or for twice what fits now where its length is not known.

@@ -160,6 +160,7 @@ impl Options {
             keys: self.keys.as_ref(),
             first_number: 1,
             memory_bytes: memory_bytes / 2,
+            interrupt: &self.interrupt,
         }
     }
 }

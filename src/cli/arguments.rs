@@ -232,7 +232,7 @@ pub(crate) struct RunArguments {
     pub(crate) lines: LineArguments,
 
     /// Treat lines as values of this type; ipv4 finds the lines that every file has with an exact bitmap
-    /// if one fits in memory (512 MiB; 1 GiB for three or more files)
+    /// if one fits in memory (512 MiB; 1 GiB for three or more files); with --key only with --keys-only
     #[arg(long, value_name = "TYPE")]
     key_type: Option<KeyTypeName>,
 }

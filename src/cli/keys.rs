@@ -2,11 +2,17 @@
 //!
 //! *Owns:* their definitions, and the translation to [`Keys`]. *Invariants:* without any of them a line is its own key.
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use outset::{BadRecords, Field, Keys, Selection, Syntax};
 
 /// Where the key of each line is.
 #[derive(Debug, Args)]
+#[command(
+    group = ArgGroup::new("fields").multiple(true),
+    group = ArgGroup::new("delimited").multiple(true),
+    group = ArgGroup::new("changed").multiple(true),
+    group = ArgGroup::new("keyed").multiple(true),
+)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -18,59 +24,59 @@ pub(crate) struct KeyArguments {
     /// dots lead into objects within the object. Keys are compared byte by byte, without the quotes around them. Several
     /// fields are compared one by one. intersect and diff then write every line of the first file whose key qualifies,
     /// union, symdiff and intersect with a number of files the first line with each key (see --distinct, --keys-only).
-    #[arg(short, long, value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     key: Vec<Field>,
 
     /// The key of the first file, if it is in other fields there
-    #[arg(short = '1', value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    #[arg(short = '1', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     first_key: Vec<Field>,
 
     /// The key of the second file, if it is in other fields there
-    #[arg(short = '2', value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
+    #[arg(short = '2', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     second_key: Vec<Field>,
 
     /// The key of file number N, if it is in other fields there; may be repeated
-    #[arg(long, value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
+    #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, Vec<Field>)>,
 
     /// Fields have the character C between them, and quotes mean nothing; \\t is a tab
-    #[arg(short, long, value_name = "C", value_parser = parse_delimiter)]
+    #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
     /// Fields have tabs between them, and quotes mean nothing
-    #[arg(long, conflicts_with_all = ["delimiter", "csv", "jsonl"])]
+    #[arg(long, requires = "fields", conflicts_with_all = ["delimiter", "csv", "jsonl"])]
     tsv: bool,
 
     /// Lines are records of comma-separated values
     ///
     /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is an
     /// error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last field.
-    #[arg(long)]
+    #[arg(long, groups = ["delimited", "keyed"])]
     csv: bool,
 
     /// Each line is a JSON object
     ///
     /// A key is compared as text: what a string says without its escapes, and a number as it is written.
-    #[arg(long, conflicts_with_all = ["delimiter", "csv", "header"])]
+    #[arg(long, requires = "fields", conflicts_with_all = ["delimiter", "csv", "header"])]
     jsonl: bool,
 
     /// The first line of each file names its fields
     ///
     /// It is not compared. The result begins with the header of the first file, even if it has no other line. A --key with a
     /// name implies this option.
-    #[arg(short = 'H', long)]
+    #[arg(short = 'H', long, group = "keyed")]
     header: bool,
 
     /// Compare without regard to the case of ASCII letters; lines are written as they are
-    #[arg(short, long)]
+    #[arg(short, long, groups = ["changed", "keyed"])]
     ignore_case: bool,
 
     /// Compare without the blanks and tabs at both ends of each field; lines are written as they are
-    #[arg(long)]
+    #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
     /// What to do with lines that have no key: too few fields, a quote out of place, no JSON object
-    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
 
@@ -95,11 +101,7 @@ impl KeyArguments {
                 fields_of.push((number, fields.clone()));
             }
         }
-        // With the fields of both files there is no other.
-        let fields = match (&self.key[..], &self.second_key[..]) {
-            ([], second) if !self.first_key.is_empty() => second.to_vec(),
-            (key, _) => key.to_vec(),
-        };
+        let fields = self.key.clone();
         let syntax = match self.delimiter {
             _ if self.csv => Syntax::Csv(self.delimiter.unwrap_or(b',')),
             _ if self.jsonl => Syntax::JsonLines,
@@ -143,11 +145,11 @@ impl KeyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
     /// Write the first line with each key instead of every line of the first file (with --key)
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
-    #[arg(long, conflicts_with = "distinct")]
+    #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 }
 

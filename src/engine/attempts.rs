@@ -9,14 +9,13 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::input::Input;
 use crate::input::long_lines::long_line_buffer;
-use crate::notice::Notice;
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
 use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
-use crate::run::survey::{survey, survey_to_compare};
+use crate::run::survey::{survey, survey_to_compare, tell_bad_records};
 use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, StoredFilters};
@@ -60,7 +59,7 @@ impl<'a> Engine<'a> {
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
-        let mut header = self.header(&inputs);
+        let mut header = self.header(&inputs)?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -111,12 +110,40 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the answer, if the inputs have any: that of the first input, behind a name for the label.
-    fn header(&self, inputs: &[Input]) -> Option<Vec<u8>> {
-        let of_records = self.selection.keeps_records_of(1, self.sides);
-        let mut headers = inputs.iter().filter_map(Input::keying);
-        let header = headers.find_map(|keying| keying.header(of_records))?;
-        Some([self.selection.label_name().as_bytes(), &header].concat())
+    /// The header of the answer, if the inputs have any: that of the first input whose records, or keys, may be in it,
+    /// behind a name for the label.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where inputs whose records are written have different fields.
+    fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
+        let (selection, sides) = (self.selection, self.sides);
+        let of_records = selection.keeps_records_of(1, sides);
+        let is_written = |input: &&Input| {
+            let mut numbers = input.sides().iter();
+            !of_records || numbers.any(|&number| selection.keeps_records_of(number, sides))
+        };
+        let inputs = inputs.iter().filter(is_written);
+        let mut with_header = inputs.filter_map(|input| {
+            let keying = input.keying()?;
+            Some((input, keying, keying.header(of_records)?))
+        });
+        let Some((first, keying, header)) = with_header.next() else {
+            return Ok(None);
+        };
+        let other = with_header.find(|(_, other, _)| other.names() != keying.names());
+        if let Some((other, ..)) = other.filter(|_| of_records) {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: its header is another one than that of {}",
+                    other.name().display(),
+                    first.name().display()
+                ),
+                advice: "records that are written together need the same fields: add --keys-only, or rearrange them"
+                    .into(),
+            });
+        }
+        let label = self.selection.label_name().as_bytes();
+        Ok(Some([label, &header].concat()))
     }
 
     /// Samples the inputs.
@@ -244,14 +271,7 @@ impl<'a> Engine<'a> {
         let record = run.record().clone();
         let space = self.space.space_use();
         let costs = &plan.costs;
-        if let Some(observer) = &self.options.observer {
-            for input in inputs.iter().filter(|input| input.bad_records() > 0) {
-                observer.noticed(&Notice::BadRecords {
-                    input: input.name().to_owned(),
-                    count: input.bad_records(),
-                });
-            }
-        }
+        tell_bad_records(&inputs, self.options);
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
             files: input.file_count(),

@@ -53,7 +53,15 @@ impl Chunk {
 
     /// Where a line of this chunk starts in its file or stream, in bytes, for messages.
     pub(crate) fn offset_of(&self, line: &[u8]) -> u64 {
-        self.offset + (line.as_ptr() as u64).saturating_sub(self.bytes().as_ptr() as u64)
+        let bytes = self.bytes();
+        let from_start = (line.as_ptr() as u64).wrapping_sub(bytes.as_ptr() as u64);
+        // A key that was copied is in no chunk: somewhere in this one.
+        self.offset
+            + if from_start < bytes.len() as u64 {
+                from_start
+            } else {
+                0
+            }
     }
 
     /// The memory, to be used again.

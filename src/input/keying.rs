@@ -5,7 +5,6 @@
 //! are headers; nothing elsewhere.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,8 +12,10 @@ use crate::error::{Error, Result};
 use crate::input::compressed::{Front, recognise};
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
+use crate::input::stream::StoppableStream;
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
+use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::record::{BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES};
 
@@ -31,13 +32,16 @@ pub(crate) struct Opening<'a> {
     pub(crate) first_number: u32,
     /// What a decoder may have that reads a header, in bytes.
     pub(crate) memory_bytes: u64,
+    /// Ends the waiting for a header.
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 #[cfg(test)]
-impl Opening<'_> {
+impl<'a> Opening<'a> {
     /// For lines that are their own keys.
-    pub(crate) fn plain() -> Self {
+    pub(crate) fn plain(interrupt: &'a Interrupt) -> Self {
         Self {
+            interrupt,
             decodes: true,
             format: LineFormat::default(),
             keys: None,
@@ -52,8 +56,14 @@ impl Opening<'_> {
 pub(crate) struct Keying {
     /// Where the keys are in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
-    /// The header of the first file that has one.
-    header: Option<Header>,
+    /// The header of the first file that has one, and the number of that file.
+    header: Option<(Header, usize)>,
+    /// What each of its fields is called.
+    names: Vec<Vec<u8>>,
+    /// The number of a file whose header has other names, or in another order.
+    other_part: Option<usize>,
+    /// Bytes that were read of a stream as its header, and the lines in them.
+    taken: (u64, u64),
     /// Whether the first line of each file is its header.
     has_headers: bool,
     /// Whether a record without a key is left out.
@@ -107,6 +117,10 @@ impl Keying {
         keying.add(keys, number, header, name)?;
         // It is read already.
         keying.has_headers = false;
+        if let Some((header, _)) = &keying.header {
+            let lines = memchr::memchr_iter(opening.format.terminator, &header.record).count();
+            keying.taken = (header.record.len() as u64 + 1, lines as u64 + 1);
+        }
         Ok(Some(keying))
     }
 
@@ -114,6 +128,9 @@ impl Keying {
         Self {
             columns: Vec::new(),
             header: None,
+            names: Vec::new(),
+            other_part: None,
+            taken: (0, 0),
             has_headers: keys.has_header,
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
@@ -133,7 +150,15 @@ impl Keying {
             }
         };
         self.columns.push(columns);
-        self.header = self.header.take().or(header);
+        let part = self.columns.len() - 1;
+        if let Some(header) = header {
+            let names = header.names(keys, name)?;
+            if self.header.is_none() {
+                (self.header, self.names) = (Some((header, part)), names);
+            } else if names != self.names {
+                self.other_part = self.other_part.or(Some(part));
+            }
+        }
         Ok(())
     }
 
@@ -148,7 +173,8 @@ impl Keying {
     /// [`Error::Usage`] where they are not in the same places: their records cannot be written together.
     pub(crate) fn common_columns(&self, input: &Input) -> Result<&Arc<Columns>> {
         let first = &self.columns[0];
-        match self.columns.iter().position(|columns| columns != first) {
+        let other = self.columns.iter().position(|columns| columns != first);
+        match other.or(self.other_part) {
             None => Ok(first),
             Some(part) => Err(Error::Usage {
                 what: format!(
@@ -165,16 +191,22 @@ impl Keying {
     /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that has
     /// one.
     pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
-        let record = &self.header.as_ref()?.record;
+        let (header, part) = self.header.as_ref()?;
+        let record = &header.record;
         if of_records {
             return Some(record.clone());
         }
-        let mut built = Vec::new();
-        Some(match self.columns[0].key(record, &mut built) {
+        let (columns, mut built) = (self.columns[*part].as_written(), Vec::new());
+        Some(match columns.key(header.fields(), &mut built) {
             Ok(Key::Piece(key)) => key.to_vec(),
             Ok(Key::Built(range)) => built[range].to_vec(),
             Err(_) => record.clone(),
         })
+    }
+
+    /// What the fields are called, by the header; none without a header.
+    pub(crate) fn names(&self) -> &[Vec<u8>] {
+        &self.names
     }
 
     /// Whether the first line of each file is its header.
@@ -204,7 +236,7 @@ impl Keying {
 /// The header of a file; `None` of an empty one.
 fn header_of_part(parts: &Parts, part: usize, opening: Opening<'_>) -> Result<Option<Header>> {
     let budget = MemoryBudget::new(opening.memory_bytes, 0);
-    let stop = || Ok(());
+    let stop = || opening.interrupt.check();
     let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
     let mut bytes = vec![0; MOST_HEADER_BYTES];
     let (mut filled, mut is_ended) = (0, false);
@@ -229,15 +261,19 @@ fn header_of_part(parts: &Parts, part: usize, opening: Opening<'_>) -> Result<Op
 
 /// Reads the header of a stream, byte by byte, so that nothing behind it is taken.
 fn header_of_stream(stream: &File, name: &Path, opening: Opening<'_>) -> Result<Option<Header>> {
-    let (mut stream, mut bytes, mut byte) = (stream, Vec::new(), [0]);
+    let stop = || opening.interrupt.check();
+    // The same open file: what is read here is gone from the stream.
+    let same = stream
+        .try_clone()
+        .map_err(|error| unreadable(name, error))?;
+    let mut stream = StoppableStream::new(same, &stop);
+    let (mut bytes, mut byte) = (Vec::new(), [0]);
     let mut is_inside = false;
     loop {
-        match stream.read(&mut byte) {
-            Ok(0) => break,
-            Ok(_) => bytes.push(byte[0]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(unreadable(name, error)),
+        if stream.fill(&mut byte, name)?.bytes == 0 {
+            break;
         }
+        bytes.push(byte[0]);
         is_inside ^= opening.format.quoted && byte[0] == b'"';
         if byte[0] == opening.format.terminator && !is_inside {
             break;
@@ -274,18 +310,25 @@ fn too_long(name: &Path) -> Error {
 }
 
 impl Input {
-    /// The number of the line at `offset` of a file, from 1; `None` where it cannot be counted.
-    pub(crate) fn line_number(&self, part: usize, offset: u64, memory_bytes: u64) -> Option<u64> {
+    /// Where the byte at `offset` of a file is for the user: its line, from 1, or `None` where lines cannot be counted, and
+    /// its offset; the header of a stream counts, too. Lines end in `terminator`.
+    pub(crate) fn place_of(
+        &self,
+        (part, offset): (usize, u64),
+        terminator: u8,
+        memory_bytes: u64,
+        stop: &(dyn Fn() -> Result<()> + Sync),
+    ) -> (Option<u64>, u64) {
+        let (bytes, lines) = self.keying().map_or((0, 0), |keying| keying.taken);
         let count = || -> Result<u64> {
             let parts = self.parts().ok_or(Error::Interrupted)?;
             let budget = MemoryBudget::new(memory_bytes, 0);
-            let stop = || Ok(());
-            let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
-            let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
+            let mut supply = Supply::of_part(parts, part, stop, &budget)?;
+            let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, lines);
             while left > 0 {
                 let filled = supply.fill(&mut buffer)?;
                 let before = left.min(filled.bytes as u64) as usize;
-                lines += memchr::memchr_iter(b'\n', &buffer[..before]).count() as u64;
+                lines += memchr::memchr_iter(terminator, &buffer[..before]).count() as u64;
                 left -= before as u64;
                 if filled.is_ended {
                     break;
@@ -293,6 +336,6 @@ impl Input {
             }
             Ok(lines + 1)
         };
-        count().ok()
+        (count().ok(), bytes + offset)
     }
 }

@@ -132,6 +132,7 @@ impl<'a> LongLines<'a> {
             path: name.to_owned(),
             offset,
             line_bytes,
+            is_quoted: false,
             longest_bytes,
             least_bytes: round_mebibytes(enough),
         }

@@ -43,7 +43,7 @@ impl Input {
         // Sorted: a table of hashes would ask the system for a random key, and panic where there is none.
         let mut seen: BTreeMap<Identity, usize> = BTreeMap::new();
         if let Some(keys) = opening.keys {
-            keys.check()?;
+            keys.check(sources.len() as u32 + opening.first_number - 1)?;
         }
         for (source, side) in sources.iter().zip(1..) {
             let number = side + opening.first_number - 1;

@@ -221,7 +221,7 @@ mod tests {
             let mut pipe = fs::OpenOptions::new().write(true).open(source).unwrap();
             pipe.write_all(b"one\ntwo\n").unwrap();
         });
-        let input = Input::open_all(&[Source::from(&path)], Opening::plain())
+        let input = Input::open_all(&[Source::from(&path)], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
         let is_to_fail = AtomicBool::new(true);
@@ -262,7 +262,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let source = Source::from(Files::new("many", paths));
-        let input = Input::open_all(&[source], Opening::plain())
+        let input = Input::open_all(&[source], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
         (place, input, texts.to_vec())

@@ -242,13 +242,17 @@ mod tests {
     use super::*;
     use crate::input::Source;
     use crate::input::keying::Opening;
+    use crate::interrupt::Interrupt;
 
     fn sample_of(bytes: &[u8]) -> Sample {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        let input = Input::open_all(&[Source::from(file.path())], Opening::plain())
-            .unwrap()
-            .remove(0);
+        let input = Input::open_all(
+            &[Source::from(file.path())],
+            Opening::plain(&Interrupt::new()),
+        )
+        .unwrap()
+        .remove(0);
         sample(&input, LineFormat::default(), 0, &|| Ok(()))
             .unwrap()
             .unwrap()
@@ -315,7 +319,7 @@ mod tests {
             path
         };
         let files = crate::Files::new("files", texts.iter().enumerate().map(write));
-        let input = Input::open_all(&[Source::from(files)], Opening::plain())
+        let input = Input::open_all(&[Source::from(files)], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
         sample(&input, LineFormat::default(), 0, &|| Ok(()))

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
@@ -254,7 +254,11 @@ impl<'a> StreamChunks<'a> {
                 return Ok(self.chunk(long, end, false));
             }
             if filled == long.len() {
-                long_lines.lengthen(&mut long, self.name(), self.offset)?;
+                let mut lengthened = long_lines.lengthen(&mut long, self.name(), self.offset);
+                if let Err(Error::LineTooLong { is_quoted, .. }) = &mut lengthened {
+                    *is_quoted = self.is_inside;
+                }
+                lengthened?;
             }
         }
     }

@@ -140,15 +140,12 @@ fn scan_in<W: Worker>(
 fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()> {
     /// As much of the line as a message shows, in bytes.
     const SHOWN: usize = 40;
-    match batch
-        .keys
-        .iter()
-        .find(|line| addresses::parse(line).is_none())
-    {
+    let mut lines = batch.keys.iter().zip(batch.lines);
+    match lines.find(|(key, _)| addresses::parse(key).is_none()) {
         None => Ok(()),
-        Some(line) => Err(Error::NotAnAddress {
+        Some((line, record)) => Err(Error::NotAnAddress {
             path: input.part_name(chunk.part).to_owned(),
-            offset: chunk.offset_of(line),
+            offset: chunk.offset_of(record),
             line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
         }),
     }
@@ -289,11 +286,16 @@ impl<'a> Tally<'a> {
         match self.input.keying() {
             Some(keying) if !keying.skips_bad() => {
                 let (what, advice) = bad.describe(keying.columns(chunk.part));
-                let (part, offset) = (chunk.part, chunk.offset_of(record));
+                let (part, place) = (chunk.part, chunk.offset_of(record));
+                let terminator = self.run.options.format.terminator;
                 let memory_bytes = self.run.decoding.limit_bytes();
+                let stop = || self.run.interrupt().check();
+                let (line, offset) =
+                    self.input
+                        .place_of((part, place), terminator, memory_bytes, &stop);
                 Err(Error::BadRecord {
                     path: self.input.part_name(part).to_owned(),
-                    line: self.input.line_number(part, offset, memory_bytes),
+                    line,
                     offset,
                     what,
                     advice,

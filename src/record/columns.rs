@@ -67,9 +67,19 @@ impl Columns {
             .map_or_else(String::new, Field::to_string)
     }
 
+    /// The same for fields that are written as they are: the names in a header.
+    pub(crate) fn as_written(&self) -> Self {
+        Self {
+            ignores_case: false,
+            trims: false,
+            ..self.clone()
+        }
+    }
+
     /// Whether a CR at the end of a record is no part of a field.
     pub(crate) fn ignores_cr(&self) -> bool {
-        matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines)
+        let has_line_ends = matches!(self.syntax, Syntax::Csv(_) | Syntax::JsonLines);
+        has_line_ends && !self.names.is_empty()
     }
 
     /// Whether each key is made anew; else a key is a piece of its record, but for some of JSON objects.
@@ -100,11 +110,10 @@ impl Columns {
     #[inline]
     fn find<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
-        if self.names.is_empty() && !self.changes() {
-            return Ok(Key::Piece(record));
+        if self.names.is_empty() {
+            return self.whole(record, built);
         }
         match self.syntax {
-            _ if self.names.is_empty() => self.build(&[record], built)?,
             Syntax::Whole => return Ok(Key::Piece(record)),
             Syntax::Delimited(delimiter) if !self.changes() => {
                 let mut key = record;
@@ -150,6 +159,20 @@ impl Columns {
         Ok(Key::Built(start..built.len()))
     }
 
+    /// The key that is all of the record, as it stands in the file. Quotes are checked: one that is out of place may have
+    /// moved the ends of records.
+    fn whole<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
+        let start = built.len();
+        if let Syntax::Csv(delimiter) = self.syntax {
+            csv::for_fields(without_cr(record), delimiter, &[], |_, _| {})?;
+        }
+        if !self.changes() {
+            return Ok(Key::Piece(record));
+        }
+        self.build(&[record], built)?;
+        Ok(Key::Built(start..built.len()))
+    }
+
     /// Appends the key that these fields make, in the order of the key.
     ///
     /// # Errors
@@ -159,10 +182,11 @@ impl Columns {
         if bytes > MOST_BUILT_BYTES {
             return Err(Bad::LongKey);
         }
-        let start = built.len();
         for (index, field) in fields.iter().enumerate() {
             let field = field.as_ref();
             let field = if self.trims { trim(field) } else { field };
+            // Before it is put in quotes or behind a delimiter, which may be a letter.
+            let field = self.folded(field);
             match self.syntax {
                 Syntax::Csv(delimiter) | Syntax::Delimited(delimiter) if index > 0 => {
                     built.push(delimiter);
@@ -171,15 +195,21 @@ impl Columns {
             }
             match self.syntax {
                 Syntax::Csv(delimiter) if !self.names.is_empty() => {
-                    csv::write(field, delimiter, built);
+                    csv::write(&field, delimiter, built);
                 }
-                _ => built.extend_from_slice(field),
+                _ => built.extend_from_slice(&field),
             }
         }
-        if self.ignores_case {
-            built[start..].make_ascii_lowercase();
-        }
         Ok(())
+    }
+
+    /// A field in the case in which it is compared.
+    fn folded<'t>(&self, field: &'t [u8]) -> Cow<'t, [u8]> {
+        if self.ignores_case {
+            Cow::Owned(field.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(field)
+        }
     }
 
     /// The key of an object: its only field as text, several of them as a list of texts.
@@ -195,28 +225,37 @@ impl Columns {
                 Some(json::Value::Plain(text)) => text.into(),
                 Some(json::Value::Text(text)) => text,
             };
-            let trimmed = if self.trims {
+            if let Cow::Borrowed(text) = text
+                && !self.changes()
+                && !json::needs_quotes(text)
+            {
+                return Ok(Key::Piece(text.as_bytes()));
+            }
+            // Before it is copied: copies are not in the budget.
+            if text.len() + (built.len() - start) > MOST_BUILT_BYTES {
+                return Err(Bad::LongKey);
+            }
+            let text = if self.trims {
                 text.trim_matches([' ', '\t'])
             } else {
                 &text
             };
-            match (is_list, &text) {
-                (true, _) => {
-                    built.push(if place == 0 { b'[' } else { b',' });
-                    json::write(trimmed, built);
-                }
-                (false, _) if json::needs_quotes(trimmed) => json::write(trimmed, built),
-                (false, Cow::Borrowed(text)) if !self.changes() => {
-                    return Ok(Key::Piece(text.as_bytes()));
-                }
-                (false, _) => built.extend_from_slice(trimmed.as_bytes()),
+            let text = if self.ignores_case {
+                Cow::Owned(text.to_ascii_lowercase())
+            } else {
+                Cow::Borrowed(text)
+            };
+            if is_list {
+                built.push(if place == 0 { b'[' } else { b',' });
+            }
+            if is_list || json::needs_quotes(&text) {
+                json::write(&text, built);
+            } else {
+                built.extend_from_slice(text.as_bytes());
             }
         }
         if is_list {
             built.push(b']');
-        }
-        if self.ignores_case {
-            built[start..].make_ascii_lowercase();
         }
         Ok(Key::Built(start..built.len()))
     }

@@ -21,10 +21,18 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// What each field is called.
-    fn names(&self, keys: &Keys, path: &Path) -> Result<Vec<Vec<u8>>> {
+    /// The fields: the record without a CR at its end and a byte order mark before it.
+    pub(crate) fn fields(&self) -> &[u8] {
         let record = self.record.strip_suffix(b"\r").unwrap_or(&self.record);
-        let record = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record);
+        record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record)
+    }
+
+    /// What each field is called.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where quotes are out of place.
+    pub(crate) fn names(&self, keys: &Keys, path: &Path) -> Result<Vec<Vec<u8>>> {
+        let record = self.fields();
         match keys.syntax {
             Syntax::Csv(delimiter) => {
                 let fields = csv::fields(record, delimiter).map_err(|_| Error::Usage {
@@ -57,6 +65,13 @@ impl Keys {
         path: &Path,
     ) -> Result<Columns> {
         let fields = self.fields_of(number);
+        let has_fields = |(_, fields): &(u32, Vec<Field>)| !fields.is_empty();
+        if fields.is_empty() && self.fields_of.iter().any(has_fields) {
+            return Err(Error::Usage {
+                what: format!("{}: nothing says where its key is", path.display()),
+                advice: format!("add --key, or --key-of {number}=FIELD"),
+            });
+        }
         if self.syntax == Syntax::JsonLines {
             return Ok(Columns::new(self, number, &[]));
         }
@@ -64,6 +79,8 @@ impl Keys {
         let place = |field: &Field| match (field, &names) {
             (Field::Number(number), _) => Ok(number - 1),
             (Field::Name(name), Some(names)) => place_of(name, names, path),
+            // The file is empty: it has no record that a column could be wrong for.
+            (Field::Name(_), None) if self.has_header => Ok(0),
             (Field::Name(name), None) => Err(Error::Usage {
                 what: format!("key: {name} is a name, and the files have no header"),
                 advice: "add --header, or give the number of the field".into(),

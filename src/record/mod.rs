@@ -133,26 +133,39 @@ impl Keys {
         own.map_or(&self.fields, |(_, fields)| fields)
     }
 
-    /// Checks what does not depend on the inputs.
+    /// Checks what does not depend on what is in the inputs; the last of them has the number `inputs`.
     ///
     /// # Errors
     /// [`Error::Usage`].
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, inputs: u32) -> Result<()> {
         let usage = |what: String, advice: &str| {
             Err(Error::Usage {
                 what: format!("key: {what}"),
                 advice: advice.into(),
             })
         };
+        let mut numbers: Vec<u32> = self.fields_of.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
+            return usage(
+                format!("file {number} is not there: {inputs} are given"),
+                "give the number of a file",
+            );
+        }
+        let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
+        if let Some((number, _)) = pairs.find(|(number, next)| number == next) {
+            return usage(
+                format!("that of file {number} is given twice"),
+                "give it once",
+            );
+        }
         let own = self.fields_of.iter().map(|(_, fields)| fields);
-        for fields in std::iter::once(&self.fields).chain(own) {
-            if fields.len() != self.fields.len() {
+        let all = std::iter::once(&self.fields).chain(own);
+        let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
+        for fields in &given {
+            if fields.len() != given[0].len() {
                 return usage(
-                    format!(
-                        "{} fields here and {} there",
-                        self.fields.len(),
-                        fields.len()
-                    ),
+                    format!("{} fields here and {} there", given[0].len(), fields.len()),
                     "give as many fields for every input",
                 );
             }
@@ -175,14 +188,14 @@ impl Keys {
                 (Syntax::JsonLines, Some(_)) => {
                     return usage("a JSON object has no numbered fields".into(), "give a name");
                 }
-                (Syntax::JsonLines, None) if fields.is_empty() => {
-                    return usage(
-                        "none is given for JSON objects".into(),
-                        "add --key with a name",
-                    );
-                }
                 _ => {}
             }
+        }
+        if given.is_empty() && self.syntax == Syntax::JsonLines {
+            return usage(
+                "none is given for JSON objects".into(),
+                "add --key with a name",
+            );
         }
         if self.has_header && self.syntax == Syntax::JsonLines {
             return usage("JSON objects have no header".into(), "leave out --header");

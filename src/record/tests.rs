@@ -159,7 +159,10 @@ fn names_are_looked_up_in_the_header() {
     let header = |record: &str| Header {
         record: record.as_bytes().to_vec(),
     };
-    let keys = keys(Syntax::Csv(b','), &["url", "3"]);
+    let keys = Keys {
+        has_header: true,
+        ..keys(Syntax::Csv(b','), &["url", "3"])
+    };
     let columns = keys
         .columns(1, Some(&header("\u{feff}\"url\",x,y\r")), path)
         .unwrap();
@@ -176,7 +179,13 @@ fn names_are_looked_up_in_the_header() {
         let error = keys.columns(1, Some(&header(names)), path).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
-    let error = keys.columns(1, None, path).unwrap_err();
+    // An empty file has no header, and no record either.
+    assert!(keys.columns(1, None, path).is_ok());
+    let headless = Keys {
+        has_header: false,
+        ..keys
+    };
+    let error = headless.columns(1, None, path).unwrap_err();
     assert!(
         error.to_string().contains("the files have no header"),
         "{error}"

@@ -117,6 +117,19 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     Ok(job_of(inputs, &samples, resident, options))
 }
 
+/// Notifies the observer of records that were left out, when all inputs were read.
+pub(crate) fn tell_bad_records(inputs: &[Input], options: &Options) {
+    let Some(observer) = &options.observer else {
+        return;
+    };
+    for input in inputs.iter().filter(|input| input.bad_records() > 0) {
+        observer.noticed(&Notice::BadRecords {
+            input: input.name().to_owned(),
+            count: input.bad_records(),
+        });
+    }
+}
+
 /// A sample of each input, `None` for a pipe.
 fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
     // Decoders of more than half of the memory are not tried for a sample.

@@ -303,7 +303,9 @@ impl Selection {
 
     /// Whether the lines of the answer are found by going through the first side once more, when the others are known.
     pub(crate) fn asks_first(&self, sides: usize) -> bool {
-        self.repeats || (self.records && self.needs_all(sides))
+        // Where occurrences are counted, those of the other sides must not be dropped.
+        let is_counted = self.all || self.duplicates || self.label == Label::Count;
+        self.repeats || (self.records && self.needs_all(sides) && !is_counted)
     }
 
     /// Whether the label says which sides have the line.

@@ -49,7 +49,7 @@ use crate::options::Options;
 use crate::output::output_error;
 use crate::plan::scan_layout;
 use crate::run::Run;
-use crate::run::survey::survey;
+use crate::run::survey::{survey, tell_bad_records};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -116,5 +116,7 @@ fn with_run<R>(
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
-    work(&Run::new(&options, layout, rules.hasher, &space))
+    let result = work(&Run::new(&options, layout, rules.hasher, &space))?;
+    tell_bad_records(inputs, &options);
+    Ok(result)
 }

@@ -359,7 +359,7 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                write_again(rule, batch, index, Found { mark, ..found }, out)
+                write_again(rule, (batch, 1), index, Found { mark, ..found }, out)
             })
     }
 

@@ -117,7 +117,7 @@ pub(crate) struct RepeatArguments {
     /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` does, and
     /// `intersect --repeats` what it does without -v. diff then holds the lines of the other FILEs instead of
     /// those of the first, which is less work if the first FILE is the largest.
-    #[arg(long, conflicts_with_all = ["all", "count"])]
+    #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
 

@@ -11,8 +11,9 @@ use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split;
+use crate::pass::join::work::{Position, Work};
 use crate::run::{Phase, Run};
-use crate::selection::{Found, Rule, Sides, Turn};
+use crate::selection::{Found, Rule, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
@@ -188,11 +189,11 @@ impl<'a, 's> Joiner<'a, 's> {
         }
         if rule.repeats() || rule.writes_records() {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
-            return work.read_again(rule).try_for_each(|bucket| {
+            return work.read_again(rule).try_for_each(|(bucket, sides)| {
                 self.reader.read(bucket, |batch| {
                     let indexes = 0..batch.lines.len() as u32;
                     set.look_up_all(batch, indexes, |index, found| {
-                        write_again(rule, batch, index, found, out)
+                        write_again(rule, (batch, sides), index, found, out)
                     })
                 })
             });
@@ -286,16 +287,17 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the line of a batch at `index`, which is read once more, if it is selected; `found` is what a set has of its key.
+/// Writes the line at `index` of a batch of as many sides, which is read once more, if it is selected; `found` is what a set
+/// has of its key.
 pub(crate) fn write_again(
     rule: &Rule,
-    batch: Batch<'_>,
+    (batch, sides): (Batch<'_>, u64),
     index: u32,
     found: Found,
     out: &mut Outbox<'_, '_>,
 ) -> Result<()> {
     let ordinal = batch.ordinal(index);
-    let (times, duplicates) = rule.times_again(found, ordinal);
+    let (times, duplicates) = rule.times_again(found, ordinal, sides);
     if times + duplicates == 0 {
         return Ok(());
     }
@@ -307,101 +309,4 @@ pub(crate) fn write_again(
         label: &label,
         line,
     })
-}
-
-/// The buckets of one number, and the order in which they are worked on.
-pub(super) struct Work<'b> {
-    buckets: &'b [Bucket],
-    turns: Vec<Reading>,
-    /// How many turns, the first ones, put their lines into the set.
-    building: usize,
-}
-
-/// One reading of a bucket as one side.
-struct Reading {
-    bucket: usize,
-    /// What marks call the side.
-    side: u32,
-    /// Whether it is the first side of the caller.
-    is_first: bool,
-}
-
-/// A line of the building sides. The default is the first one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Position {
-    turn: usize,
-    /// The number of the line in the bucket of the turn.
-    line: u64,
-}
-
-impl<'b> Work<'b> {
-    fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
-        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
-        let rule = sides.rule();
-        let reading = |(turn, rank): (Turn, u32)| Reading {
-            bucket: turn.input,
-            side: rule.side(turn.number, rank),
-            is_first: turn.number == 1,
-        };
-        Self {
-            buckets,
-            building: rule.building_sides().min(turns.len()),
-            turns: turns.into_iter().zip(1..).map(reading).collect(),
-        }
-    }
-
-    /// Whether enough sides have lines for any of these to be selected.
-    fn can_select(&self, rule: &Rule) -> bool {
-        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
-        let sides = (0..self.turns.len()).filter(has_lines).count();
-        sides >= rule.least() && (!rule.in_first() || has_lines(&0))
-    }
-
-    fn bucket(&self, turn: usize) -> &'b Bucket {
-        &self.buckets[self.turns[turn].bucket]
-    }
-
-    /// The buckets whose lines are written when they are read once more: that of the caller's first side, or those that
-    /// have records.
-    fn read_again(&self, rule: &Rule) -> impl Iterator<Item = &'b Bucket> {
-        let first = self.turns.iter().find(|turn| turn.is_first);
-        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
-        let records = move |&number: &usize| self.buckets[number].columns.is_some();
-        let all = (0..self.buckets.len()).filter(records);
-        let all = all.filter(move |_| first.is_none());
-        let buckets = self.buckets;
-        first.into_iter().chain(all).map(|number| &buckets[number])
-    }
-
-    /// The end of the building sides.
-    fn end(&self) -> Position {
-        Position {
-            turn: self.building,
-            line: 0,
-        }
-    }
-
-    /// The lines of the building sides from `start` on, and the mean length of those of their buckets in bytes.
-    fn building_from(&self, start: Position) -> (u64, u64) {
-        let turns = start.turn..self.building;
-        let (lines, bytes) = turns
-            .map(|turn| self.bucket(turn))
-            .fold((0, 0), |(lines, bytes), bucket| {
-                (lines + bucket.lines, bytes + bucket.record_bytes)
-            });
-        (lines - start.line.min(lines), bytes / lines.max(1))
-    }
-
-    /// How many lines of the building sides stand before `end`, and how many there are.
-    pub(super) fn lines_before(&self, end: Position) -> (u64, u64) {
-        let lines = |turns: std::ops::Range<usize>| -> u64 {
-            turns.map(|turn| self.bucket(turn).lines).sum()
-        };
-        (lines(0..end.turn) + end.line, lines(0..self.building))
-    }
-
-    /// The buckets, one for each input.
-    pub(super) fn buckets(&self) -> &'b [Bucket] {
-        self.buckets
-    }
 }

@@ -51,6 +51,7 @@
 
 mod joiner;
 mod split;
+mod work;
 
 pub(crate) use joiner::{write, write_again};
 

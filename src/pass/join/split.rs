@@ -9,7 +9,8 @@
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
 use crate::memory::buffer::PAGE;
-use crate::pass::join::joiner::{Joiner, Position, Work};
+use crate::pass::join::joiner::Joiner;
+use crate::pass::join::work::{Position, Work};
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
 use crate::spill::bucket::Bucket;

@@ -49,7 +49,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     if job.selection.picks_first() {
         return Err(Error::Usage {
             what: format!("{OF_STRATEGY}memory holds keys without their records"),
-            advice: "choose partition, which holds records in memory, too, or add --repeats or --keys-only"
+            advice: "choose partition, which holds records in memory, too, or add --keys-only"
                 .into(),
         });
     }

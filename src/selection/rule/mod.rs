@@ -151,16 +151,19 @@ impl Rule {
         self.selection.records
     }
 
-    /// How often a line is written that is at `ordinal`, and how often it goes to the duplicates, where `found` is known of
-    /// its key: for lines that are read once more.
-    pub(crate) fn times_again(&self, found: Found, ordinal: u64) -> (u64, u64) {
+    /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates, where
+    /// `found` is known of its key: for lines that are read once more.
+    pub(crate) fn times_again(&self, found: Found, ordinal: u64, sides: u64) -> (u64, u64) {
         if !self.selects(found.mark) {
             return (0, 0);
         }
-        if self.selection.picks_first() && found.ordinal != ordinal {
-            return (0, u64::from(self.selection.duplicates));
-        }
-        (1, 0)
+        let is_written = !self.selection.picks_first() || found.ordinal == ordinal;
+        let dropped = if self.selection.duplicates {
+            sides - u64::from(is_written)
+        } else {
+            0
+        };
+        (u64::from(is_written), dropped)
     }
 
     /// How many sides, in the order of the work, may bring a line that is new.

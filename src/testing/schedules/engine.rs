@@ -80,7 +80,10 @@ impl Place {
         let hasher = LineHasher::with_key([3; 4]);
         let run = Run::new(&options, self.layout, hasher, &space);
         let sources = [Source::from(self.path("a")), Source::from(self.path("b"))];
-        let mut inputs = Input::open_all(&sources, crate::input::keying::Opening::plain())?;
+        let mut inputs = Input::open_all(
+            &sources,
+            crate::input::keying::Opening::plain(&options.interrupt),
+        )?;
         // As if it were not in the page cache: it is read by readers of their own, the other by the workers.
         let cold = inputs.remove(0).spooled(self.path("a"))?;
         inputs.insert(0, cold);

@@ -190,10 +190,9 @@ fn a19_a_filter_of_a_compressed_file_is_laid_out_for_its_lines() {
     let sandbox = Sandbox::new();
     // The beginning has long lines and the rest short ones: a sample would see a tenth of them.
     let long = "x".repeat(900);
-    let mut text: String = (0..3000)
-        .map(|number| format!("{number}{long}\n"))
-        .collect();
-    text.extend((0..400_000).map(|number| format!("{number}\n")));
+    let first = (0..3000).map(|number| format!("{number}{long}\n"));
+    let rest = (0..400_000).map(|number| format!("{number}\n"));
+    let text = first.chain(rest).collect::<Vec<_>>().concat();
     sandbox.write("a", frames(Compression::Zstd, text.as_bytes(), 1));
     let outcome = sandbox.run("filter build a --max-fpr 1% -o ../out/f");
     outcome.succeeds_silently();

@@ -309,7 +309,30 @@ fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
         ("--csv -k 1,1", &["field 1 is given twice"]),
         ("--csv -1 1,2 -2 1", &["key: ", "as many fields"]),
         ("--jsonl -k 1", &["no numbered fields"]),
-        ("--jsonl", &["none is given"]),
+        ("--jsonl", &["required", "--key"]),
+        (
+            "--csv -k 1 --key-of 1=2 --key-of 1=1",
+            &["that of file 1 is given twice"],
+        ),
+        (
+            "--csv -k 1 --key-of 3=1",
+            &["file 3 is not there: 2 are given"],
+        ),
+        (
+            "--csv -1 1",
+            &[
+                "customers.csv: nothing says where its key is",
+                "--key-of 2=FIELD",
+            ],
+        ),
+        ("--tsv", &["required", "--key"]),
+        ("-i -d ,", &["required", "--key"]),
+        ("--keys-only", &["required", "--key"]),
+        ("--bad-records skip", &["required"]),
+        (
+            "--csv -k 1 --distinct --repeats",
+            &["--distinct", "cannot be used with"],
+        ),
         (
             "--csv -k 1 --distinct --strategy memory",
             &["memory holds keys without their records"],
@@ -321,6 +344,13 @@ fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
         let arguments = format!("intersect {options} orders.csv customers.csv");
         sandbox.run(&arguments).fails(2, parts);
     }
+    // Records of other fields would stand under the same header.
+    sandbox
+        .run("union --csv -1 customer -2 name orders.csv customers.csv")
+        .fails(
+            2,
+            &["customers.csv: its header is another one", "--keys-only"],
+        );
     let gz = Compression::Gzip.compress(ORDERS.as_bytes()).unwrap();
     sandbox
         .run_fed("intersect --csv -1 customer -2 name - customers.csv", &gz)
@@ -349,4 +379,115 @@ fn c13_memory_stays_under_the_limit_with_records() {
         assert!(peak <= memory << 20, "{command}: {peak} of {memory} MiB");
         assert_eq!(stats["output"]["lines"], lines, "{command}");
     }
+}
+
+#[test]
+fn a21_occurrences_are_counted_by_every_strategy() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "k,1\nl,1\n");
+    let many = (0..9)
+        .map(|number| format!("k,{number}\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    sandbox.write("b", many);
+    for strategy in ["auto", "partition", "sieve"] {
+        for command in [
+            "intersect --distinct",
+            "intersect",
+            "intersect --at-least 2",
+        ] {
+            let keys = "-d , -k 1 --count";
+            let outcome = sandbox.run(&format!("{command} {keys} --strategy {strategy} a b"));
+            outcome.succeeds();
+            assert_eq!(text(&outcome), "10\tk,1\n", "{strategy}");
+        }
+    }
+    // A file that is two sides has each of its records twice.
+    let outcome = sandbox.run("union -d , -k 1 -D ../out/again a a --order input");
+    outcome.succeeds();
+    assert_eq!(text(&outcome), "k,1\nl,1\n");
+    let again = fs::read_to_string(sandbox.output("again")).unwrap();
+    let mut again: Vec<&str> = again.lines().collect();
+    again.sort_unstable();
+    assert_eq!(again, ["k,1", "l,1"]);
+}
+
+#[test]
+fn a21_a_letter_between_fields_is_no_part_of_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "axXb\n");
+    sandbox.write("b", "aXxb\n");
+    for syntax in ["-d X", "--csv -d X"] {
+        let outcome = sandbox.run(&format!("intersect {syntax} -i -k 1,2 a b"));
+        outcome.succeeds();
+        assert_eq!(text(&outcome), "", "{syntax}");
+    }
+}
+
+#[test]
+fn b22_whole_records_have_their_quotes_checked() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "a\n\"b\nc\nd\n");
+    sandbox.write("b", "c\n");
+    for options in ["--csv", "--csv -i", "--csv --trim"] {
+        sandbox.run(&format!("diff {options} b a")).fails(
+            3,
+            &["a: the record at line 2 has a quote that is never closed"],
+        );
+    }
+}
+
+#[test]
+fn b22_a_place_counts_the_header_and_the_ends_of_lines_that_were_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "b\n7\n");
+    // Copied, because the sieve reads it twice; and read once.
+    sandbox
+        .run_fed("union --csv -k b - --strategy sieve", b"a,b\n1,2\n3\n")
+        .fails(3, &["-: the record at line 3 has no field 2"]);
+    sandbox
+        .run_fed("diff --csv -k b - b --strategy partition", b"a,b\n1,2\n3\n")
+        .fails(3, &["-: the record at byte 8 has no field 2"]);
+    sandbox.write("z", b"1,\n2\x003\0");
+    sandbox
+        .run("union -z -d , -k 2 z")
+        .fails(3, &["z: the record at line 2 has no field 2"]);
+    // Told wherever records are read.
+    sandbox.write("m", "1,2\n3\n");
+    for arguments in [
+        "estimate -d , -k 2 --bad-records skip m m",
+        "filter build -d , -k 2 --bad-records skip m -o ../out/f --lines 9",
+        "filter query ../out/f -d , -k 2 --bad-records skip m",
+        "overlaps -d , -k 2 --bad-records skip m m",
+    ] {
+        let outcome = sandbox.run(arguments);
+        outcome.succeeds();
+        let told = outcome.stderr.matches("m: 1 record without a key left out");
+        assert_eq!(told.count(), 1, "{arguments}: {outcome}");
+    }
+}
+
+#[test]
+fn c13_keys_that_are_copied_have_little_memory_or_are_refused() {
+    let sandbox = Sandbox::new();
+    let long = "x".repeat(6 << 20);
+    let records: Vec<String> = (0..8)
+        .map(|number| format!("{{\"a\": \"{number}{long}\", \"b\": {number}}}\n"))
+        .collect();
+    sandbox.write("a", records.concat());
+    for (keys, lines) in [("-k a -i", 0), ("-k b,a", 0), ("-k b -i", 8)] {
+        let arguments = format!(
+            "union --jsonl {keys} --bad-records skip --memory 64M --stats ../out/s a -o ../out/r"
+        );
+        sandbox.run(&arguments).succeeds();
+        let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+        assert!(peak <= 64 << 20, "{keys}: {peak}");
+        assert_eq!(stats["output"]["lines"], lines, "{keys}");
+    }
+    // A piece of its record needs no copy.
+    let arguments = "union --jsonl -k a --memory 64M a --count-only";
+    let outcome = sandbox.run(arguments);
+    outcome.succeeds();
+    assert_eq!(text(&outcome), "8\n");
 }

@@ -1,0 +1,105 @@
+//! One bucket of every input, and the order in which a worker goes through them.
+//!
+//! *Owns:* [`Work`], made anew for each group of buckets. *Invariants:* the building sides come first, and a [`Position`]
+//! means the same line in every reading. *Cost:* a few words for each side.
+
+use crate::selection::{Rule, Sides, Turn};
+use crate::spill::bucket::Bucket;
+
+/// The buckets of one number, and the order in which they are worked on.
+pub(super) struct Work<'b> {
+    buckets: &'b [Bucket],
+    pub(super) turns: Vec<Reading>,
+    /// How many turns, the first ones, put their lines into the set.
+    pub(super) building: usize,
+}
+
+/// One reading of a bucket as one side.
+pub(super) struct Reading {
+    bucket: usize,
+    /// What marks call the side.
+    pub(super) side: u32,
+    /// Whether it is the first side of the caller.
+    is_first: bool,
+}
+
+/// A line of the building sides. The default is the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Position {
+    pub(super) turn: usize,
+    /// The number of the line in the bucket of the turn.
+    pub(super) line: u64,
+}
+
+impl<'b> Work<'b> {
+    pub(super) fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
+        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
+        let rule = sides.rule();
+        let reading = |(turn, rank): (Turn, u32)| Reading {
+            bucket: turn.input,
+            side: rule.side(turn.number, rank),
+            is_first: turn.number == 1,
+        };
+        Self {
+            buckets,
+            building: rule.building_sides().min(turns.len()),
+            turns: turns.into_iter().zip(1..).map(reading).collect(),
+        }
+    }
+
+    /// Whether enough sides have lines for any of these to be selected.
+    pub(super) fn can_select(&self, rule: &Rule) -> bool {
+        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
+        let sides = (0..self.turns.len()).filter(has_lines).count();
+        sides >= rule.least() && (!rule.in_first() || has_lines(&0))
+    }
+
+    pub(super) fn bucket(&self, turn: usize) -> &'b Bucket {
+        &self.buckets[self.turns[turn].bucket]
+    }
+
+    /// The buckets whose lines are written when they are read once more, and how many sides each is: that of the caller's
+    /// first side, or those that have records.
+    pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
+        let first = self.turns.iter().find(|turn| turn.is_first);
+        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
+        let records = move |&number: &usize| self.buckets[number].columns.is_some();
+        let all = (0..self.buckets.len()).filter(records);
+        let all = all.filter(move |_| first.is_none());
+        let sides = |number: usize| self.turns.iter().filter(move |turn| turn.bucket == number);
+        let numbers = first.into_iter().chain(all);
+        numbers.map(move |number| (&self.buckets[number], sides(number).count() as u64))
+    }
+
+    /// The end of the building sides.
+    pub(super) fn end(&self) -> Position {
+        Position {
+            turn: self.building,
+            line: 0,
+        }
+    }
+
+    /// The lines of the building sides from `start` on, and the mean length of those of their buckets in bytes.
+    pub(super) fn building_from(&self, start: Position) -> (u64, u64) {
+        let turns = start.turn..self.building;
+        let (lines, bytes) = turns
+            .map(|turn| self.bucket(turn))
+            .fold((0, 0), |(lines, bytes), bucket| {
+                (lines + bucket.lines, bytes + bucket.record_bytes)
+            });
+        (lines - start.line.min(lines), bytes / lines.max(1))
+    }
+
+    /// How many lines of the building sides stand before `end`, and how many there are.
+    pub(super) fn lines_before(&self, end: Position) -> (u64, u64) {
+        let lines = |turns: std::ops::Range<usize>| -> u64 {
+            turns.map(|turn| self.bucket(turn).lines).sum()
+        };
+        (lines(0..end.turn) + end.line, lines(0..self.building))
+    }
+
+    /// The buckets, one for each input.
+    pub(super) fn buckets(&self) -> &'b [Bucket] {
+        self.buckets
+    }
+}
