@@ -39,7 +39,7 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, Vec<Field>)>,
 
-    /// Fields have the character C between them, and quotes mean nothing; \\t is a tab
+    /// Fields have the character C between them, and quotes mean nothing; \t is a tab
     #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
