@@ -89,6 +89,14 @@ impl Estimate {
         self.common_seen == 0 && !self.common.is_exact()
     }
 
+    /// The lines of these inputs that some other input has, as a share of their different lines, 0..1.
+    pub(crate) fn shared_share(&self, inputs: std::ops::Range<usize>) -> f64 {
+        let inputs = self.inputs.get(inputs).unwrap_or_default();
+        let distinct: f64 = inputs.iter().map(|input| input.distinct.estimate).sum();
+        let only: f64 = inputs.iter().map(|input| input.only.estimate).sum();
+        (1.0 - only / distinct.max(1.0)).clamp(0.0, 1.0)
+    }
+
     /// The common lines as a share of the different lines of input number `input`, 0..1.
     pub(crate) fn common_share(&self, input: usize) -> f64 {
         let distinct = self.inputs.get(input).map_or(0.0, |i| i.distinct.estimate);

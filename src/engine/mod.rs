@@ -215,8 +215,14 @@ pub fn plan_with_estimate(
     }
     // With a stored filter, which is one more input, nothing is known of what all have in common.
     job.common_share = (stored.is_none() && inputs.len() > 1).then(|| {
-        let smallest = plan::smallest(&job.inputs);
-        found.common_share(smallest)
+        // What every input must have is planned by what all have; anything else by what two have, or more: that is compared.
+        if selection.needs_all(sides) {
+            found.common_share(plan::smallest(&job.inputs))
+        } else if selection.in_first {
+            found.shared_share(0..1)
+        } else {
+            found.shared_share(0..found.inputs.len())
+        }
     });
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
     Ok((found, plan))

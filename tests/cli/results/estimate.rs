@@ -201,6 +201,28 @@ fn a_plan_can_go_by_an_estimate() {
     assert!((precision / expected - 1.0).abs() < 0.03, "{with}");
     let said = text(&sandbox.run(&format!("{bloom} --estimate")));
     assert!(said.contains("expected precision: about "), "{said}");
+    // Each pair of three files has a third of their lines in common, and nothing is in all.
+    for (name, first, second) in [("x", 0, 2), ("y", 2, 1), ("z", 1, 0)] {
+        let third = |number: u64| lines(number * 100_000..(number + 1) * 100_000);
+        let own = lines(700_000 + first * 100_000..800_000 + first * 100_000);
+        sandbox.write(name, [third(first), third(second), own].concat());
+    }
+    let union = "--memory 16M --strategy sieve x y z";
+    let planned = json(&sandbox.run(&format!(
+        "plan {KEY} --operation union --estimate --json {union}"
+    )));
+    let outcome = sandbox.run(&format!("union {KEY} --stats ../out/s -o ../out/r {union}"));
+    outcome.succeeds();
+    let stats: Value =
+        serde_json::from_slice(&std::fs::read(sandbox.output("s")).unwrap()).unwrap();
+    let (planned, used) = (
+        planned["temp_peak_bytes"].as_f64().unwrap(),
+        stats["temp"]["peak_bytes"].as_f64().unwrap(),
+    );
+    assert!(
+        (used / planned - 1.0).abs() < 0.2,
+        "{planned} planned, {used} used"
+    );
     sandbox
         .run("plan --estimate --lines 1,1")
         .fails(2, &["usage"]);
