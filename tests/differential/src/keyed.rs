@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use data_gen::Compression;
 use outset::{
-    BadRecords, Error, Field, Files, Keys, Options, Order, Selection, Source, Strategy, Syntax,
+    BadRecords, Error, Field, Files, Keys, Label, Options, Order, Selection, Source, Strategy,
+    Syntax,
 };
 
 use crate::choices::Choices;
@@ -40,6 +41,19 @@ struct Case {
     headers: Vec<Option<Vec<u8>>>,
     /// Whether the headers have the same names in another order.
     has_other_headers: bool,
+    /// How many of the inputs, the first ones, are different files; the last may be the first one again.
+    distinct_inputs: usize,
+}
+
+/// What a run is asked for.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    name: &'static str,
+    mode: Mode,
+    order: Order,
+    label: Label,
+    /// Whether what a union drops is wanted, too.
+    drops: bool,
 }
 
 /// How the records of the answer are written.
@@ -73,6 +87,19 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
             Mode::Every if !selection.can_repeat() => Mode::First,
             mode => mode,
         };
+        let label = choices.pick(&[
+            Label::None,
+            Label::None,
+            Label::Sides,
+            Label::SideCount,
+            Label::Count,
+        ]);
+        // Where every record is written, there is nothing to count.
+        let label = match mode {
+            Mode::Every if label == Label::Count => Label::None,
+            _ => label,
+        };
+        let drops = name == "union" && label == Label::None && choices.one_in(2);
         let order = choices.pick(&[Order::Any, Order::Any, Order::Input, Order::Sorted]);
         let strategy = choices.pick(&[
             None,
@@ -95,14 +122,22 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
             Mode::First => selection.of_records(),
             Mode::Keys => selection,
         };
-        let asked = asked.ordered(order);
+        let asked = asked.ordered(order).labelled(label);
+        let asked = if drops {
+            asked.with_duplicates()
+        } else {
+            asked
+        };
         let mut found = Answer::default();
         let result = outset::select(&sources, asked, &options, &mut found);
-        let label = format!(
-            "{name} {mode:?} {order:?} {strategy:?} {options:?} {:?}",
-            case.keys
-        );
-        case.judge(result, found, (name, mode, order), &options, &label);
+        let wanted = Wanted {
+            name,
+            mode,
+            order,
+            label,
+            drops,
+        };
+        case.judge(result, found, wanted, &options);
     }
 }
 
@@ -111,9 +146,15 @@ pub fn check(choices: &mut Choices<'_>, directory: &Path) {
 struct Answer {
     header: Option<Vec<u8>>,
     lines: Vec<Vec<u8>>,
+    dropped: Vec<Vec<u8>>,
 }
 
 impl outset::Sink for Answer {
+    fn duplicate(&mut self, line: &[u8]) -> std::io::Result<()> {
+        self.dropped.push(line.to_vec());
+        Ok(())
+    }
+
     fn line(&mut self, line: &[u8]) -> std::io::Result<()> {
         self.lines.push(line.to_vec());
         Ok(())
@@ -216,12 +257,24 @@ impl Case {
             inputs,
             headers,
             has_other_headers: has_header && shift && syntax != Syntax::Whole,
+            distinct_inputs: count,
         }
+        .named_again(choices.one_in(5))
+    }
+
+    /// The same with the first input as one more side.
+    fn named_again(mut self, is_wanted: bool) -> Self {
+        if is_wanted {
+            self.inputs.push(self.inputs[0].clone());
+            self.headers.push(self.headers[0].clone());
+        }
+        self
     }
 
     /// Writes the inputs: each as a file, or as several, of which some are compressed.
     fn write(&self, choices: &mut Choices<'_>, directory: &Path) -> Vec<Source> {
-        let files = self.inputs.iter().zip(&self.headers).enumerate();
+        let files = self.inputs.iter().zip(&self.headers);
+        let files = files.take(self.distinct_inputs).enumerate();
         let source = |(number, (records, header)): (usize, (&Vec<Record>, &Option<Vec<u8>>))| {
             let parts = choices.pick(&[1, 1, 1, 3, 7]) as usize;
             let paths: Vec<PathBuf> = (0..parts)
@@ -252,25 +305,27 @@ impl Case {
                 _ => Source::from(Files::new(format!("side {number}"), paths)),
             }
         };
-        files.map(source).collect()
+        let mut sources: Vec<Source> = files.map(source).collect();
+        if self.inputs.len() > self.distinct_inputs {
+            sources.push(sources[0].clone());
+        }
+        sources
     }
 
     fn judge(
         &self,
         result: outset::Result<outset::Stats>,
         found: Answer,
-        (name, mode, order): (&str, Mode, Order),
+        wanted: Wanted,
         options: &Options,
-        label: &str,
     ) {
-        let records = self.inputs.iter().flatten();
+        let about = format!("{wanted:?} {options:?} {:?}", self.keys);
+        let Wanted { name, mode, .. } = wanted;
+        let records = self.inputs[..self.distinct_inputs].iter().flatten();
         let bad = records.filter(|record| record.key.is_none()).count() as u64;
+        let skips = self.keys.bad_records == BadRecords::Skip;
         let stats = match result {
-            Err(Error::BadRecord { .. })
-                if bad > 0 && self.keys.bad_records == BadRecords::Fail =>
-            {
-                return;
-            }
+            Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
             Err(Error::Usage { .. })
                 if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
             {
@@ -284,88 +339,89 @@ impl Case {
                 return;
             }
             Err(Error::MemoryPlan { .. }) => return,
-            result => result.unwrap_or_else(|error| panic!("{label}: {error}")),
+            result => result.unwrap_or_else(|error| panic!("{about}: {error}")),
         };
-        // A run may end before it has read every input, but never without a bad record that it has read.
-        let left_out: u64 = stats
-            .inputs
-            .iter()
-            .filter_map(|input| input.bad_records)
-            .sum();
+        let counts = stats.inputs.iter().filter_map(|input| input.bad_records);
+        let left_out: u64 = counts.sum();
+        // Every input is read to its end, whatever the answer is.
         assert!(
-            left_out <= bad && (bad == 0 || self.keys.bad_records == BadRecords::Skip),
-            "{label}"
+            left_out == bad && (bad == 0 || skips),
+            "{about}: {left_out} of {bad}"
         );
-        let mut expected = self.expected(name, mode, order);
-        let mut lines = found.lines;
-        if order == Order::Any {
-            expected.sort();
-            lines.sort();
-        }
-        if lines != expected {
-            let differs = lines
-                .iter()
-                .zip(&expected)
-                .position(|(line, other)| line != other);
-            let shown = |lines: &[Vec<u8>]| {
-                let from = differs.unwrap_or(lines.len().saturating_sub(2));
-                let lines = lines.iter().skip(from).take(3);
-                lines
-                    .map(|line| line.escape_ascii().to_string())
-                    .collect::<Vec<_>>()
-            };
-            panic!(
-                "{label}: {} lines came, {} expected; from {differs:?} on {:?}, expected {:?}",
-                lines.len(),
-                expected.len(),
-                shown(&lines),
-                shown(&expected)
-            );
-        }
+        let (expected, dropped) = self.expected(wanted);
+        compare(found.lines, expected, wanted.order == Order::Any, &about);
+        let dropped = if wanted.drops { dropped } else { Vec::new() };
+        compare(found.dropped, dropped, true, &about);
         match (mode, &self.headers[0], self.keys.fields.is_empty()) {
-            (Mode::Keys, Some(_), false) => assert!(found.header.is_some(), "{label}"),
+            (Mode::Keys, Some(_), false) => assert!(found.header.is_some(), "{about}"),
             (Mode::Keys, ..) => {}
-            (_, header, _) => assert_eq!(&found.header, header, "{label}"),
+            (_, header, _) => {
+                let label = match wanted.label {
+                    Label::Sides => "files\t",
+                    Label::SideCount => "file_count\t",
+                    Label::Count => "count\t",
+                    _ => "",
+                };
+                let behind = |header: &Vec<u8>| [label.as_bytes(), header].concat();
+                assert_eq!(found.header, header.as_ref().map(behind), "{about}");
+            }
         }
     }
 
-    /// The lines of the answer, in the order of the inputs unless they are to be sorted.
-    fn expected(&self, name: &str, mode: Mode, order: Order) -> Vec<Vec<u8>> {
-        let mut sides: BTreeMap<&Vec<String>, BTreeSet<usize>> = BTreeMap::new();
+    /// The lines of the answer, in the order of the inputs unless they are to be sorted; and what else has their keys.
+    fn expected(&self, wanted: Wanted) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut counts: BTreeMap<&Vec<String>, Vec<usize>> = BTreeMap::new();
         for (number, records) in self.inputs.iter().enumerate() {
             for key in records.iter().filter_map(|record| record.key.as_ref()) {
-                sides.entry(key).or_default().insert(number);
+                counts
+                    .entry(key)
+                    .or_insert_with(|| vec![0; self.inputs.len()])[number] += 1;
             }
         }
-        let selects = |sides: &BTreeSet<usize>| match name {
-            "intersect" => sides.len() == self.inputs.len(),
-            "diff" => sides.len() == 1 && sides.contains(&0),
+        let sides = |counts: &[usize]| counts.iter().filter(|&&count| count > 0).count();
+        let selects = |counts: &[usize]| match wanted.name {
+            "intersect" => sides(counts) == counts.len(),
+            "diff" => sides(counts) == 1 && counts[0] > 0,
             "union" => true,
-            "symdiff" => sides.len() == 1,
-            _ => sides.len() >= 2,
+            "symdiff" => sides(counts) == 1,
+            _ => sides(counts) >= 2,
         };
-        let from = if ["intersect", "diff"].contains(&name) {
-            1
-        } else {
-            self.inputs.len()
+        let label = |counts: &[usize]| match wanted.label {
+            Label::Sides => {
+                let digit = |&count: &usize| if count > 0 { '1' } else { '0' };
+                counts.iter().map(digit).collect::<String>() + "\t"
+            }
+            Label::SideCount => format!("{}\t", sides(counts)),
+            Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
+            _ => String::new(),
         };
+        let first_alone = ["intersect", "diff"].contains(&wanted.name);
+        let from = if first_alone { 1 } else { self.inputs.len() };
         let mut written = BTreeSet::new();
-        let mut lines = Vec::new();
+        let (mut lines, mut dropped) = (Vec::new(), Vec::new());
         for record in self.inputs.iter().take(from).flatten() {
-            let Some(key) = record.key.as_ref().filter(|key| selects(&sides[key])) else {
+            let Some(key) = record.key.as_ref().filter(|key| selects(&counts[key])) else {
                 continue;
             };
-            if written.insert(key) || mode == Mode::Every {
-                lines.push(match mode {
-                    Mode::Keys => self.canonical(key),
-                    _ => record.raw.clone(),
-                });
+            let line = match wanted.mode {
+                Mode::Keys => self.canonical(key),
+                _ => record.raw.clone(),
+            };
+            if written.insert(key) || wanted.mode == Mode::Every {
+                lines.push([label(&counts[key]).into_bytes(), line].concat());
+            } else {
+                dropped.push(line);
             }
         }
-        if order == Order::Sorted {
-            lines.sort();
+        if wanted.order == Order::Sorted {
+            // By the lines: a label is no part of the order.
+            let behind = |line: &Vec<u8>| match wanted.label {
+                Label::None => line.clone(),
+                _ => line[line.iter().position(|&byte| byte == b'\t').unwrap() + 1..].to_vec(),
+            };
+            lines.sort_by_key(behind);
         }
-        lines
+        (lines, dropped)
     }
 
     /// How a key is written.
@@ -392,6 +448,32 @@ impl Case {
         };
         text.into_bytes()
     }
+}
+
+/// Compares lines that came with those that had to.
+fn compare(mut lines: Vec<Vec<u8>>, mut expected: Vec<Vec<u8>>, is_any_order: bool, about: &str) {
+    if is_any_order {
+        expected.sort();
+        lines.sort();
+    }
+    if lines == expected {
+        return;
+    }
+    let mut pairs = lines.iter().zip(&expected);
+    let differs = pairs.position(|(line, other)| line != other);
+    let shown = |lines: &[Vec<u8>]| {
+        let from = differs.unwrap_or(lines.len().saturating_sub(2));
+        let lines = lines.iter().skip(from).take(3);
+        let lines = lines.map(|line| line.escape_ascii().to_string());
+        lines.collect::<Vec<_>>()
+    };
+    panic!(
+        "{about}: {} lines came, {} expected; from {differs:?} on {:?}, expected {:?}",
+        lines.len(),
+        expected.len(),
+        shown(&lines),
+        shown(&expected)
+    );
 }
 
 /// What a field says as a part of a key.
