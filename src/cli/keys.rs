@@ -91,8 +91,8 @@ enum BadRecordsName {
 impl KeyArguments {
     /// Where the keys are; `None` where lines are their own keys.
     pub(crate) fn keys(&self) -> Option<Keys> {
-        let has_option = self.header || self.ignore_case || self.trim || self.csv || self.jsonl;
-        if !has_option && !self.has_fields() {
+        // The definitions see to it that no other option stands alone.
+        if !(self.header || self.csv || self.has_records()) {
             return None;
         }
         let mut fields_of = self.key_of.clone();
@@ -101,22 +101,13 @@ impl KeyArguments {
                 fields_of.push((number, fields.clone()));
             }
         }
-        let fields = self.key.clone();
-        let syntax = match self.delimiter {
-            _ if self.csv => Syntax::Csv(self.delimiter.unwrap_or(b',')),
-            _ if self.jsonl => Syntax::JsonLines,
-            _ if self.tsv => Syntax::Delimited(b'\t'),
-            Some(delimiter) => Syntax::Delimited(delimiter),
-            None => Syntax::Whole,
-        };
+        let syntax = self.syntax();
         let own = fields_of.iter().flat_map(|(_, fields)| fields);
-        let has_names = fields
-            .iter()
-            .chain(own)
-            .any(|field| matches!(field, Field::Name(_)));
+        let mut all = self.key.iter().chain(own);
+        let has_names = all.any(|field| matches!(field, Field::Name(_)));
         Some(Keys {
             syntax,
-            fields,
+            fields: self.key.clone(),
             has_header: self.header || (has_names && syntax != Syntax::JsonLines),
             ignores_case: self.ignore_case,
             trims: self.trim,
@@ -126,6 +117,18 @@ impl KeyArguments {
             },
             fields_of,
         })
+    }
+
+    fn syntax(&self) -> Syntax {
+        if self.csv {
+            return Syntax::Csv(self.delimiter.unwrap_or(b','));
+        }
+        if self.jsonl {
+            return Syntax::JsonLines;
+        }
+        let tab = self.tsv.then_some(b'\t');
+        tab.or(self.delimiter)
+            .map_or(Syntax::Whole, Syntax::Delimited)
     }
 
     fn has_fields(&self) -> bool {

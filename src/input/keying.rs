@@ -167,15 +167,15 @@ impl Keying {
         &self.columns[part]
     }
 
-    /// Where the keys are in all files.
+    /// Checks that the fields of all files are in the same places.
     ///
     /// # Errors
-    /// [`Error::Usage`] where they are not in the same places: their records cannot be written together.
-    pub(crate) fn common_columns(&self, input: &Input) -> Result<&Arc<Columns>> {
+    /// [`Error::Usage`] where they are not: their records cannot be written together.
+    pub(super) fn check_layouts(&self, input: &Input) -> Result<()> {
         let first = &self.columns[0];
         let other = self.columns.iter().position(|columns| columns != first);
         match other.or(self.other_part) {
-            None => Ok(first),
+            None => Ok(()),
             Some(part) => Err(Error::Usage {
                 what: format!(
                     "{}: its fields are not in the same places as those of {}",
@@ -320,8 +320,10 @@ impl Input {
         stop: &(dyn Fn() -> Result<()> + Sync),
     ) -> (Option<u64>, u64) {
         let (bytes, lines) = self.keying().map_or((0, 0), |keying| keying.taken);
+        let Some(parts) = self.parts() else {
+            return (None, bytes + offset);
+        };
         let count = || -> Result<u64> {
-            let parts = self.parts().ok_or(Error::Interrupted)?;
             let budget = MemoryBudget::new(memory_bytes, 0);
             let mut supply = Supply::of_part(parts, part, stop, &budget)?;
             let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, lines);

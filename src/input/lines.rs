@@ -152,7 +152,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A block that begins with `bytes`, of which there are [`SEARCHED`] at most, and goes on with zeros.
+/// `bytes`, at most [`SEARCHED`] of them, with zeros behind them up to a whole block.
 #[inline]
 fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
     let mut block = [0; SEARCHED];

@@ -165,7 +165,7 @@ impl Input {
     /// [`Error::Usage`] where its files do not have their keys in the same places.
     pub(crate) fn keep_records(&mut self) -> Result<()> {
         if let Some(keying) = &self.keying {
-            keying.common_columns(self)?;
+            keying.check_layouts(self)?;
             self.keeps_records = true;
         }
         Ok(())

@@ -151,18 +151,11 @@ impl<'k> Sampler<'k> {
     /// Takes the keys of the records that are whole in the window. One that begins between quotes has others: what is no
     /// record is left out.
     fn take_keys(&mut self, window: &Window<'_>, columns: &Columns) {
-        let (terminator, format) = (self.format.terminator, self.format.unquoted());
+        let terminator = self.format.terminator;
         self.keys.clear();
         self.keys.push(terminator);
-        let start = match window.offset {
-            0 => 0,
-            _ => format
-                .find(window.bytes)
-                .map_or(window.bytes.len(), |end| end + 1),
-        };
-        let end = format.find_last(window.bytes).map_or(0, |end| end + 1);
         let mut built = Vec::new();
-        for record in format.lines(&window.bytes[start.min(end)..end]) {
+        for record in window.whole_lines(self.format) {
             built.clear();
             let key = match columns.key(record, &mut built) {
                 Ok(Key::Piece(key)) => key,

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
 use crate::error::Result;
+use crate::input::lines::{LineFormat, Lines};
 use crate::input::parts::{Part, Parts};
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
@@ -27,6 +28,22 @@ pub(crate) struct Window<'a> {
     pub(crate) offset: u64,
     pub(crate) bytes: &'a [u8],
     pub(super) then: Then,
+}
+
+impl<'a> Window<'a> {
+    /// The lines that are whole in the window: what comes before the first line end is the rest of a line, and what comes
+    /// behind the last one the beginning of another. Quotes do not count, because the window may begin between some.
+    pub(crate) fn whole_lines(&self, format: LineFormat) -> Lines<'a> {
+        let format = format.unquoted();
+        let start = match self.offset {
+            0 => 0,
+            _ => format
+                .find(self.bytes)
+                .map_or(self.bytes.len(), |end| end + 1),
+        };
+        let end = format.find_last(self.bytes).map_or(0, |end| end + 1);
+        format.lines(&self.bytes[start.min(end)..end])
+    }
 }
 
 /// What comes behind a window.

@@ -32,24 +32,14 @@ pub(crate) fn look(
     position: usize,
     screen: &dyn Screen,
 ) -> Result<Option<Look>> {
-    // A window may begin between quotes: what is no record then is left out.
-    let format = run.options.line_format().unquoted();
+    let format = run.options.line_format();
+    // A window may begin between quotes, and has pieces of records then.
     let leave_out = |_: &[u8], _| Ok(());
     // Reused from window to window: the hashes of a batch, and the indexes of its lines that pass.
     let (mut scratch, mut passing) = (Scratch::default(), Vec::new());
     let (mut sampled, mut passed) = (0, Vec::new());
     for_each_window(input, WINDOWS, WINDOW, |window| {
-        // Whole lines: what comes before the first line end is the rest of a line, and what comes
-        // behind the last one the beginning of another.
-        let start = match window.offset {
-            0 => Some(0),
-            _ => format.find(window.bytes).map(|end| end + 1),
-        };
-        let end = format.find_last(window.bytes).map(|end| end + 1);
-        let (Some(start), Some(end)) = (start, end) else {
-            return Ok(());
-        };
-        let whole = format.lines(&window.bytes[start.min(end)..end]);
+        let whole = window.whole_lines(format);
         let keyed = input.keying().map(|keying| Keyed {
             columns: keying.columns(window.part),
             keeps_records: false,

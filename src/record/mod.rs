@@ -79,7 +79,7 @@ impl FromStr for Field {
             Ok(0) => Err("fields are numbered from 1".into()),
             Ok(number) => Ok(Self::Number(number)),
             Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err("no record has so many fields".into())
+                Err("the number of the field is too large".into())
             }
             Err(_) => Ok(Self::Name(text.to_owned())),
         }
@@ -92,7 +92,7 @@ pub enum BadRecords {
     /// The run fails with [`Error::BadRecord`].
     #[default]
     Fail,
-    /// It is left out and counted ([`Stats::bad_records`](crate::Stats)).
+    /// It is left out and counted ([`InputStats::bad_records`](crate::stats::InputStats::bad_records)).
     Skip,
 }
 

@@ -21,7 +21,7 @@ use crate::plan::Job;
 use crate::run::Run;
 use crate::run::survey::survey;
 use crate::size::{display_bytes, display_rate};
-use crate::stored::with_run;
+use crate::stored::{with_format, with_run};
 
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,11 +145,7 @@ pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -
     let format = request
         .like
         .map_or(options.format, |model| model.rules().format);
-    let opened = Options {
-        format,
-        ..options.clone()
-    };
-    let inputs = Input::open_all(inputs, opened.opening())?;
+    let inputs = Input::open_all(inputs, with_format(format, options).opening())?;
     let (shape, rules) = match request.like {
         Some(model) => (model.shape(), model.rules()),
         None => {

@@ -43,6 +43,7 @@ use std::io::Write;
 
 use crate::error::Result;
 use crate::filter::Rules;
+use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
@@ -58,16 +59,21 @@ pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
 
+/// The options for reading lines of this format: a filter decides what a line is, whatever the options say.
+fn with_format(format: LineFormat, options: &Options) -> Options {
+    Options {
+        format,
+        ..options.clone()
+    }
+}
+
 /// Opens inputs whose lines are asked about or changed in a filter with these rules. Records are kept whole: what is written
 /// of them are the records.
 ///
 /// # Errors
 /// As [`Input::open_all`].
 fn open_records(inputs: &[Source], rules: Rules, options: &Options) -> Result<Vec<Input>> {
-    let options = Options {
-        format: rules.format,
-        ..options.clone()
-    };
+    let options = with_format(rules.format, options);
     let mut inputs = Input::open_all(inputs, options.opening())?;
     inputs.iter_mut().try_for_each(Input::keep_records)?;
     Ok(inputs)
@@ -107,11 +113,7 @@ fn with_run<R>(
     beside_bytes: u64,
     work: impl FnOnce(&Run<'_>) -> Result<R>,
 ) -> Result<R> {
-    // A filter decides what a line is, whatever the options say.
-    let options = Options {
-        format: rules.format,
-        ..options.clone()
-    };
+    let options = with_format(rules.format, options);
     let job = survey(inputs, &options)?;
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
