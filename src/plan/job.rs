@@ -310,7 +310,7 @@ impl Sizes {
         let total = Extent::sum(&sizes);
         let distinct = Extent::sum(&distinct_in_order(job, &sizes, 1.0));
         let with_room = distinct_in_order(job, &sizes, DISTINCT_SLACK);
-        let of_set = if job.selection.repeats {
+        let of_set = if job.selection.repeats() {
             with_room.get(1..=job.telling_inputs()).unwrap_or_default()
         } else {
             &with_room[..job.building_inputs()]

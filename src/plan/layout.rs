@@ -136,7 +136,7 @@ impl Layout {
         // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
         // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
-        let writes_early = job.selection.repeats && job.selection.in_first;
+        let writes_early = job.selection.repeats() && job.selection.in_first;
         // So does a union that a filter answers.
         let writes_early =
             writes_early || job.strategy == Some(Strategy::Bloom) && !job.finds_common();

@@ -52,7 +52,7 @@ fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPha
         (Strategy::Memory, [first, others @ ..]) if costs.filter.is_some() => {
             sieved(*first, others)
         }
-        (Strategy::Memory, [first, others @ ..]) if job.selection.repeats => {
+        (Strategy::Memory, [first, others @ ..]) if job.selection.repeats() => {
             let mut phases = memory(others, job.telling_inputs());
             phases.push(phase("probe", *first));
             phases
@@ -72,7 +72,7 @@ fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPha
         (Strategy::Sieve, [first, others @ ..]) => sieve(*first, others, survivors),
         (Strategy::Bloom, [first, others @ ..]) if job.selection.in_first => {
             let filters = others.iter().map(|&bytes| phase("filter", bytes));
-            let answer = if job.selection.repeats {
+            let answer = if job.selection.repeats() {
                 vec![phase("probe", *first)]
             } else {
                 vec![phase("spill", *first), join]

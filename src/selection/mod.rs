@@ -43,10 +43,6 @@ pub(crate) use tally::Tally;
 /// assert_ne!(in_two_or_more, Selection::intersection());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a wish of its own, and a rule refuses those that exclude each other"
-)]
 pub struct Selection {
     /// The fewest sides that have the line; `None` means all sides.
     pub(crate) least: Option<u32>,
@@ -54,18 +50,28 @@ pub struct Selection {
     pub(crate) most: Option<u32>,
     /// Whether the first side must have the line.
     pub(crate) in_first: bool,
-    /// Whether each line is written as often as the first side has it, instead of once.
-    pub(crate) repeats: bool,
+    /// Which of the occurrences of a line are written.
+    pub(crate) occurrences: Occurrences,
     /// Whether lines are records, which are written where their keys are selected.
     pub(crate) records: bool,
-    /// Whether repeats are counted, and each line is written as often as a multiset has it.
-    pub(crate) all: bool,
-    /// Whether the occurrences behind the first of each line are wanted, too, apart from the lines.
-    pub(crate) duplicates: bool,
     /// What stands before each line.
     pub(crate) label: Label,
     /// In which order the lines come.
     pub(crate) order: Order,
+}
+
+/// Which of the occurrences of a selected line are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Occurrences {
+    /// The first.
+    #[default]
+    Once,
+    /// The first; the others go elsewhere.
+    OnceAndRest,
+    /// All that the first side has.
+    OfFirst,
+    /// As many as a multiset has.
+    All,
 }
 
 /// What can be answered approximately, beside an intersection: a filter that takes a line for one that it has loses it.
@@ -100,10 +106,8 @@ impl Selection {
             least: None,
             most: None,
             in_first: false,
-            repeats: false,
+            occurrences: Occurrences::Once,
             records: false,
-            all: false,
-            duplicates: false,
             label: Label::None,
             order: Order::Any,
         }
@@ -161,11 +165,12 @@ impl Selection {
         Self { label, ..self }
     }
 
-    /// The same lines, each as often as the first side has it. For the intersection and the difference.
+    /// The same lines, each as often as the first side has it. For the intersection and the difference. Of this,
+    /// [`Selection::with_all`] and [`Selection::with_duplicates`] the last one counts.
     #[must_use]
     pub const fn with_repeats(self) -> Self {
         Self {
-            repeats: true,
+            occurrences: Occurrences::OfFirst,
             ..self
         }
     }
@@ -186,7 +191,10 @@ impl Selection {
     /// have it together. A symmetric difference must be of two sides: as often as one has it more than the other.
     #[must_use]
     pub const fn with_all(self) -> Self {
-        Self { all: true, ..self }
+        Self {
+            occurrences: Occurrences::All,
+            ..self
+        }
     }
 
     /// The same lines, and what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often as
@@ -194,7 +202,7 @@ impl Selection {
     #[must_use]
     pub const fn with_duplicates(self) -> Self {
         Self {
-            duplicates: true,
+            occurrences: Occurrences::OnceAndRest,
             ..self
         }
     }
@@ -253,18 +261,17 @@ impl Selection {
 
     /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
     pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        let is_counted = self.repeats || self.records || self.all || self.duplicates;
-        self.needs_all(sides) && self.label == Label::None && !is_counted
+        let is_once = self.occurrences == Occurrences::Once;
+        self.needs_all(sides) && self.label == Label::None && is_once && !self.records
     }
 
     /// What a filter can answer of it; `None` for intersections, and where it takes more than a filter knows: several
     /// sides, occurrences, a label.
     pub(crate) fn approximate(&self) -> Option<Approximate> {
         match self {
-            _ if self.all || self.duplicates || self.label != Label::None => None,
-            _ if self.picks_first() => None,
+            _ if self.counts() || self.label != Label::None || self.picks_first() => None,
             Self { in_first: true, .. } => Some(Approximate::Difference),
-            Self { repeats: true, .. } => None,
+            _ if self.repeats() => None,
             Self {
                 least: Some(1),
                 most: None,
@@ -279,9 +286,23 @@ impl Selection {
         Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
     }
 
+    /// Whether each line is written as often as the first side has it.
+    pub(crate) fn repeats(&self) -> bool {
+        self.occurrences == Occurrences::OfFirst
+    }
+
+    /// Whether the occurrences of all sides are counted.
+    pub(crate) fn counts(&self) -> bool {
+        let is_counted = matches!(
+            self.occurrences,
+            Occurrences::All | Occurrences::OnceAndRest
+        );
+        is_counted || self.label == Label::Count
+    }
+
     /// Whether of the records with the same key the first one is written.
     pub(crate) fn picks_first(&self) -> bool {
-        self.records && !self.repeats
+        self.records && !self.repeats()
     }
 
     /// Whether lines of the side with this number (from 1) are written: of all sides, or of the first alone where it has
@@ -304,8 +325,7 @@ impl Selection {
     /// Whether the lines of the answer are found by going through the first side once more, when the others are known.
     pub(crate) fn asks_first(&self, sides: usize) -> bool {
         // Where occurrences are counted, those of the other sides must not be dropped.
-        let is_counted = self.all || self.duplicates || self.label == Label::Count;
-        self.repeats || (self.records && self.needs_all(sides) && !is_counted)
+        self.repeats() || (self.records && self.needs_all(sides) && !self.counts())
     }
 
     /// Whether the label says which sides have the line.

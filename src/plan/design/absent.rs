@@ -35,13 +35,13 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
     let mut layout = Layout::for_scan(job);
     let cap = bloom_cap(job, 1);
     // Lines that are written as often as they come need no buckets.
-    let spilled = if job.selection.repeats {
+    let spilled = if job.selection.repeats() {
         Extent::default()
     } else {
         absent
     };
     let wanted = (others.lines as f64 * cap / 8.0) as u64;
-    let buckets = if job.selection.repeats {
+    let buckets = if job.selection.repeats() {
         0
     } else {
         let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));

@@ -124,7 +124,7 @@ impl Design {
 /// What the set of a strategy is made of, as a sentence's beginning.
 pub(crate) fn build_side(job: &Job) -> &'static str {
     match job.building_inputs() {
-        _ if job.selection.repeats => "the inputs behind the first do",
+        _ if job.selection.repeats() => "the inputs behind the first do",
         1 if job.selection.in_first => "the first input does",
         1 => "the smallest input does",
         building if building < job.inputs.len() => "the smaller inputs do",

@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use crate::error::{Error, Result};
 use crate::selection::marks::{MOST_BITS, MOST_COUNTED_SIDES};
 use crate::selection::{
-    EXCLUDED, Found, Kept, LARGEST_MARK, Label, Marks, Order, Selection, Tally,
+    EXCLUDED, Found, Kept, LARGEST_MARK, Label, Marks, Occurrences, Order, Selection, Tally,
 };
 
 /// The most sides whose combination is written before a line, or counted: 2^16 combinations.
@@ -39,7 +39,7 @@ impl Rule {
         let least = selection.least.unwrap_or(sides as u32);
         let most = selection.most.unwrap_or(sides as u32);
         check_bounds(selection, sides)?;
-        if selection.repeats && !selection.in_first && !selection.needs_all(sides) {
+        if selection.repeats() && !selection.in_first && !selection.needs_all(sides) {
             return usage(
                 "repeats: can only be kept by diff, and by intersect without a number of files"
                     .into(),
@@ -117,7 +117,7 @@ impl Rule {
 
     /// Whether the lines of the side with this number (from 1) must be seen as often as they come.
     pub(crate) fn needs_repeats(&self, number: u32) -> bool {
-        self.tally != Tally::None || (self.selection.repeats && number == 1)
+        self.tally != Tally::None || (self.selection.repeats() && number == 1)
     }
 
     /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
@@ -128,7 +128,7 @@ impl Rule {
 
     /// Whether the lines of some side must be seen as often as they come.
     pub(crate) fn needs_any_repeats(&self) -> bool {
-        self.tally != Tally::None || self.selection.repeats
+        self.tally != Tally::None || self.repeats()
     }
 
     /// The number of sides that a line must be in.
@@ -143,7 +143,7 @@ impl Rule {
 
     /// Whether each selected line is written as often as the first side has it.
     pub(crate) fn repeats(&self) -> bool {
-        self.selection.repeats
+        self.selection.repeats()
     }
 
     /// Whether lines are records, which a set does not have: they are written when they are read once more.
@@ -158,7 +158,7 @@ impl Rule {
             return (0, 0);
         }
         let is_written = !self.selection.picks_first() || found.ordinal == ordinal;
-        let dropped = if self.selection.duplicates {
+        let dropped = if self.drops_rest() {
             sides - u64::from(is_written)
         } else {
             0
@@ -189,7 +189,7 @@ impl Rule {
     pub(crate) fn last_mark(&self) -> Option<u32> {
         let is_known = self.marks == Marks::Row && self.sides > 1;
         let is_known = is_known && self.tally == Tally::None;
-        let is_known = is_known && !self.selection.repeats && !self.selection.records;
+        let is_known = is_known && !self.selection.repeats() && !self.selection.records;
         // The same side may have the line earlier, in a block that comes later.
         let is_known = is_known && self.order() != Order::Input;
         is_known.then_some(self.sides)
@@ -203,14 +203,19 @@ impl Rule {
             // The tally alone tells: a line that other sides have, too, may be left.
             Tally::Left | Tally::Signed if mark != EXCLUDED => tally,
             _ if !self.selects(mark) => 0,
-            _ if selection.all => tally,
+            _ if selection.occurrences == Occurrences::All => tally,
             _ => 1,
         }
     }
 
+    /// Whether occurrences behind the first of each line go elsewhere.
+    fn drops_rest(&self) -> bool {
+        self.selection.occurrences == Occurrences::OnceAndRest
+    }
+
     /// How often a selected line came again after its first time, if that is wanted.
     pub(crate) fn duplicates(&self, found: Found) -> u64 {
-        if self.selection.duplicates {
+        if self.drops_rest() {
             found.tally.saturating_sub(1)
         } else {
             0
@@ -286,29 +291,30 @@ fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
 /// # Errors
 /// [`Error::Usage`] where a multiset makes no sense of it.
 fn tally(selection: Selection, sides: usize) -> Result<Tally> {
-    if selection.repeats && (selection.all || selection.label == Label::Count) {
+    let occurrences = selection.occurrences;
+    if selection.repeats() && selection.counts() {
         return usage(
-            "repeats: cannot be combined with all or count".into(),
+            "repeats: cannot be combined with count".into(),
             "choose one of them",
         );
     }
-    if selection.records && selection.all {
+    if selection.records && occurrences == Occurrences::All {
         return usage(
             "all: multisets of records are not defined".into(),
             "leave out --all, or add --keys-only",
         );
     }
-    if selection.duplicates && (selection.all || selection.name() != "union") {
+    if occurrences == Occurrences::OnceAndRest && selection.name() != "union" {
         return usage(
-            "duplicates: only a union without --all drops them".into(),
+            "duplicates: only a union drops them".into(),
             "leave out --duplicates",
         );
     }
-    if !selection.all {
-        return Ok(match selection.label {
-            _ if selection.duplicates => Tally::Sum,
-            Label::Count => Tally::Sum,
-            _ => Tally::None,
+    if occurrences != Occurrences::All {
+        return Ok(if selection.counts() {
+            Tally::Sum
+        } else {
+            Tally::None
         });
     }
     if selection.label != Label::None {
