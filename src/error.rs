@@ -92,6 +92,18 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// A row of a Parquet file whose key cannot be written as a record.
+    #[error("{}: the key of row {row} {what}: {advice}", path.display())]
+    BadRow {
+        /// The file.
+        path: PathBuf,
+        /// The number of the row, from 0.
+        row: u64,
+        /// What is wrong with its key.
+        what: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
     /// `--key-type ipv4` and a line that is no address.
     #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
@@ -240,6 +252,7 @@ impl Error {
             | Self::InputChanged { .. }
             | Self::Undecodable { .. }
             | Self::BadRecord { .. }
+            | Self::BadRow { .. }
             | Self::NotAnAddress { .. } => ErrorKind::Input,
             Self::Temp { .. } | Self::TempLimit { .. } => ErrorKind::Temp,
             Self::Output { .. } => ErrorKind::Output,

@@ -61,8 +61,9 @@
 //!
 //! # Records
 //!
-//! A line can be a record of which a part, its key, is compared: with [`Options::keys`] and a [`Selection`]
-//! [`of_records`](Selection::of_records) the records are written, without the latter their keys.
+//! A line can be a record of which a part, its key, is compared, and so can a row of a Parquet file: with
+//! [`Options::keys`] and a [`Selection`] [`of_records`](Selection::of_records) the records are written, without the latter
+//! their keys.
 //!
 //! ```
 //! use outset::{Keys, Options, Selection, Source, Syntax, select};

@@ -34,6 +34,13 @@ pub enum Notice {
         /// How many.
         count: u64,
     },
+    /// Rows of Parquet files have NULL in a column of the key, and were left out.
+    NullRows {
+        /// The input.
+        input: PathBuf,
+        /// How many.
+        count: u64,
+    },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
@@ -87,7 +94,7 @@ impl Foreign {
             }
             Self::Zip => "is a zip archive, which is read as it is: unpack it with unzip -p",
             Self::Parquet => {
-                "is a Parquet file, which is read as it is: write the column as lines first"
+                "seems to be a Parquet file, and is read as it is: leave out --decompress none, and name its column with --key"
             }
             Self::Sqlite => {
                 "is an SQLite database, which is read as it is: write the column as lines first"
@@ -114,6 +121,16 @@ impl fmt::Display for Notice {
                     "1 record".to_owned()
                 } else {
                     format!("{count} records")
+                }
+            ),
+            Self::NullRows { input, count } => write!(
+                f,
+                "{}: {} with NULL in the key left out: no answer has them",
+                input.display(),
+                if *count == 1 {
+                    "1 row".to_owned()
+                } else {
+                    format!("{count} rows")
                 }
             ),
             Self::TempInMemory { place } => write!(

@@ -140,6 +140,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether the answer are numbers of rows.
+    pub(crate) fn numbers_rows(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
+    }
+
     /// What a line is: in a CSV file a record, which may have line ends between quotes.
     pub(crate) fn line_format(&self) -> LineFormat {
         LineFormat {

@@ -52,6 +52,9 @@ pub struct InputStats {
     /// Records that were left out because they have no key; only where lines are records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad_records: Option<u64>,
+    /// Rows that were left out because they have NULL in the key; only of Parquet files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub null_rows: Option<u64>,
 }
 
 /// The result.

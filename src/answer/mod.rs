@@ -52,6 +52,8 @@ pub(crate) struct Collector<'s> {
     shared: Arc<Mutex<Shared<'s>>>,
     /// Puts the lines of this attempt in order, if one is asked for.
     sorter: Option<Sorter<'s>>,
+    /// Whether records begin with the number of a row and a tab, and that number alone is the answer.
+    numbers_rows: bool,
     /// Lines that outboxes have taken, whether they have reached the sink or wait to be put in order.
     found: AtomicU64,
 }
@@ -76,7 +78,16 @@ impl<'s> Collector<'s> {
                 has_failed: false,
             })),
             sorter: None,
+            numbers_rows: false,
             found: AtomicU64::new(0),
+        }
+    }
+
+    /// The same where the answer are the numbers that records begin with, up to a tab.
+    pub(crate) fn numbering_rows(self, numbers_rows: bool) -> Self {
+        Self {
+            numbers_rows,
+            ..self
         }
     }
 
@@ -86,6 +97,7 @@ impl<'s> Collector<'s> {
             terminator: self.terminator,
             shared: Arc::clone(&self.shared),
             sorter,
+            numbers_rows: self.numbers_rows,
             found: AtomicU64::new(0),
         }
     }
@@ -107,6 +119,14 @@ impl<'s> Collector<'s> {
     /// How many lines outboxes have brought that were flushed since, in order or not.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
+    }
+
+    /// What is written of a record.
+    fn part_written<'l>(&self, record: &'l [u8]) -> &'l [u8] {
+        match memchr::memchr(b'\t', record) {
+            Some(tab) if self.numbers_rows => &record[..tab],
+            _ => record,
+        }
     }
 
     /// Whether the lines of this collector are put in order, so that [`Collector::finish`] has work to do.

@@ -82,6 +82,10 @@ impl<'c, 's> Outbox<'c, 's> {
     /// # Errors
     /// As [`Outbox::flush`]; where a temporary file cannot be written.
     pub(crate) fn push_found(&mut self, entry: &Entry<'_>) -> Result<()> {
+        let entry = &Entry {
+            line: self.collector.part_written(entry.line),
+            ..*entry
+        };
         self.found += entry.times;
         let Some(sorter) = &self.collector.sorter else {
             (0..entry.times).try_for_each(|_| self.pass_on(entry.label, entry.line))?;

@@ -112,7 +112,7 @@ pub(crate) struct PlanArguments {
     repeats: RepeatArguments,
 
     #[command(flatten)]
-    records: RecordArguments,
+    pub(crate) records: RecordArguments,
 
     /// Number of lines of each input, such as 5e9,5e9 (instead of files)
     #[arg(long, value_name = "N,N...", value_delimiter = ',', value_parser = parse_count, conflicts_with_all = SIDES)]

@@ -3,7 +3,7 @@
 //! *Owns:* their definitions, and the translation to [`Keys`]. *Invariants:* without any of them a line is its own key.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use outset::{BadRecords, Field, Keys, Selection, Syntax};
+use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
 
 /// Where the key of each line is.
 #[derive(Debug, Args)]
@@ -21,7 +21,8 @@ pub(crate) struct KeyArguments {
     /// Compare this field of each line instead of the whole line
     ///
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file; with --jsonl it is a name, and
-    /// dots lead into objects within the object. Keys are compared byte by byte, without the quotes around them. Several
+    /// dots lead into objects within the object. Of a Parquet file it is a column; lines of other files are then compared
+    /// as they are, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by byte, without the quotes around them. Several
     /// fields are compared one by one. intersect and diff then write every line of the first file whose key qualifies,
     /// union, symdiff and intersect with a number of files the first line with each key (see --distinct, --keys-only).
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
@@ -105,10 +106,11 @@ impl KeyArguments {
         let own = fields_of.iter().flat_map(|(_, fields)| fields);
         let mut all = self.key.iter().chain(own);
         let has_names = all.any(|field| matches!(field, Field::Name(_)));
+        let has_columns = matches!(syntax, Syntax::Csv(_) | Syntax::Delimited(_));
         Some(Keys {
             syntax,
             fields: self.key.clone(),
-            has_header: self.header || (has_names && syntax != Syntax::JsonLines),
+            has_header: self.header || (has_names && has_columns),
             ignores_case: self.ignore_case,
             trims: self.trim,
             bad_records: match self.bad_records {
@@ -116,6 +118,8 @@ impl KeyArguments {
                 BadRecordsName::Skip => BadRecords::Skip,
             },
             fields_of,
+            // An option of the commands that write records.
+            row_numbers: false,
         })
     }
 
@@ -154,9 +158,23 @@ pub(crate) struct RecordArguments {
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
+
+    /// Write the numbers of the rows whose key qualifies instead of their keys (if the first file is Parquet)
+    ///
+    /// The first row of the file has the number 0. With --order input the numbers ascend.
+    #[arg(long, requires = "fields", conflicts_with = "keys_only")]
+    rows: bool,
 }
 
 impl RecordArguments {
+    /// The options with these arguments.
+    pub(crate) fn add_to_options(&self, mut options: Options) -> Options {
+        if let Some(keys) = &mut options.keys {
+            keys.row_numbers = self.rows;
+        }
+        options
+    }
+
     /// The selection, of records if lines are more than their keys.
     pub(crate) fn add_to(
         &self,

@@ -19,7 +19,9 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     claims.write(None, "the plan")?;
     let selection = arguments.selection()?;
     let options = arguments.run.options(None, interrupt);
-    let options = arguments.choice.add_to(options);
+    let options = arguments
+        .records
+        .add_to_options(arguments.choice.add_to(options));
     let mut options = arguments.filters.add_to(options);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));

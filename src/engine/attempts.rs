@@ -15,7 +15,7 @@ use crate::plan::Strategy;
 use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
-use crate::run::survey::{survey, survey_to_compare, tell_bad_records};
+use crate::run::survey::{survey, survey_to_compare, tell_left_out};
 use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
 use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
 use crate::strategy::{self, StoredFilters};
@@ -118,6 +118,14 @@ impl<'a> Engine<'a> {
     fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
         let (selection, sides) = (self.selection, self.sides);
         let of_records = selection.keeps_records_of(1, sides);
+        let others_are_written =
+            (2..=sides as u32).any(|side| selection.keeps_records_of(side, sides));
+        if self.options.numbers_rows() && (!of_records || others_are_written) {
+            return Err(Error::Usage {
+                what: "rows: can only be written where all records of the answer are of the first file".into(),
+                advice: "use intersect without a number of files, or diff".into(),
+            });
+        }
         let is_written = |input: &&Input| {
             let mut numbers = input.sides().iter();
             !of_records || numbers.any(|&number| selection.keeps_records_of(number, sides))
@@ -271,13 +279,14 @@ impl<'a> Engine<'a> {
         let record = run.record().clone();
         let space = self.space.space_use();
         let costs = &plan.costs;
-        tell_bad_records(&inputs, self.options);
+        tell_left_out(&inputs, self.options);
         let describe = |input: Input| InputStats {
             path: input.name().display().to_string(),
             files: input.file_count(),
             bytes: input.read_bytes(),
             lines: input.lines(),
             bad_records: input.keying().map(|_| input.bad_records()),
+            null_rows: input.null_rows(),
         };
         Stats {
             version: env!("CARGO_PKG_VERSION"),

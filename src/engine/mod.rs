@@ -83,7 +83,7 @@ pub fn select(
     let opened = open(inputs, selection, options)?;
     let saving = open_target(options, &opened)?;
     let space = temp_space(options);
-    let out = Collector::new(sink);
+    let out = Collector::new(sink).numbering_rows(options.numbers_rows());
     let engine = Engine {
         options,
         selection,

@@ -202,7 +202,7 @@ fn ranges(size: u64, chunk_bytes: u64) -> u64 {
 /// # Errors
 /// As [`Parts::open`].
 pub(super) fn open(parts: &Parts, part: usize) -> Result<PositionedFile> {
-    let known = parts.all()[part];
+    let known = &parts.all()[part];
     let file = parts.open(part)?;
     Ok(PositionedFile::new(file, known.state.size, known.is_warm))
 }

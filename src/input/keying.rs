@@ -85,12 +85,20 @@ impl Keying {
         };
         let mut keying = Self::new(keys);
         for part in 0..parts.all().len() {
+            if let Some(table) = parts.all()[part].form.table() {
+                let columns = Columns::of_table(keys, number, table.columns());
+                let header = table.header().map(|names| Header {
+                    record: names.to_vec(),
+                });
+                keying.add(keys, columns, header, parts.name(part))?;
+                continue;
+            }
             let header = if keys.has_header {
                 header_of_part(parts, part, opening)?
             } else {
                 None
             };
-            keying.add(keys, number, header, parts.name(part))?;
+            keying.add_text(keys, number, header, parts.name(part))?;
         }
         Ok(Some(keying))
     }
@@ -114,7 +122,7 @@ impl Keying {
         } else {
             None
         };
-        keying.add(keys, number, header, name)?;
+        keying.add_text(keys, number, header, name)?;
         // It is read already.
         keying.has_headers = false;
         if let Some((header, _)) = &keying.header {
@@ -136,18 +144,33 @@ impl Keying {
         }
     }
 
-    /// Adds a file.
-    fn add(&mut self, keys: &Keys, number: u32, header: Option<Header>, name: &Path) -> Result<()> {
+    /// Adds a file of text.
+    fn add_text(
+        &mut self,
+        keys: &Keys,
+        number: u32,
+        header: Option<Header>,
+        name: &Path,
+    ) -> Result<()> {
         let columns = match (&header, self.columns.last()) {
             // Without a header and without records.
-            (None, Some(last)) if keys.has_header => Arc::clone(last),
-            _ => {
-                let columns = keys.columns(number, header.as_ref(), name)?;
-                match self.columns.last() {
-                    Some(last) if **last == columns => Arc::clone(last),
-                    _ => Arc::new(columns),
-                }
-            }
+            (None, Some(last)) if keys.has_header => Columns::clone(last),
+            _ => keys.columns(number, header.as_ref(), name)?,
+        };
+        self.add(keys, columns, header, name)
+    }
+
+    /// Adds a file whose columns are known.
+    fn add(
+        &mut self,
+        keys: &Keys,
+        columns: Columns,
+        header: Option<Header>,
+        name: &Path,
+    ) -> Result<()> {
+        let columns = match self.columns.last() {
+            Some(last) if **last == columns => Arc::clone(last),
+            _ => Arc::new(columns),
         };
         self.columns.push(columns);
         let part = self.columns.len() - 1;
@@ -193,6 +216,9 @@ impl Keying {
     pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
         let (header, part) = self.header.as_ref()?;
         let record = &header.record;
+        if self.columns[*part].has_row_numbers() {
+            return None;
+        }
         if of_records {
             return Some(record.clone());
         }

@@ -20,10 +20,16 @@ pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
+mod form;
 pub(crate) mod keying;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 mod opening;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "no_parquet.rs"]
+pub(crate) mod parquet;
 pub(crate) mod parts;
 pub(crate) mod range;
 pub(crate) mod reading;
@@ -36,6 +42,7 @@ pub(crate) mod windows;
 
 use std::fs::File;
 use std::io;
+use std::ops::Add;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +50,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::Parts;
 use crate::input::source::STDIN;
@@ -114,11 +122,15 @@ impl Input {
     pub(crate) fn spooled(self, path: PathBuf) -> Result<Self> {
         let copy = File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
-            let decoding = Decoding::of_file_if(self.decodes, &file, metadata.size())?;
-            Ok((metadata, decoding))
+            let form = if self.decodes {
+                Form::of_text(&file, metadata.size())?
+            } else {
+                Form::Plain
+            };
+            Ok((metadata, form))
         });
-        let (metadata, decoding) = copy.map_err(|error| unreadable(&path, error))?;
-        let copy = Parts::one(path, self.name.clone(), &metadata, (false, decoding));
+        let (metadata, form) = copy.map_err(|error| unreadable(&path, error))?;
+        let copy = Parts::one(path, self.name.clone(), &metadata, (false, form));
         Ok(Self {
             access: Access::Parts(copy),
             keying: self.keying.map(Keying::of_copy),
@@ -196,7 +208,22 @@ impl Input {
 
     /// How many of its records have no key and were left out, once it was read.
     pub(crate) fn bad_records(&self) -> u64 {
-        self.bad_records.load(Ordering::Relaxed)
+        let tables = self.parts().into_iter().flat_map(Parts::tables);
+        let of_tables: u64 = tables.map(|table| table.left_out().1).sum();
+        self.bad_records.load(Ordering::Relaxed) + of_tables
+    }
+
+    /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has no
+    /// such files.
+    pub(crate) fn null_rows(&self) -> Option<u64> {
+        let tables = self.parts().into_iter().flat_map(Parts::tables);
+        tables.map(|table| table.left_out().0).reduce(u64::add)
+    }
+
+    /// Whether it is one Parquet file.
+    pub(crate) fn is_table(&self) -> bool {
+        let all = self.parts().map_or(&[][..], Parts::all);
+        matches!(all, [only] if only.form.table().is_some())
     }
 
     /// Its lines, once it was read.

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::input::compressed::Decoding;
+use crate::input::form::Form;
 use crate::input::keying::{Keying, Opening};
 use crate::input::parts::{Parts, has_size};
 use crate::input::source::{Files, STDIN, Source};
 use crate::input::{Access, Input, file, unreadable};
-use crate::record::{Field, Keys};
+use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
 /// What tells an input from all others: the files in their order, and where its keys are, if that is elsewhere than in
@@ -55,7 +55,7 @@ impl Input {
             {
                 inputs[first].refuse_if_read_once(path)?;
             }
-            let (mut input, files) = Self::open(source, opening.decodes)?;
+            let (mut input, files) = Self::open(source, number, opening)?;
             let identity = (files, own_fields(opening.keys, number));
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
@@ -85,6 +85,9 @@ impl Input {
             };
             inputs.push(input);
         }
+        if let Some(keys) = opening.keys {
+            check_tables(&inputs, keys)?;
+        }
         Ok(inputs)
     }
 
@@ -106,11 +109,11 @@ impl Input {
     }
 
     /// Opens one source, finds out what it is, and closes it again if it can be opened anew.
-    fn open(source: &Source, decodes: bool) -> Result<(Self, Vec<FileId>)> {
+    fn open(source: &Source, number: u32, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
         let (name, opened) = match source {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
-            Source::Files(files) => return Self::open_files(files, decodes),
+            Source::Files(files) => return Self::open_files(files, number, opening),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -126,22 +129,23 @@ impl Input {
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
         let access = if by_position {
-            let decoding = Decoding::of_file_if(decodes, &file, metadata.size());
-            let decoding = decoding.map_err(|error| unreadable(&name, error))?;
-            let seen = (is_warm, decoding);
+            let seen = (
+                is_warm,
+                Form::of_file((&file, metadata.size()), &name, number, opening)?,
+            );
             Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, seen))
         } else {
             Access::Stream(Mutex::new(Some(file)))
         };
         let input = Self {
             is_read_once,
-            ..Self::new(name, access, decodes)
+            ..Self::new(name, access, opening.decodes)
         };
         Ok((input, vec![FileId::of(&metadata)]))
     }
 
     /// Checks many files that are one side.
-    fn open_files(files: &Files, decodes: bool) -> Result<(Self, Vec<FileId>)> {
+    fn open_files(files: &Files, number: u32, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
         let name = files.name().to_owned();
         if files.paths().is_empty() {
             return Err(Error::Usage {
@@ -149,9 +153,36 @@ impl Input {
                 advice: "name at least one file for each side".into(),
             });
         }
-        let parts = Parts::check(files.shared_paths(), decodes)?;
+        let parts = Parts::check(files.shared_paths(), number, opening)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
-        Ok((Self::new(name, Access::Parts(parts), decodes), identity))
+        let input = Self::new(name, Access::Parts(parts), opening.decodes);
+        Ok((input, identity))
+    }
+}
+
+/// Checks what depends on which inputs are Parquet files.
+fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
+    let has_fields = |keys: &Keys| {
+        let own = keys.fields_of.iter().any(|(_, fields)| !fields.is_empty());
+        own || !keys.fields.is_empty()
+    };
+    let has_tables = inputs.iter().any(|input| input.null_rows().is_some());
+    if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
+        return Err(Error::Usage {
+            what: "key: nothing says what is between fields".into(),
+            advice: "add --csv, --tsv, --jsonl or --delimiter".into(),
+        });
+    }
+    let first = inputs.iter().find(|input| input.sides.contains(&1));
+    match first {
+        Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
+            what: format!(
+                "{}: is not one Parquet file, and has no numbered rows",
+                first.name().display()
+            ),
+            advice: "leave out --rows, or put a Parquet file first".into(),
+        }),
+        _ => Ok(()),
     }
 }
 

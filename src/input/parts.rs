@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::form::Form;
+use crate::input::keying::Opening;
+use crate::input::parquet::Table;
 use crate::input::{file, unreadable};
 use crate::sys::file_id::FileId;
 
@@ -57,15 +60,15 @@ impl FileState {
 }
 
 /// What is known of one file since it was checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Part {
     pub(super) state: FileState,
     /// Where it starts in the side: the bytes of the parts before it.
     pub(super) start: u64,
     /// Whether most of it was in the page cache. Asked before anything else was read of it.
     pub(super) is_warm: bool,
-    /// What decoding it takes; `None` where it is read as it is.
-    pub(super) decoding: Option<Decoding>,
+    /// How its bytes become lines.
+    pub(super) form: Form,
 }
 
 /// The regular files of an input: can be read by position, any number of times.
@@ -86,13 +89,13 @@ impl Parts {
         path: PathBuf,
         name: PathBuf,
         metadata: &Metadata,
-        (is_warm, decoding): (bool, Option<Decoding>),
+        (is_warm, form): (bool, Form),
     ) -> Self {
         let part = Part {
             state: FileState::of(metadata),
             start: 0,
             is_warm,
-            decoding,
+            form,
         };
         Self {
             paths: Arc::from([path]),
@@ -101,18 +104,19 @@ impl Parts {
         }
     }
 
-    /// Checks the files at `paths`, one after the other: no more than one is open at a time.
+    /// Checks the files at `paths` of the input with `number`, from 1, one after the other: no more than one is open at a
+    /// time.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(paths: Arc<[PathBuf]>, decodes: bool) -> Result<Self> {
+    pub(super) fn check(paths: Arc<[PathBuf]>, number: u32, opening: Opening<'_>) -> Result<Self> {
         let mut parts = Vec::with_capacity(paths.len());
         let mut start = 0;
         for path in paths.iter() {
             let part = Part {
                 start,
-                ..check(path, decodes)?
+                ..check(path, number, opening)?
             };
             start += part.state.size;
             parts.push(part);
@@ -150,8 +154,13 @@ impl Parts {
 
     /// The most that decoding one of the files takes; `None` where none is compressed.
     pub(super) fn decoding(&self) -> Option<Decoding> {
-        let all = self.all.iter().filter_map(|part| part.decoding);
+        let all = self.all.iter().filter_map(|part| part.form.decoding());
         all.reduce(Decoding::max)
+    }
+
+    /// Those that are Parquet files.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.all.iter().filter_map(|part| part.form.table())
     }
 
     /// All bytes, as they are in the files.
@@ -210,7 +219,7 @@ impl Parts {
 }
 
 /// Looks at one file of many, and closes it again.
-fn check(path: &Path, decodes: bool) -> Result<Part> {
+fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     let fail = |error| unreadable(path, error);
     // Before it is opened: a FIFO would be waited for.
     if !std::fs::metadata(path).map_err(fail)?.is_file() {
@@ -224,12 +233,12 @@ fn check(path: &Path, decodes: bool) -> Result<Part> {
     if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
         return Err(not_a_part(path));
     }
-    let decoding = Decoding::of_file_if(decodes, &file, state.size).map_err(fail)?;
+    let form = Form::of_file((&file, state.size), path, number, opening)?;
     Ok(Part {
         state,
         start: 0,
         is_warm,
-        decoding,
+        form,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Where the bytes come from that are cut in order: a pipe, or files that are decoded.
+//! Where the bytes come from that are cut in order: a pipe, or files that are decoded or whose rows become records.
 //!
 //! *Owns:* the choice between bytes as they are and decoded ones, and the way from one file of an input to the next.
 //!
@@ -12,9 +12,11 @@
 
 use std::path::Path;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::compressed::{Decoder, Front, SOURCE_BYTES, Source, recognise};
+use crate::input::form::Form;
+use crate::input::parquet::Rows;
 use crate::input::parts::Parts;
 use crate::input::stream::{Filled, StoppableStream};
 use crate::memory::budget::MemoryBudget;
@@ -35,6 +37,7 @@ enum Bytes<'a> {
     Unknown(StoppableStream<'a>),
     Plain(StoppableStream<'a>),
     Decoded(Box<Decoder<'a>>),
+    Rows(Box<Rows<'a>>),
     /// It failed.
     None,
 }
@@ -80,7 +83,7 @@ impl<'a> Supply<'a> {
         budget: &MemoryBudget,
     ) -> Result<Self> {
         Ok(Self {
-            bytes: open(parts, 0, stop)?,
+            bytes: open(parts, 0, stop, budget)?,
             files: Some(Files {
                 parts,
                 stop,
@@ -104,7 +107,7 @@ impl<'a> Supply<'a> {
         budget: &MemoryBudget,
     ) -> Result<Self> {
         Ok(Self {
-            bytes: open(parts, part, stop)?,
+            bytes: open(parts, part, stop, budget)?,
             files: None,
             name: parts.name(part),
             budget: budget.clone(),
@@ -117,6 +120,7 @@ impl<'a> Supply<'a> {
     pub(super) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
+            Bytes::Rows(rows) => Some(rows.taken_bytes()),
             Bytes::Plain(_) => Some(self.given_bytes),
             Bytes::Unknown(_) | Bytes::None => None,
         }
@@ -156,6 +160,7 @@ impl<'a> Supply<'a> {
             }
             Bytes::Plain(stream) => stream.fill(buffer, self.name),
             Bytes::Decoded(decoder) => decoder.fill(buffer),
+            Bytes::Rows(rows) => rows.fill(buffer),
             Bytes::None => Ok(Filled {
                 bytes: 0,
                 is_ended: true,
@@ -168,6 +173,12 @@ impl<'a> Supply<'a> {
     fn settle(&mut self, front: Front, read: (&[u8], bool)) -> Result<()> {
         self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
             Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
+            Bytes::Unknown(_) if front == Front::Parquet => {
+                return Err(Error::Usage {
+                    what: format!("{}: is a Parquet file in a pipe", self.name.display()),
+                    advice: "write it to a file first: its columns are found from its end".into(),
+                });
+            }
             Bytes::Unknown(stream) => {
                 let source = Source::new(stream, self.name, &self.budget, read)?;
                 Bytes::Decoded(Box::new(Decoder::new(source, &self.budget)))
@@ -193,7 +204,7 @@ impl<'a> Supply<'a> {
         files.part_start += std::mem::take(&mut self.given_bytes);
         self.name = files.parts.name(files.part);
         self.bytes = Bytes::None;
-        self.bytes = open(files.parts, files.part, files.stop)?;
+        self.bytes = open(files.parts, files.part, files.stop, &self.budget)?;
         Ok(true)
     }
 
@@ -232,11 +243,15 @@ fn open<'a>(
     parts: &'a Parts,
     part: usize,
     stop: &'a (dyn Fn() -> Result<()> + Sync),
+    budget: &MemoryBudget,
 ) -> Result<Bytes<'a>> {
-    let stream = StoppableStream::new(parts.open(part)?, stop);
-    Ok(if parts.all()[part].decoding.is_some() {
-        Bytes::Unknown(stream)
-    } else {
-        Bytes::Plain(stream)
+    let file = parts.open(part)?;
+    Ok(match &parts.all()[part].form {
+        Form::Plain => Bytes::Plain(StoppableStream::new(file, stop)),
+        Form::Compressed(_) => Bytes::Unknown(StoppableStream::new(file, stop)),
+        Form::Table(table) => {
+            let file = (file, parts.name(part));
+            Bytes::Rows(Box::new(Rows::new(table, file, stop, budget)?))
+        }
     })
 }

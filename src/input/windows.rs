@@ -120,10 +120,11 @@ pub(super) fn for_each_decoded_window(
     let mut buffer = vec![0; bytes as usize];
     for number in 0..wanted {
         let part = number * files / wanted;
-        let Part {
-            state, decoding, ..
-        } = parts.all()[part];
-        if decoding.is_some_and(|decoding| decoding.memory_bytes > memory_bytes) {
+        let Part { state, form, .. } = &parts.all()[part];
+        if form
+            .decoding()
+            .is_some_and(|decoding| decoding.memory_bytes > memory_bytes)
+        {
             continue;
         }
         let budget = MemoryBudget::new(memory_bytes, 0);

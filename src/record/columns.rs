@@ -35,13 +35,19 @@ pub(crate) struct Columns {
     paths: Vec<Vec<String>>,
     ignores_case: bool,
     trims: bool,
+    /// Whether the number of a row and a tab stand before each record.
+    has_row_numbers: bool,
 }
 
 impl Columns {
     /// The columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the key has. For
     /// objects none.
     pub(super) fn new(keys: &Keys, number: u32, numbers: &[u32]) -> Self {
-        let names = keys.fields_of(number);
+        let names = match keys.syntax {
+            // The fields are those of Parquet files; of a text a line is the key.
+            Syntax::Whole => &[],
+            _ => keys.fields_of(number),
+        };
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&index| numbers[index]);
         let path = |field: &Field| field.to_string().split('.').map(str::to_owned).collect();
@@ -57,9 +63,31 @@ impl Columns {
             paths,
             ignores_case: keys.ignores_case,
             trims: keys.trims,
+            has_row_numbers: false,
         }
     }
 
+    /// The columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of the key, in
+    /// their order.
+    pub(crate) fn of_table(keys: &Keys, number: u32, count: usize) -> Self {
+        let places: Vec<u32> = match keys.syntax {
+            Syntax::Delimited(_) | Syntax::Csv(_) => (0..count as u32).collect(),
+            Syntax::Whole | Syntax::JsonLines => Vec::new(),
+        };
+        let columns = Self::new(keys, number, &places);
+        // A name with dots is one name in the records that are made of rows.
+        let paths = columns.paths.into_iter().map(|path| vec![path.join(".")]);
+        Self {
+            paths: paths.collect(),
+            has_row_numbers: keys.numbers_rows_of(number),
+            ..columns
+        }
+    }
+
+    /// Whether the number of a row stands before each record.
+    pub(crate) fn has_row_numbers(&self) -> bool {
+        self.has_row_numbers
+    }
     /// How the caller calls the field at this place of the key.
     pub(super) fn name(&self, place: usize) -> String {
         self.names
@@ -72,6 +100,7 @@ impl Columns {
         Self {
             ignores_case: false,
             trims: false,
+            has_row_numbers: false,
             ..self.clone()
         }
     }
@@ -99,6 +128,10 @@ impl Columns {
     #[inline]
     pub(crate) fn key<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
+        let record = match memchr::memchr(b'\t', record) {
+            Some(tab) if self.has_row_numbers => &record[tab + 1..],
+            _ => record,
+        };
         let key = self.find(record, built)?;
         // Before the memory for a copy could be missed: what is copied is not in the budget.
         if built.len() - start > MOST_BUILT_BYTES {

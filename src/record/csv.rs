@@ -60,6 +60,11 @@ pub(super) fn write(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
         out.extend_from_slice(text);
         return;
     }
+    write_quoted(text, out);
+}
+
+/// Appends a field with this text between quotes.
+pub(super) fn write_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text {
         if byte == b'"' {

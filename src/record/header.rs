@@ -64,6 +64,10 @@ impl Keys {
         header: Option<&Header>,
         path: &Path,
     ) -> Result<Columns> {
+        // The fields are those of Parquet files.
+        if self.syntax == Syntax::Whole {
+            return Ok(Columns::new(self, number, &[]));
+        }
         let fields = self.fields_of(number);
         let has_fields = |(_, fields): &(u32, Vec<Field>)| !fields.is_empty();
         if fields.is_empty() && self.fields_of.iter().any(has_fields) {

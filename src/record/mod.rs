@@ -27,9 +27,13 @@ mod header;
 mod json;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "parquet")]
+mod writing;
 
 pub(crate) use columns::{Columns, Key};
 pub(crate) use header::{Header, MOST_HEADER_BYTES};
+#[cfg(feature = "parquet")]
+pub(crate) use writing::{Unwritable, Writing};
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,6 +113,10 @@ pub enum BadRecords {
 /// assert!(!by_url.ignores_case);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a wish of its own, and all go together"
+)]
 pub struct Keys {
     /// How fields stand in a record.
     pub syntax: Syntax,
@@ -124,6 +132,8 @@ pub struct Keys {
     pub trims: bool,
     /// What becomes of records without a key.
     pub bad_records: BadRecords,
+    /// Whether the records of the first input, a Parquet file, are the numbers of its rows, from 0.
+    pub row_numbers: bool,
 }
 
 impl Keys {
@@ -131,6 +141,11 @@ impl Keys {
     pub(crate) fn fields_of(&self, number: u32) -> &[Field] {
         let own = self.fields_of.iter().find(|(input, _)| *input == number);
         own.map_or(&self.fields, |(_, fields)| fields)
+    }
+
+    /// Whether records of the input with this number, from 1, are the numbers of rows.
+    pub(crate) fn numbers_rows_of(&self, number: u32) -> bool {
+        self.row_numbers && number == 1
     }
 
     /// Checks what does not depend on what is in the inputs; the last of them has the number `inputs`.
@@ -178,17 +193,8 @@ impl Keys {
             let number = fields
                 .iter()
                 .find(|field| matches!(field, Field::Number(_)));
-            match (self.syntax, number) {
-                (Syntax::Whole, _) if !fields.is_empty() => {
-                    return usage(
-                        "nothing says what is between fields".into(),
-                        "add --csv, --tsv, --jsonl or --delimiter",
-                    );
-                }
-                (Syntax::JsonLines, Some(_)) => {
-                    return usage("a JSON object has no numbered fields".into(), "give a name");
-                }
-                _ => {}
+            if self.syntax == Syntax::JsonLines && number.is_some() {
+                return usage("a JSON object has no numbered fields".into(), "give a name");
             }
         }
         if given.is_empty() && self.syntax == Syntax::JsonLines {

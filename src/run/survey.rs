@@ -117,8 +117,8 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     Ok(job_of(inputs, &samples, resident, options))
 }
 
-/// Notifies the observer of records that were left out, when all inputs were read.
-pub(crate) fn tell_bad_records(inputs: &[Input], options: &Options) {
+/// Notifies the observer of records and rows that were left out, when all inputs were read.
+pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
     let Some(observer) = &options.observer else {
         return;
     };
@@ -127,6 +127,12 @@ pub(crate) fn tell_bad_records(inputs: &[Input], options: &Options) {
             input: input.name().to_owned(),
             count: input.bad_records(),
         });
+    }
+    for input in inputs {
+        if let Some(count) = input.null_rows().filter(|&count| count > 0) {
+            let input = input.name().to_owned();
+            observer.noticed(&Notice::NullRows { input, count });
+        }
     }
 }
 

@@ -50,7 +50,7 @@ use crate::options::Options;
 use crate::output::output_error;
 use crate::plan::scan_layout;
 use crate::run::Run;
-use crate::run::survey::{survey, tell_bad_records};
+use crate::run::survey::{survey, tell_left_out};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -119,6 +119,6 @@ fn with_run<R>(
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
     let result = work(&Run::new(&options, layout, rules.hasher, &space))?;
-    tell_bad_records(inputs, &options);
+    tell_left_out(inputs, &options);
     Ok(result)
 }

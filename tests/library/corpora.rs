@@ -52,6 +52,11 @@ fn b21_compressed_files_that_no_encoder_made_are_refused_or_give_their_lines() {
 }
 
 #[test]
+fn b23_parquet_files_that_no_writer_made_are_refused_or_read() {
+    replay("parquet", 1, differential::targets::parquet);
+}
+
+#[test]
 fn small_cases_give_the_oracles_answer_by_every_setting() {
     replay("engine", 4, differential::targets::engine);
 }

@@ -41,13 +41,24 @@ fn check(seeds: std::ops::Range<u64>) {
     }
 }
 
-/// Another hand: Python's own libraries write the lines of a file as one column of three, or say that they cannot.
+/// Another hand: Python's own libraries, and pyarrow, write the lines of a file as one column of three, or say that they cannot.
 const PYTHON: &str = r#"
 import csv, json, sys
 kind, source, target = sys.argv[1:]
 lines = open(source, encoding='latin-1', newline='\n').read().split('\n')
 if lines[-1] == '':
     lines.pop()
+if kind == 'parquet':
+    try:
+        import pyarrow, pyarrow.parquet
+    except ImportError:
+        sys.exit(8)
+    values = [line.encode('latin-1') for line in lines]
+    structure = pyarrow.array([{'line': value} for value in values], pyarrow.struct([('line', pyarrow.binary())]))
+    numbers = pyarrow.array(range(len(lines)), pyarrow.int64())
+    table = pyarrow.table({'number': numbers, 'of': structure})
+    pyarrow.parquet.write_table(table, target, row_group_size=30_000, compression='zstd')
+    sys.exit()
 with open(target, 'w', encoding='latin-1' if kind != 'jsonl' else 'ascii', newline='') as out:
     if kind == 'csv':
         writer = csv.writer(out)
@@ -89,7 +100,7 @@ fn a21_real_lines_in_columns_that_python_wrote_give_the_recorded_answers() {
 }
 
 #[test]
-#[ignore = "slow: all real files, written by Python as CSV, TSV and JSON"]
+#[ignore = "slow: all real files, written by Python as CSV, TSV, JSON and Parquet"]
 fn a21_all_real_lines_in_columns_that_python_wrote_give_the_recorded_answers() {
     recorded_answers(|_| true);
 }
@@ -108,6 +119,8 @@ fn recorded_answers(is_wanted: impl Fn(&Row) -> bool) {
             ("csv", Syntax::Csv(b','), "the \"line\"", true),
             ("tsv", Syntax::Delimited(b'\t'), "2", false),
             ("jsonl", Syntax::JsonLines, "of.line", false),
+            // Only where pyarrow is installed.
+            ("parquet", Syntax::Csv(b','), "of.line", false),
         ] {
             let place = Place::new();
             let targets: Vec<PathBuf> = (0..row.files.len())
@@ -133,7 +146,7 @@ fn recorded_answers(is_wanted: impl Fn(&Row) -> bool) {
             let found = run_to_select(Selection::intersection(), &targets, &options);
             let (lines, _) = found.unwrap_or_else(|error| panic!("{} {kind}: {error}", row.group));
             let lines = match kind {
-                "csv" => lines.into_iter().map(line_of).collect(),
+                "csv" | "parquet" => lines.into_iter().map(line_of).collect(),
                 _ => lines,
             };
             let expected = (row.lines, &row.sha256);

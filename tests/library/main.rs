@@ -20,6 +20,7 @@ mod layers; // imports between the rooms of src
 mod missing; // comparisons of a difference: missing lines, rates, what is read for them
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split
+mod parquet; // files of other programs, cut short, altered and hostile ones
 mod random; // random cases of the differential runner: all strategies and options give the oracle's set
 mod repeated; // lines that come again and again: known ones are not spilled again
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice

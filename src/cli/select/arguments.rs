@@ -312,6 +312,7 @@ impl SetArguments {
     /// The options that these arguments ask for.
     fn options(&self, interrupt: &Interrupt) -> Options {
         let options = self.run.options(self.output.as_deref(), interrupt);
+        let options = self.records.add_to_options(options);
         self.force.add_to(self.choice.add_to(options))
     }
 

@@ -192,7 +192,7 @@ impl<'a> Decoder<'a> {
         match self.budget.reserve("a decoder", needed_bytes) {
             Ok(memory) => self.memory = Some((memory, needed_bytes)),
             Err(Error::Memory { .. }) => {
-                return Err(too_large(self.name, compression, needed_bytes));
+                return Err(too_large(self.name, compression.name(), needed_bytes));
             }
             Err(error) => return Err(error),
         }
@@ -252,9 +252,9 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The refusal of a frame that takes more memory than was set aside. The plan goes by the first frame of a file, and does
+/// The refusal of data of this kind that take more memory than was set aside. The plan goes by the first frame of a file, and does
 /// not know what comes through a pipe, so that a larger limit helps as far as it leaves a larger share.
-fn too_large(name: &Path, compression: Compression, needed_bytes: u64) -> Error {
+pub(crate) fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
     // Threads and code take up to an eighth of the limit, and some more.
     let least_bytes = match needed_bytes {
         ..=MOST_UNPLANNED_BYTES => needed_bytes * UNPLANNED_SHARE * 8 / 7 + (16 << 20),
@@ -262,9 +262,8 @@ fn too_large(name: &Path, compression: Compression, needed_bytes: u64) -> Error 
     };
     Error::MemoryPlan {
         what: format!(
-            "{}: decoding its {} data takes {} of memory",
+            "{}: decoding its {kind} data takes {} of memory",
             name.display(),
-            compression.name(),
             display_bytes(needed_bytes)
         ),
         advice: match least_bytes {

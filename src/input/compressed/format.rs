@@ -63,6 +63,8 @@ pub(crate) enum Front {
     Skippable(u64),
     /// A frame of the first version of lz4, which has no checksums.
     LegacyLz4,
+    /// A Parquet file.
+    Parquet,
 }
 
 /// As many bytes tell what a file is, and what its first decoder takes.
@@ -75,6 +77,8 @@ const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", &[0x17, 0x72, 0x45, 0x38, 0x50, 0x9
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
+/// Behind "PAR1" the first field of the header of a page, or of a footer, and its type.
+const PARQUET: &[u8] = b"PAR1\x15";
 const LZ4_LEGACY: &[u8] = &[0x02, 0x21, 0x4c, 0x18];
 /// The last three bytes of the magic of a skippable frame; the first is `50` to `5f`.
 const SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
@@ -89,8 +93,10 @@ pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
         (ZSTD, Front::Frame(Compression::Zstd)),
         (LZ4, Front::Frame(Compression::Lz4)),
         (LZ4_LEGACY, Front::LegacyLz4),
+        (PARQUET, Front::Parquet),
     ] {
-        // The first two bytes of each are no text in UTF-8.
+        // The first two bytes of each are no text in UTF-8, but for the last: "PAR1" alone may be a line.
+        let is_all = is_all && front != Front::Parquet;
         if bytes.starts_with(magic) || (is_all && bytes.len() > 1 && magic.starts_with(bytes)) {
             return front;
         }

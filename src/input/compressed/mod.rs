@@ -26,6 +26,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 pub(crate) use decoder::Decoder;
+#[cfg(feature = "parquet")]
+pub(crate) use decoder::too_large;
 pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
 pub(crate) use source::{SOURCE_BYTES, Source};
 
@@ -54,17 +56,9 @@ impl Decoding {
         cost: 0,
     };
 
-    /// As [`Decoding::of_file`], `None` where nothing is to be decoded.
-    pub(super) fn of_file_if(decodes: bool, file: &File, size: u64) -> io::Result<Option<Self>> {
-        if !decodes {
-            return Ok(None);
-        }
-        Self::of_file(file, size)
-    }
-
     /// What a file of `size` bytes takes, going by the header of its first frame that has content; `None` where it is not
     /// compressed.
-    fn of_file(file: &File, size: u64) -> io::Result<Option<Self>> {
+    pub(super) fn of_file(file: &File, size: u64) -> io::Result<Option<Self>> {
         let mut front = [0; HEADER_BYTES];
         let mut start = 0;
         // What pzstd writes begins with a frame that means nothing.

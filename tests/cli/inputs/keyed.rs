@@ -195,10 +195,11 @@ fn a21_every_command_that_reads_lines_takes_keys() {
     let compared = run(&format!(
         "compare {keys} orders.csv customers.csv --max-fpr 1%"
     ));
-    assert!(
-        compared.contains("\nlines                       2 "),
-        "{compared}"
-    );
+    // How wide the columns are depends on how much memory the run took.
+    let mut rows = compared
+        .lines()
+        .map(|row| row.split_whitespace().collect::<Vec<_>>());
+    assert!(rows.any(|row| row == ["lines", "2", "2"]), "{compared}");
 }
 
 #[test]

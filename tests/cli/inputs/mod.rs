@@ -4,6 +4,7 @@ mod closed;
 mod compressed;
 mod identity;
 mod keyed;
+mod parquet;
 mod short;
 mod sides;
 mod sources;

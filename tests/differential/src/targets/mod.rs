@@ -6,12 +6,14 @@
 
 mod decode;
 mod engine;
+pub mod parquet;
 mod read_block;
 mod records;
 mod split_lines;
 
 pub use decode::decode;
 pub use engine::engine;
+pub use parquet::parquet;
 pub use read_block::read_block;
 pub use records::records;
 pub use split_lines::split_lines;

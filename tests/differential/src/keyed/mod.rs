@@ -21,8 +21,19 @@ use outset::{
 
 use crate::choices::Choices;
 
+mod table;
+
 /// The names of the columns, before they are put in some order.
 const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
+
+/// What fields may have between them.
+const SYNTAXES: [Syntax; 5] = [
+    Syntax::Csv(b','),
+    Syntax::Csv(b';'),
+    Syntax::Delimited(b'\t'),
+    Syntax::JsonLines,
+    Syntax::Whole,
+];
 
 /// A record: what its fields say, and how it stands in a file.
 #[derive(Debug, Clone)]
@@ -30,6 +41,8 @@ struct Record {
     /// `None` for one that has no key.
     key: Option<Vec<String>>,
     raw: Vec<u8>,
+    /// The values of all columns, in the order of [`NAMES`]; none of what has no key.
+    values: Vec<String>,
 }
 
 /// One case.
@@ -43,6 +56,8 @@ struct Case {
     has_other_headers: bool,
     /// How many of the inputs, the first ones, are different files; the last may be the first one again.
     distinct_inputs: usize,
+    /// Which columns of which inputs are in a Parquet file, in which order.
+    tables: Vec<Option<Vec<usize>>>,
 }
 
 /// What a run is asked for.
@@ -169,13 +184,7 @@ impl outset::Sink for Answer {
 
 impl Case {
     fn random(choices: &mut Choices<'_>) -> Self {
-        let syntax = choices.pick(&[
-            Syntax::Csv(b','),
-            Syntax::Csv(b';'),
-            Syntax::Delimited(b'\t'),
-            Syntax::JsonLines,
-            Syntax::Whole,
-        ]);
+        let syntax = choices.pick(&SYNTAXES);
         let has_header = syntax != Syntax::JsonLines && choices.one_in(2);
         let count = choices.pick(&[2, 2, 2, 3, 4]) as usize;
         // Which of the names are the key, and where each column stands in each input.
@@ -196,35 +205,42 @@ impl Case {
             wanted.iter().map(field).collect()
         };
         let own = |input: usize| (input as u32 + 1, fields(input));
+        // A line cannot have several columns.
+        let tables: Vec<bool> = (0..count).map(|_| choices.one_in(4)).collect();
+        let own_of_table = |input: usize| {
+            let fields = vec![Field::Name(NAMES[0].into())];
+            tables[input].then_some((input as u32 + 1, fields))
+        };
         let keys = Keys {
             syntax,
             fields: fields(0),
-            fields_of: if by_name {
+            fields_of: if syntax == Syntax::Whole {
+                (0..count).filter_map(own_of_table).collect()
+            } else if by_name {
                 Vec::new()
             } else {
                 (1..count).map(own).collect()
             },
+            row_numbers: false,
             has_header,
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),
             bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
         };
-        let has_bad = choices.one_in(3) && !wanted.is_empty();
+        let has_bad = choices.one_in(3);
         let pool = choices.pick(&[5, 100, 2000]);
         let most = choices.pick(&[0, 3, 300, 3000, 9000]);
         let padding = choices.pick(&[0, 0, 30, 300]);
         let mut inputs = Vec::new();
-        let mut headers = Vec::new();
+        let (mut headers, mut orders) = (Vec::new(), Vec::new());
         for input in 0..count {
-            let order: Vec<usize> = {
-                let mut order = vec![0; 4];
-                (0..4).for_each(|name| order[place(input, name)] = name);
-                order
-            };
+            let mut order = vec![0; 4];
+            (0..4).for_each(|name| order[place(input, name)] = name);
             let records = (0..choices.below(most + 1)).map(|number| {
                 let can_lack =
                     |&name: &usize| syntax == Syntax::JsonLines || place(input, name) > 0;
-                if has_bad && choices.one_in(50) && wanted.iter().any(can_lack) {
+                let can_lack = tables[input] || wanted.iter().any(can_lack);
+                if has_bad && can_lack && choices.one_in(50) {
                     return bad(syntax, number);
                 }
                 let mut values: Vec<String> =
@@ -232,32 +248,37 @@ impl Case {
                 values[2].push_str(&"x".repeat(choices.below(padding + 1) as usize));
                 let raw = match syntax {
                     Syntax::Whole => values[0].clone().into_bytes(),
+                    _ if tables[input] => written_row(syntax, &wanted, &values),
                     _ => write(choices, syntax, &order, &values),
                 };
-                let key = match syntax {
-                    Syntax::Whole => vec![values[0].clone()],
-                    _ => wanted.iter().map(|&name| values[name].clone()).collect(),
-                };
-                let key = key.into_iter().map(|field| normal(&keys, field)).collect();
+                let of_key = if wanted.is_empty() { &[0][..] } else { &wanted };
+                let fields = of_key
+                    .iter()
+                    .map(|&name| normal(&keys, values[name].clone()));
+                let key = fields.collect();
                 Record {
                     key: Some(key),
                     raw,
+                    values,
                 }
             });
             inputs.push(records.collect());
-            let names: Vec<String> = NAMES.iter().map(ToString::to_string).collect();
             let header = match syntax {
+                Syntax::Whole if tables[input] => NAMES[0].into(),
                 Syntax::Whole => b"The Header".to_vec(),
-                _ => write(choices, syntax, &order, &names),
+                _ if tables[input] => written_row(syntax, &wanted, &names()),
+                _ => write(choices, syntax, &order, &names()),
             };
             headers.push(has_header.then_some(header));
+            orders.push(tables[input].then_some(order));
         }
         Self {
             keys,
             inputs,
             headers,
-            has_other_headers: has_header && shift && syntax != Syntax::Whole,
+            has_other_headers: has_header && (shift || tables.contains(&true)),
             distinct_inputs: count,
+            tables: orders,
         }
         .named_again(choices.one_in(5))
     }
@@ -265,6 +286,12 @@ impl Case {
     /// The same with the first input as one more side.
     fn named_again(mut self, is_wanted: bool) -> Self {
         if is_wanted {
+            let own = self.keys.fields_of.first();
+            if let Some((1, fields)) = own.cloned().filter(|_| self.keys.fields.is_empty()) {
+                let number = self.inputs.len() as u32 + 1;
+                self.keys.fields_of.push((number, fields));
+            }
+            self.tables.push(None);
             self.inputs.push(self.inputs[0].clone());
             self.headers.push(self.headers[0].clone());
         }
@@ -281,6 +308,10 @@ impl Case {
                 .map(|part| {
                     let path = directory.join(format!("{number}.{part}"));
                     let range = records.len() * part / parts..records.len() * (part + 1) / parts;
+                    if let Some(order) = &self.tables[number] {
+                        table::write(choices, &path, order, &records[range]);
+                        return path;
+                    }
                     let lines = header
                         .iter()
                         .chain(records[range].iter().map(|record| &record.raw));
@@ -321,8 +352,14 @@ impl Case {
     ) {
         let about = format!("{wanted:?} {options:?} {:?}", self.keys);
         let Wanted { name, mode, .. } = wanted;
-        let records = self.inputs[..self.distinct_inputs].iter().flatten();
-        let bad = records.filter(|record| record.key.is_none()).count() as u64;
+        let without_key = |is_table: bool| {
+            let inputs = self.inputs.iter().zip(&self.tables);
+            let inputs = inputs.take(self.distinct_inputs);
+            let inputs = inputs.filter(|(_, table)| table.is_some() == is_table);
+            let records = inputs.flat_map(|(records, _)| records);
+            records.filter(|record| record.key.is_none()).count() as u64
+        };
+        let (bad, nulls) = (without_key(false), without_key(true));
         let skips = self.keys.bad_records == BadRecords::Skip;
         let stats = match result {
             Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
@@ -348,14 +385,21 @@ impl Case {
             left_out == bad && (bad == 0 || skips),
             "{about}: {left_out} of {bad}"
         );
+        let found_nulls: u64 = stats
+            .inputs
+            .iter()
+            .filter_map(|input| input.null_rows)
+            .sum();
+        assert_eq!(found_nulls, nulls, "{about}");
         let (expected, dropped) = self.expected(wanted);
         compare(found.lines, expected, wanted.order == Order::Any, &about);
         let dropped = if wanted.drops { dropped } else { Vec::new() };
         compare(found.dropped, dropped, true, &about);
-        match (mode, &self.headers[0], self.keys.fields.is_empty()) {
-            (Mode::Keys, Some(_), false) => assert!(found.header.is_some(), "{about}"),
-            (Mode::Keys, ..) => {}
-            (_, header, _) => {
+        let has_fields = !self.keys.fields.is_empty();
+        match (mode, &self.headers[0]) {
+            (Mode::Keys, Some(_)) if has_fields => assert!(found.header.is_some(), "{about}"),
+            (Mode::Keys, _) => {}
+            (_, header) => {
                 let label = match wanted.label {
                     Label::Sides => "files\t",
                     Label::SideCount => "file_count\t",
@@ -450,6 +494,10 @@ impl Case {
     }
 }
 
+fn names() -> Vec<String> {
+    NAMES.iter().map(ToString::to_string).collect()
+}
+
 /// Compares lines that came with those that had to.
 fn compare(mut lines: Vec<Vec<u8>>, mut expected: Vec<Vec<u8>>, is_any_order: bool, about: &str) {
     if is_any_order {
@@ -542,6 +590,37 @@ fn write(choices: &mut Choices<'_>, syntax: Syntax, order: &[usize], values: &[S
     }
 }
 
+/// A row of a Parquet file with these values as a record: the fields of the key alone.
+fn written_row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8> {
+    let fields = wanted.iter().map(|&name| &values[name]);
+    match syntax {
+        Syntax::Csv(delimiter) => {
+            let delimiter = char::from(delimiter);
+            let field = |value: &String| match value {
+                value if value.contains(['"', '\n', delimiter]) => {
+                    format!("\"{}\"", value.replace('"', "\"\""))
+                }
+                value => value.clone(),
+            };
+            let fields: Vec<String> = fields.map(field).collect();
+            fields.join(&delimiter.to_string()).into_bytes()
+        }
+        Syntax::JsonLines => {
+            let text = |value: &str| serde_json::to_string(value).unwrap();
+            let names = wanted.iter().map(|&name| text(NAMES[name]));
+            let fields: Vec<String> = names
+                .zip(fields)
+                .map(|(name, value)| format!("{name}:{}", text(value)))
+                .collect();
+            format!("{{{}}}", fields.join(",")).into_bytes()
+        }
+        _ => {
+            let fields: Vec<&str> = fields.map(String::as_str).collect();
+            fields.join("\t").into_bytes()
+        }
+    }
+}
+
 /// A record without a key.
 fn bad(syntax: Syntax, number: u64) -> Record {
     let raw = match syntax {
@@ -551,5 +630,6 @@ fn bad(syntax: Syntax, number: u64) -> Record {
     Record {
         key: None,
         raw: raw.into_bytes(),
+        values: Vec::new(),
     }
 }

@@ -1,0 +1,86 @@
+//! What stands in for [`crate::input::parquet`] in a build that reads no Parquet files: it recognises and refuses them.
+//!
+//! *Owns:* the refusal. *Invariants:* a Parquet file is not taken for lines because its reader is missing. *Cost:* a look at
+//! the first bytes of each file.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::input::compressed::{Decoding, Front, HEADER_BYTES, recognise};
+use crate::input::keying::Opening;
+use crate::input::stream::Filled;
+use crate::memory::budget::MemoryBudget;
+
+/// There is none in this build.
+#[derive(Debug)]
+pub(crate) struct Table(Infallible);
+
+impl Table {
+    /// Refuses a Parquet file.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for one; there are no others.
+    pub(super) fn of_file(
+        (file, size): (&File, u64),
+        name: &Path,
+        _number: u32,
+        _opening: Opening<'_>,
+    ) -> Result<Option<Self>> {
+        use std::os::unix::fs::FileExt;
+        let mut front = [0; HEADER_BYTES];
+        let front = &mut front[..size.min(HEADER_BYTES as u64) as usize];
+        if file.read_exact_at(front, 0).is_err() || recognise(front, true) != Front::Parquet {
+            return Ok(None);
+        }
+        Err(Error::Usage {
+            what: format!(
+                "{}: is a Parquet file, which this build does not read",
+                name.display()
+            ),
+            advice: "build outset with its feature parquet, or write the column as lines first"
+                .into(),
+        })
+    }
+
+    pub(super) fn decoding(&self) -> Decoding {
+        match self.0 {}
+    }
+
+    pub(super) fn header(&self) -> Option<&[u8]> {
+        match self.0 {}
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        match self.0 {}
+    }
+
+    pub(super) fn left_out(&self) -> (u64, u64) {
+        match self.0 {}
+    }
+}
+
+/// There are none in this build.
+pub(crate) struct Rows<'a>(Infallible, PhantomData<&'a ()>);
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(
+        table: &Arc<Table>,
+        _file: (File, &'a Path),
+        _stop: &'a (dyn Fn() -> Result<()> + Sync),
+        _budget: &MemoryBudget,
+    ) -> Result<Self> {
+        match table.0 {}
+    }
+
+    pub(crate) fn fill(&mut self, _buffer: &mut [u8]) -> Result<Filled> {
+        match self.0 {}
+    }
+
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        match self.0 {}
+    }
+}

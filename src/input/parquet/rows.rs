@@ -1,0 +1,216 @@
+//! One reading of the rows of a file.
+//!
+//! *Owns:* the way from row group to row group, and from values to records. *Invariants:* every row becomes one record, or is
+//! counted as left out; each column ends with its row group, so that none comes too short in silence. *Cost:* the pages of
+//! the columns of the key, and one record.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ::parquet::errors::ParquetError;
+
+use crate::error::{Error, Result};
+use crate::input::parquet::allowance::Allowance;
+use crate::input::parquet::column::Column;
+use crate::input::parquet::{Group, SharedTable, failure, group_name};
+use crate::input::stream::Filled;
+use crate::memory::budget::MemoryBudget;
+use crate::record::Unwritable;
+
+/// Rows between two looks whether the run is to stop.
+const ROWS_PER_LOOK: u64 = 4096;
+/// Fields of up to as many bytes need no memory of their own.
+const SMALL_BYTES: usize = 64 << 10;
+/// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows, its
+/// memory is copied.
+const EXPANSION: u64 = 12;
+
+/// Reads all rows of a file as records.
+pub(crate) struct Rows<'a> {
+    table: SharedTable,
+    file: Arc<File>,
+    name: &'a Path,
+    stop: &'a (dyn Fn() -> Result<()> + Sync),
+    allowance: Arc<Allowance>,
+    /// The row group that is read, and how many of its rows were.
+    group: usize,
+    row: u64,
+    /// The columns of the group; none before its first row.
+    columns: Vec<Column>,
+    /// The number of the next row in the file, from 0.
+    number: u64,
+    /// A record, and how many bytes of it were given.
+    record: Vec<u8>,
+    given: usize,
+    /// Where values are put together that are no pieces of a page.
+    scratch: Vec<u8>,
+    nulls: u64,
+    bad: u64,
+}
+
+impl<'a> Rows<'a> {
+    /// Reads `file`, whose memory comes from `budget`.
+    ///
+    /// # Errors
+    /// None in fact: nothing is read before [`Rows::fill`].
+    pub(crate) fn new(
+        table: &SharedTable,
+        (file, name): (File, &'a Path),
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+        budget: &MemoryBudget,
+    ) -> Result<Self> {
+        let allowance = Allowance::new(name.to_owned(), table.columns.len() + 1, budget)?;
+        let record = table.header.clone().unwrap_or_default();
+        Ok(Self {
+            table: Arc::clone(table),
+            file: Arc::new(file),
+            name,
+            stop,
+            allowance: Arc::new(allowance),
+            group: 0,
+            row: 0,
+            columns: Vec::new(),
+            number: 0,
+            record,
+            given: 0,
+            scratch: Vec::new(),
+            nulls: 0,
+            bad: 0,
+        })
+    }
+
+    /// Writes records until `buffer` is full or the rows have ended.
+    ///
+    /// # Errors
+    /// [`Error::Undecodable`] for a damaged file, [`Error::BadRow`] for a key that cannot be written,
+    /// [`Error::MemoryPlan`] for a page that takes more memory than there is; what `stop` returns.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        let (mut filled, mut is_ended) = (0, false);
+        while filled < buffer.len() && !is_ended {
+            let rest = &self.record[self.given..];
+            if rest.is_empty() {
+                is_ended = !self.next_row()?;
+                continue;
+            }
+            let bytes = rest.len().min(buffer.len() - filled);
+            buffer[filled..filled + bytes].copy_from_slice(&rest[..bytes]);
+            self.given += bytes;
+            filled += bytes;
+        }
+        Ok(Filled {
+            bytes: filled,
+            is_ended,
+        })
+    }
+
+    /// About how many bytes of the file the records so far are from: as many of it as they are of the rows.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        let share = self.number as f64 / self.table.rows.max(1) as f64;
+        (self.table.bytes as f64 * share) as u64
+    }
+
+    /// Makes the next row the record, or none of a row that is left out. False at the end.
+    fn next_row(&mut self) -> Result<bool> {
+        self.record.clear();
+        self.given = 0;
+        let table = Arc::clone(&self.table);
+        while let Some(group) = table.groups.get(self.group) {
+            if self.row == group.rows {
+                self.end_group(group)?;
+                continue;
+            }
+            if self.row.is_multiple_of(ROWS_PER_LOOK) {
+                (self.stop)()?;
+            }
+            if self.columns.is_empty() {
+                self.open_group(group);
+            }
+            let number = self.number;
+            let written = self.write_row(&table, number);
+            self.row += 1;
+            self.number += 1;
+            match written.map_err(|error| failure(self.name, &group_name(self.group), error))? {
+                Row::Written => return Ok(true),
+                Row::Null => self.nulls += 1,
+                Row::Bad(_) if table.skips_bad => self.bad += 1,
+                Row::Bad(why) => return Err(self.bad_row(number, why)),
+            }
+            self.record.clear();
+        }
+        table.left_out.nulls.store(self.nulls, Ordering::Relaxed);
+        table.left_out.bad.store(self.bad, Ordering::Relaxed);
+        Ok(false)
+    }
+
+    fn open_group(&mut self, group: &Group) {
+        let columns = self.table.columns.iter().zip(&group.chunks);
+        let open = |(place, (column, &chunk))| {
+            let memory = (Arc::clone(&self.allowance), place);
+            let column: &super::KeyColumn = column;
+            Column::open(&self.file, (&column.column, column.form), chunk, memory)
+        };
+        self.columns = columns.enumerate().map(open).collect();
+    }
+
+    fn end_group(&mut self, group: &Group) -> Result<()> {
+        if group.rows == 0 {
+            self.open_group(group);
+        }
+        for column in std::mem::take(&mut self.columns) {
+            let finished = column.finish();
+            finished.map_err(|error| failure(self.name, &group_name(self.group), error))?;
+        }
+        self.group += 1;
+        self.row = 0;
+        Ok(())
+    }
+
+    /// Writes the next row as the record.
+    fn write_row(&mut self, table: &super::Table, number: u64) -> Result<Row, ParquetError> {
+        if table.has_row_numbers {
+            self.record.extend_from_slice(number.to_string().as_bytes());
+            self.record.push(b'\t');
+        }
+        let mut row = Row::Written;
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            // Every column goes on, whatever the others have.
+            let Some(text) = column.read(&mut self.scratch)? else {
+                row = Row::Null;
+                continue;
+            };
+            if text.len() > SMALL_BYTES {
+                let place = table.columns.len();
+                self.allowance
+                    .grow_to(place, EXPANSION * text.len() as u64)
+                    .map_err(|error| ParquetError::External(Box::new(error)))?;
+            }
+            let kind = (place, table.columns[place].form.is_number());
+            let written = table.writing.field(kind, text, &mut self.record);
+            if let (Err(why), Row::Written) = (written, &row) {
+                row = Row::Bad(why);
+            }
+        }
+        table.writing.end(&mut self.record);
+        Ok(row)
+    }
+
+    fn bad_row(&self, row: u64, why: Unwritable) -> Error {
+        let (what, advice) = why.describe();
+        Error::BadRow {
+            path: self.name.to_owned(),
+            row,
+            what,
+            advice,
+        }
+    }
+}
+
+/// What became of a row.
+enum Row {
+    Written,
+    /// It has NULL in the key.
+    Null,
+    Bad(Unwritable),
+}

@@ -1,0 +1,270 @@
+//! Parquet files on the command line.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use serde_json::Value;
+
+use crate::sandbox::{Outcome, Sandbox};
+
+/// Writes rows of a number and a text, which may be NULL, in row groups of `group_rows`.
+fn write(path: &Path, rows: &[(i64, Option<String>)], group_rows: usize) {
+    let schema =
+        "message m { required int64 id; optional group page { optional binary url (UTF8); } }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let compression = Compression::ZSTD(ZstdLevel::default());
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .build();
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+    for rows in rows.chunks(group_rows) {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let ids: Vec<i64> = rows.iter().map(|(id, _)| *id).collect();
+        column
+            .typed::<Int64Type>()
+            .write_batch(&ids, None, None)
+            .unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let urls = rows.iter().filter_map(|(_, url)| url.as_deref());
+        let urls: Vec<ByteArray> = urls.map(ByteArray::from).collect();
+        let level = |(_, url): &(i64, Option<String>)| if url.is_some() { 2 } else { 1 };
+        let levels: Vec<i16> = rows.iter().map(level).collect();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&urls, Some(&levels), None)
+            .unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// A few pages, of which one has no url, and a list.
+fn crawl() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let urls = [Some("a"), None, Some("b"), Some("a"), Some("c")];
+    let rows = urls
+        .iter()
+        .zip(100..)
+        .map(|(url, id)| (id, url.map(str::to_owned)));
+    write(
+        &sandbox.input("crawl.parquet"),
+        &rows.collect::<Vec<_>>(),
+        2,
+    );
+    sandbox.write("list", "a\nc\n7\n102\n");
+    sandbox
+}
+
+fn text(outcome: &Outcome) -> &str {
+    std::str::from_utf8(&outcome.stdout).unwrap()
+}
+
+#[test]
+fn b23_a_column_is_compared_with_lines() {
+    let sandbox = crawl();
+    for (arguments, expected) in [
+        ("intersect -k page.url crawl.parquet list", "a\na\nc\n"),
+        (
+            "intersect -k page.url --distinct crawl.parquet list",
+            "a\nc\n",
+        ),
+        (
+            "intersect -k page.url --keys-only list crawl.parquet",
+            "a\nc\n",
+        ),
+        (
+            "intersect -k page.url --rows crawl.parquet list",
+            "0\n3\n4\n",
+        ),
+        (
+            "intersect -k page.url --rows --distinct crawl.parquet list",
+            "0\n4\n",
+        ),
+        ("diff -k page.url --rows crawl.parquet list", "2\n"),
+        (
+            "intersect -k page.url --rows --which crawl.parquet list",
+            "11\t0\n11\t3\n11\t4\n",
+        ),
+        ("diff -k page.url list crawl.parquet", "7\n102\n"),
+        ("intersect -k id crawl.parquet list", "102\n"),
+        ("intersect -k 1 crawl.parquet list", "102\n"),
+        (
+            "union -k page.url -i crawl.parquet list",
+            "a\nb\nc\n7\n102\n",
+        ),
+        (
+            "intersect --csv -k page.url,id crawl.parquet crawl.parquet",
+            "page.url,id\na,100\nb,102\na,103\nc,104\n",
+        ),
+        (
+            "diff --jsonl -k page.url,id crawl.parquet empty",
+            "{\"page.url\":\"a\",\"id\":100}\n{\"page.url\":\"b\",\"id\":102}\n{\"page.url\":\"a\",\"id\":103}\n{\"page.url\":\"c\",\"id\":104}\n",
+        ),
+    ] {
+        sandbox.write("empty", "");
+        let outcome = sandbox.run(&format!("{arguments} --order input -q"));
+        outcome.succeeds();
+        assert_eq!(text(&outcome), expected, "{arguments}");
+    }
+}
+
+#[test]
+fn b23_rows_with_null_are_in_no_answer_and_are_counted() {
+    let sandbox = crawl();
+    let outcome = sandbox.run("diff -k page.url --rows --stats ../out/s crawl.parquet list");
+    outcome.succeeds();
+    assert!(
+        outcome
+            .stderr
+            .contains("crawl.parquet: 1 row with NULL in the key left out"),
+        "{}",
+        outcome.stderr
+    );
+    let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+    assert_eq!(stats["inputs"][0]["null_rows"], 1);
+    assert_eq!(stats["inputs"][0]["lines"], 4);
+    assert_eq!(stats["inputs"][1]["null_rows"], Value::Null);
+}
+
+#[test]
+fn b23_what_cannot_be_read_is_refused_before_the_work() {
+    let sandbox = crawl();
+    for (arguments, status, says) in [
+        (
+            "union crawl.parquet",
+            2,
+            "crawl.parquet: is a Parquet file, and no column is named",
+        ),
+        (
+            "union -k url crawl.parquet",
+            2,
+            "has no column url: name one of: id, page.url",
+        ),
+        ("union -k 2 crawl.parquet crawl.parquet", 0, ""),
+        (
+            "union -k id,page.url crawl.parquet",
+            2,
+            "a line cannot have several columns",
+        ),
+        (
+            "union -k page.url --rows crawl.parquet list",
+            2,
+            "rows: can only be written",
+        ),
+        (
+            "diff -k page.url --rows list crawl.parquet",
+            2,
+            "list: is not one Parquet file",
+        ),
+        (
+            "diff -k page.url --rows --side crawl.parquet crawl.parquet --side list",
+            2,
+            "is not one Parquet file",
+        ),
+        (
+            "diff -k 1 list list",
+            2,
+            "key: nothing says what is between fields",
+        ),
+    ] {
+        let outcome = sandbox.run(&format!("{arguments} -q"));
+        assert_eq!(
+            outcome.status.code(),
+            Some(status),
+            "{arguments}: {}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains(says),
+            "{arguments}: {}",
+            outcome.stderr
+        );
+    }
+    let bytes = fs::read(sandbox.input("crawl.parquet")).unwrap();
+    let outcome = sandbox.run_fed("union -q -", &bytes);
+    assert_eq!(outcome.status.code(), Some(2));
+    assert!(
+        outcome.stderr.contains("is a Parquet file in a pipe"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = sandbox.run("union --decompress none crawl.parquet --count-only");
+    outcome.succeeds();
+    assert!(
+        outcome.stderr.contains("seems to be a Parquet file"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn b23_every_command_that_reads_lines_reads_parquet() {
+    let sandbox = crawl();
+    for (arguments, expected) in [
+        ("overlaps -k page.url crawl.parquet list", "2"),
+        ("estimate -k page.url crawl.parquet list", ""),
+        ("plan -k page.url crawl.parquet list", "guess"),
+        ("filter build -k page.url crawl.parquet -o ../out/f", ""),
+        ("filter query ../out/f list", "a\nc\n"),
+        ("compare -k page.url crawl.parquet list", ""),
+    ] {
+        let outcome = sandbox.run(arguments);
+        outcome.succeeds();
+        let all = format!("{}{}", text(&outcome), outcome.stderr);
+        assert!(all.contains(expected), "{arguments}: {all}");
+    }
+}
+
+#[test]
+fn c14_memory_stays_under_the_limit_with_parquet() {
+    let sandbox = Sandbox::new();
+    let row = |number: u64| {
+        (
+            number as i64,
+            Some(format!("https://example.com/{number:020}")),
+        )
+    };
+    let rows = |range: std::ops::Range<u64>| range.map(row).collect::<Vec<_>>();
+    write(&sandbox.input("a"), &rows(0..150_000), 40_000);
+    write(&sandbox.input("b"), &rows(100_000..250_000), 1 << 20);
+    for (command, memory, lines) in [
+        ("intersect", 32, 50_000),
+        ("intersect --rows --order input", 32, 50_000),
+        ("diff --strategy partition", 24, 100_000),
+        ("union", 28, 250_000),
+    ] {
+        let options = "-k page.url --stats ../out/s a b -o ../out/r";
+        sandbox
+            .run(&format!("{command} --memory {memory}M {options}"))
+            .succeeds();
+        let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+        let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+        assert!(peak <= memory << 20, "{command}: {peak} of {memory} MiB");
+        assert_eq!(stats["output"]["lines"], lines, "{command}");
+    }
+}
+
+#[test]
+fn c14_a_page_that_is_larger_than_the_memory_is_refused() {
+    let sandbox = Sandbox::new();
+    let rows = [(1, Some("x".repeat(150 << 20)))];
+    write(&sandbox.input("a"), &rows, 1);
+    assert!(fs::metadata(sandbox.input("a")).unwrap().len() < 1 << 20);
+    let outcome = sandbox.run("union --memory 64M -k page.url a");
+    assert_eq!(outcome.status.code(), Some(6), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("give at least"),
+        "{}",
+        outcome.stderr
+    );
+}

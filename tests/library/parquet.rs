@@ -1,0 +1,246 @@
+//! Parquet files: those of other programs, and those that are damaged.
+//!
+//! The files in `tests/fuzz/corpus/parquet` whose names begin with `arrow-` and `duckdb-` were written by pyarrow 26 and DuckDB 2.0. All
+//! have the same 40 rows: `id` counts from 0, and `url` is `key N` with N the number of the row modulo 13, or NULL where that number
+//! modulo 7 is 3.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use differential::choices::Choices;
+use differential::targets::parquet::read;
+use outset::{Error, ErrorKind, Field, Keys, Options, Selection, Syntax};
+
+use crate::util::{Place, alone, run_to_select};
+
+fn files() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    let entries = fs::read_dir(corpus).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        name.starts_with("arrow-") || name.starts_with("duckdb-")
+    });
+    files.sort();
+    assert!(files.len() > 15, "{} files", files.len());
+    files
+}
+
+fn url() -> Field {
+    Field::Name("url".into())
+}
+
+/// The key of a row of these files.
+fn key(row: u64) -> Option<String> {
+    (row % 7 != 3).then(|| format!("key {}", row % 13))
+}
+
+fn sorted(lines: impl Iterator<Item = String>) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = lines.map(String::into_bytes).collect();
+    lines.sort();
+    lines.dedup();
+    lines
+}
+
+fn options(place: &Place, row_numbers: bool) -> Options {
+    Options {
+        keys: Some(Keys {
+            fields: vec![url()],
+            row_numbers,
+            ..Keys::default()
+        }),
+        ..place.options()
+    }
+}
+
+#[test]
+fn b23_what_other_programs_wrote_is_read() {
+    let _alone = alone();
+    let place = Place::new();
+    for file in files() {
+        let found = read(&file, url(), &place.path("")).unwrap();
+        let about = file.display();
+        assert_eq!(found, sorted((0..40).filter_map(key)), "{about}");
+        let found = read(&file, Field::Number(1), &place.path("")).unwrap();
+        assert_eq!(found, sorted((0..40).map(|id| id.to_string())), "{about}");
+    }
+}
+
+#[test]
+fn b23_rows_of_the_first_file_are_numbered_from_0() {
+    let _alone = alone();
+    let place = Place::new();
+    let list = place.file("list", b"key 5\nkey 7\nno key\n");
+    let has_it = |row: &u64| [5, 7].contains(&(row % 13)) && row % 7 != 3;
+    for file in files() {
+        let inputs = [file.clone(), list.clone()];
+        let options = options(&place, true);
+        for (selection, is_in) in [
+            (Selection::intersection(), true),
+            (Selection::difference(), false),
+        ] {
+            let selection = selection.of_records().with_repeats();
+            let (found, stats) = run_to_select(selection, &inputs, &options).unwrap();
+            let rows = (0..40).filter(|row| key(*row).is_some() && has_it(row) == is_in);
+            assert_eq!(
+                found,
+                sorted(rows.map(|row| row.to_string()))
+                    .into_iter()
+                    .collect(),
+                "{}",
+                file.display()
+            );
+            assert_eq!(
+                (stats.inputs[0].lines, stats.inputs[0].null_rows),
+                (34, Some(6))
+            );
+            assert_eq!(stats.inputs[1].null_rows, None);
+        }
+    }
+}
+
+#[test]
+fn b23_row_numbers_are_refused_where_records_of_others_are_written() {
+    let place = Place::new();
+    let list = place.file("list", b"key 5\n");
+    let file = files().remove(0);
+    let options = options(&place, true);
+    let union = Selection::union().of_records();
+    for (selection, inputs) in [
+        (union, [file.clone(), list.clone()]),
+        (
+            Selection::difference().of_records().with_repeats(),
+            [list.clone(), file.clone()],
+        ),
+    ] {
+        let refused = run_to_select(selection, &inputs, &options).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Usage, "{refused}");
+    }
+}
+
+#[test]
+fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
+    use parquet::data_type::{ByteArray, ByteArrayType};
+    let place = Place::new();
+    let path = place.file("p", b"");
+    let schema =
+        parquet::schema::parser::parse_message_type("message m { required binary url (UTF8); }");
+    let file = fs::File::create(&path).unwrap();
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(
+        file,
+        schema.unwrap().into(),
+        Arc::default(),
+    )
+    .unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let values = ["a", "b\nc", "d\r"].map(ByteArray::from);
+    let typed = column.typed::<ByteArrayType>();
+    typed.write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+
+    let mut options = options(&place, false);
+    let run =
+        |options: &Options| run_to_select(Selection::union(), std::slice::from_ref(&path), options);
+    let refused = run(&options).unwrap_err();
+    assert!(matches!(refused, Error::BadRow { row: 1, .. }), "{refused}");
+    let keys = options.keys.as_mut().unwrap();
+    keys.bad_records = outset::BadRecords::Skip;
+    let (found, stats) = run(&options).unwrap();
+    assert_eq!(found, [b"a".to_vec(), b"d\r".to_vec()].into());
+    assert_eq!(stats.inputs[0].bad_records, Some(1));
+    let keys = options.keys.as_mut().unwrap();
+    (keys.bad_records, keys.syntax) = (outset::BadRecords::Fail, Syntax::Csv(b','));
+    let (found, _) = run(&options).unwrap();
+    assert_eq!(
+        found,
+        [b"\"b\nc\"".to_vec(), b"a".to_vec(), b"d\r".to_vec()].into()
+    );
+}
+
+#[test]
+fn b23_a_file_that_is_cut_short_anywhere_is_an_error() {
+    let _alone = alone();
+    let place = Place::new();
+    let path = place.file("cut", b"");
+    for file in files().iter().step_by(5) {
+        let bytes = fs::read(file).unwrap();
+        for end in (5..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+            fs::write(&path, &bytes[..end]).unwrap();
+            let error = read(&path, url(), &place.path("")).unwrap_err();
+            let says = error.to_string();
+            assert_eq!(
+                error.kind(),
+                ErrorKind::Input,
+                "{end} of {}: {says}",
+                file.display()
+            );
+        }
+        fs::write(&path, [&bytes[..], b"\n"].concat()).unwrap();
+        assert!(
+            read(&path, url(), &place.path("")).is_err(),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn b23_pages_that_are_altered_under_a_checksum_are_errors() {
+    let _alone = alone();
+    let place = Place::new();
+    let path = place.file("altered", b"");
+    let files = files();
+    let file = files
+        .iter()
+        .find(|file| file.ends_with("arrow-checksum"))
+        .unwrap();
+    let bytes = fs::read(file).unwrap();
+    let expected = read(file, url(), &place.path("")).unwrap();
+    for offset in 4..bytes.len() - 8 {
+        let mut altered = bytes.clone();
+        altered[offset] ^= 0x11;
+        fs::write(&path, altered).unwrap();
+        // What is not under the checksum is the footer, of which much does not matter here.
+        if let Ok(found) = read(&path, url(), &place.path("")) {
+            assert_eq!(found, expected, "byte {offset}");
+        }
+    }
+}
+
+#[test]
+fn b23_altered_files_are_errors_or_read() {
+    alter(20);
+}
+
+#[test]
+#[ignore = "slow: thousands of altered files"]
+fn b23_thousands_of_altered_files_are_errors_or_read() {
+    alter(3000);
+}
+
+fn alter(times: u64) {
+    let _alone = alone();
+    let place = Place::new();
+    let path = place.file("altered", b"");
+    let mut choices = Choices::seeded(23);
+    for file in files() {
+        let bytes = fs::read(&file).unwrap();
+        for _ in 0..times {
+            let mut altered = bytes.clone();
+            for _ in 0..choices.between(1, 3) {
+                let offset = choices.below(altered.len() as u64) as usize;
+                altered[offset] = choices.below(256) as u8;
+            }
+            fs::write(&path, &altered).unwrap();
+            let kept = place.file("last", &altered);
+            // Nothing but an error about the file.
+            drop(read(&path, url(), &place.path("")));
+            drop(read(&path, Field::Number(1), &place.path("")));
+            drop(kept);
+        }
+    }
+}
