@@ -163,7 +163,8 @@
 //! | `options`, `observer` | what a caller asks for, and what a caller may watch |
 //! | `answer`, [`plan`](mod@plan) | lines on their way to the sink, and their order; decisions from pure numbers: strategy, buckets, filters, the split of the memory |
 //! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
-//! | `input`, `output`, `batch`, `sketch`, `temp` | reading lines; writing results; hashed lines in groups; counting distinct lines; temporary files |
+//! | `input`, `batch`, `sketch`, `temp` | reading lines, and rows; hashed lines in groups; counting distinct lines; temporary files |
+//! | `output` | writing results |
 //! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
 //! | `record`, `selection`, `sys` | keys of records; which lines are written, by their sides; the operating system and the processor: files, threads, channels, direct I/O |
 //! | [`size`], [`stats`], `notice`, `error` | texts for sizes; statistics; notices; errors |
@@ -240,6 +241,8 @@ pub use engine::{
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::lines::{LineFormat, Lines};
+#[cfg(feature = "parquet")]
+pub use input::parquet::{Copied, RowCopy};
 pub use input::{Files, Source};
 pub use interrupt::Interrupt;
 pub use notice::{Foreign, Notice};

@@ -175,6 +175,12 @@ impl RecordArguments {
         options
     }
 
+    /// Whether keys are written instead of records.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn writes_keys(&self) -> bool {
+        self.keys_only
+    }
+
     /// The selection, of records if lines are more than their keys.
     pub(crate) fn add_to(
         &self,

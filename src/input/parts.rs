@@ -43,6 +43,20 @@ impl FileState {
         }
     }
 
+    /// Fails where the file, which messages call `name`, is not `now` as it was.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`], with what differs.
+    pub(super) fn check(&self, now: &Self, name: &Path) -> Result<()> {
+        match self.difference(now) {
+            Some(what) => Err(Error::InputChanged {
+                path: name.to_owned(),
+                what,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Which of the properties differ, in words.
     fn difference(&self, now: &Self) -> Option<String> {
         if self.id != now.id {
@@ -208,13 +222,7 @@ impl Parts {
         let name = self.name(part);
         let metadata = file.metadata().map_err(|error| unreadable(name, error))?;
         let state = self.all[part].state;
-        match state.difference(&FileState::of(&metadata)) {
-            Some(what) => Err(Error::InputChanged {
-                path: name.to_owned(),
-                what,
-            }),
-            None => Ok(()),
-        }
+        state.check(&FileState::of(&metadata), name)
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::Path;
 
 /// The rooms from the bottom to the top, those of one layer beside each other. What is not here is above
 /// all of them: `lib`, `main`, `cli`, and the doors for tests.
-const LAYERS: [&[&str]; 14] = [
+const LAYERS: [&[&str]; 15] = [
     &["notice", "size", "stats"],
     &["error"],
     &["record", "selection", "sys"],
     &["hash", "interrupt", "memory"],
-    &["batch", "input", "output", "sketch", "temp"],
+    &["output"],
+    &["batch", "input", "sketch", "temp"],
     &["filter", "set", "spill"],
     &["answer", "plan"],
     &["observer"],

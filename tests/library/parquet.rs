@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use differential::choices::Choices;
 use differential::targets::parquet::read;
-use outset::{Error, ErrorKind, Field, Keys, Options, Selection, Syntax};
+use outset::{Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax};
 
 use crate::util::{Place, alone, run_to_select};
 
@@ -209,6 +209,158 @@ fn b23_pages_that_are_altered_under_a_checksum_are_errors() {
             assert_eq!(found, expected, "byte {offset}");
         }
     }
+}
+
+/// Rows of every type, with lists and NULLs.
+const MESSAGE: &str = "message m {
+    required boolean truth; optional int32 id; required int64 large; optional int96 old; required float real;
+    optional double wide; optional binary text (UTF8); required fixed_len_byte_array(3) fixed;
+    optional group list { repeated group item { optional binary word (UTF8); required int32 number; } }
+}";
+
+/// Writes `rows` rows to `path`; what is in them depends on `choices`.
+fn write_all_types(path: &Path, choices: &mut Choices<'_>, rows: usize) {
+    use parquet::basic::Type as Physical;
+    use parquet::column::writer::ColumnWriter;
+    let schema = parquet::schema::parser::parse_message_type(MESSAGE).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder()
+        .set_data_page_size_limit(choices.pick(&[100, 1 << 20]))
+        .set_write_batch_size(7)
+        .build();
+    let file = fs::File::create(path).unwrap();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema.into(), properties.into())
+            .unwrap();
+    let descriptor = writer.schema_descr().clone();
+    let mut left = rows;
+    while left > 0 {
+        let of_group = left.min(choices.between(1, 300) as usize);
+        left -= of_group;
+        let mut group = writer.next_row_group().unwrap();
+        let lists: Vec<u64> = (0..of_group).map(|_| choices.below(4)).collect();
+        for leaf in 0..descriptor.num_columns() {
+            let column = descriptor.column(leaf);
+            let (mut definitions, mut repetitions) = (Vec::new(), Vec::new());
+            let most = column.max_def_level();
+            for &items in &lists {
+                let times = if column.max_rep_level() > 0 {
+                    items.max(1)
+                } else {
+                    1
+                };
+                for time in 0..times {
+                    let is_empty = column.max_rep_level() > 0 && items == 0;
+                    // What has no item may be an empty list, or none.
+                    let low = if is_empty {
+                        0
+                    } else {
+                        u64::from(column.max_rep_level() > 0) * 2
+                    };
+                    let high = if is_empty { 1 } else { most as u64 };
+                    definitions.push(choices.between(low.min(high), high) as i16);
+                    repetitions.push(i16::from(time > 0));
+                }
+            }
+            let count = definitions.iter().filter(|&&level| level == most).count();
+            let mut number = || choices.below(50);
+            let levels = (Some(&definitions[..]), Some(&repetitions[..]));
+            let mut to = group.next_column().unwrap().unwrap();
+            macro_rules! values {
+                ($writer:expr, $value:expr) => {{
+                    let values: Vec<_> = (0..count).map(|_| $value).collect();
+                    $writer.write_batch(&values, levels.0, levels.1).unwrap();
+                }};
+            }
+            match to.untyped() {
+                ColumnWriter::BoolColumnWriter(to) => values!(to, number() % 2 == 0),
+                ColumnWriter::Int32ColumnWriter(to) => values!(to, number() as i32 - 9),
+                ColumnWriter::Int64ColumnWriter(to) => values!(to, -(number() as i64)),
+                ColumnWriter::Int96ColumnWriter(to) => {
+                    values!(to, vec![number() as u32, 1, 2].into());
+                }
+                ColumnWriter::FloatColumnWriter(to) => values!(to, number() as f32),
+                ColumnWriter::DoubleColumnWriter(to) => values!(to, number() as f64),
+                ColumnWriter::ByteArrayColumnWriter(to) => {
+                    values!(to, format!("text {}", number()).as_str().into());
+                }
+                ColumnWriter::FixedLenByteArrayColumnWriter(to) => {
+                    let fixed = |number: u64| format!("{number:03}").into_bytes();
+                    values!(
+                        to,
+                        parquet::data_type::ByteArray::from(fixed(number())).into()
+                    );
+                }
+            }
+            assert_eq!(column.physical_type() == Physical::BOOLEAN, leaf == 0);
+            to.close().unwrap();
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// All rows of a file, as text.
+fn rows_of(path: &Path) -> Vec<String> {
+    use parquet::file::reader::FileReader;
+    let file = fs::File::open(path).unwrap();
+    let reader = parquet::file::reader::SerializedFileReader::new(file).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| row.unwrap().to_string()).collect()
+}
+
+#[test]
+fn b23_rows_are_copied_whole_and_in_their_order() {
+    let _alone = alone();
+    let place = Place::new();
+    let (from, to) = (place.file("from", b""), place.path("to"));
+    let mut choices = Choices::seeded(5);
+    for rows in [0, 1, 7, 1000, 3000] {
+        write_all_types(&from, &mut choices, rows);
+        let all = rows_of(&from);
+        assert_eq!(all.len(), rows);
+        for one_in in [1, 2, 50] {
+            let numbers: Vec<u64> = (0..rows as u64)
+                .filter(|_| choices.one_in(one_in))
+                .collect();
+            let copy = RowCopy::open(&from).unwrap();
+            let target = (fs::File::create(&to).unwrap(), "to");
+            let mut given = numbers.iter().map(|&number| Ok(number));
+            let copied = copy
+                .copy(&mut given, target, 4 << 30, &Interrupt::new())
+                .unwrap();
+            assert_eq!(copied.bytes, fs::metadata(&to).unwrap().len());
+            let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
+            assert!(rows_of(&to).iter().eq(expected), "{rows}, one in {one_in}");
+        }
+        let copy = RowCopy::open(&from).unwrap();
+        let target = (Vec::new(), "to");
+        let mut behind = [Ok(rows as u64)].into_iter();
+        let refused = copy
+            .copy(&mut behind, target, 4 << 30, &Interrupt::new())
+            .unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
+    }
+}
+
+#[test]
+fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
+    let _alone = alone();
+    let place = Place::new();
+    let original = fs::read(files().remove(0)).unwrap();
+    let path = place.file("p", &original);
+    let copy = RowCopy::open(&path).unwrap();
+    fs::write(&path, &original).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    file.set_modified(later).unwrap();
+    let mut rows = [Ok(3)].into_iter();
+    let refused = copy.copy(&mut rows, (Vec::new(), "to"), 4 << 30, &Interrupt::new());
+    assert!(
+        matches!(refused, Err(Error::InputChanged { .. })),
+        "{refused:?}"
+    );
+    let list = place.file("list", b"a line\n");
+    assert_eq!(RowCopy::open(&list).unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]

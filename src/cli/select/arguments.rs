@@ -275,7 +275,8 @@ pub(crate) struct SetArguments {
     ///
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same.
+    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, FILE gets
+    /// the rows of the first file, which must be a Parquet file, whose --key qualifies, with all of their columns.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
@@ -352,6 +353,14 @@ impl<'a> Request<'a> {
             filters: None,
             duplicates: None,
         }
+    }
+
+    /// Whether whole records are written, as they are, and in no other order than that of the inputs.
+    #[cfg(feature = "parquet")]
+    pub(super) fn writes_plain_records(&self) -> bool {
+        let has_labels = self.set.written.label() != Label::None;
+        let is_sorted = self.set.order.order == OrderName::Sorted;
+        !(has_labels || is_sorted || self.set.records.writes_keys())
     }
 
     /// The options of the run.

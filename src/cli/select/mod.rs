@@ -1,6 +1,8 @@
 //! `outset intersect`, `diff`, `union` and `symdiff`: opens the outputs, runs, puts them in place, reports.
 
 mod arguments;
+#[cfg(feature = "parquet")]
+mod rows;
 
 use std::io;
 use std::sync::Arc;
@@ -61,6 +63,10 @@ fn find(
         let stats = select(sources, request.selection, options, &mut CountSink)?;
         result.flush(result.number(stats.output.lines)?)?;
         return Ok(stats);
+    }
+    #[cfg(feature = "parquet")]
+    if rows::is_table(request.set.output.as_deref()) {
+        return rows::find_rows(request, sources, options, result);
     }
     let terminator = options.format.terminator;
     let open = |file: &ResultFile| Ok(WriteSink::new(file.writer()?, terminator, file.name()));

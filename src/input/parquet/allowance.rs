@@ -9,12 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::input::compressed::too_large;
 use crate::memory::budget::{MemoryBudget, Reservation};
+use crate::size::{display_at_least, display_bytes};
 
 /// What the columns of one reading may have.
 #[derive(Debug)]
 pub(super) struct Allowance {
     /// How messages call the file.
     name: PathBuf,
+    /// What the process has beside the budget, in bytes, where there is nothing else that takes from it.
+    beside_bytes: Option<u64>,
     granted: Mutex<Granted>,
 }
 
@@ -33,11 +36,20 @@ impl Allowance {
     pub(super) fn new(name: PathBuf, columns: usize, budget: &MemoryBudget) -> Result<Self> {
         Ok(Self {
             name,
+            beside_bytes: None,
             granted: Mutex::new(Granted {
                 memory: budget.reserve("pages of Parquet", 0)?,
                 columns: vec![0; columns],
             }),
         })
+    }
+
+    /// The same for a process that has `bytes` beside the budget and does nothing else meanwhile: more memory is all for it.
+    pub(super) fn beside(self, bytes: u64) -> Self {
+        Self {
+            beside_bytes: Some(bytes),
+            ..self
+        }
     }
 
     /// Makes sure that the column at `place` may have `bytes`.
@@ -57,9 +69,29 @@ impl Allowance {
             }
             Err(Error::Memory { .. }) => {
                 let all: u64 = granted.columns.iter().sum();
-                Err(too_large(&self.name, "Parquet", all - has + bytes))
+                Err(self.too_large(all - has + bytes))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// The error where `needed_bytes` are more than there is.
+    pub(super) fn too_large(&self, needed_bytes: u64) -> Error {
+        let Some(beside_bytes) = self.beside_bytes else {
+            return too_large(&self.name, "Parquet", needed_bytes);
+        };
+        let least_bytes = beside_bytes + needed_bytes;
+        Error::MemoryPlan {
+            what: format!(
+                "{}: copying its rows takes {} of memory",
+                self.name.display(),
+                display_bytes(needed_bytes)
+            ),
+            advice: format!(
+                "give at least {}, or write their numbers with --rows",
+                display_at_least(least_bytes)
+            ),
+            least_bytes,
         }
     }
 }

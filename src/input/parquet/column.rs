@@ -189,7 +189,7 @@ impl Column {
 }
 
 /// Calls a decoder of `parquet`. That a damaged page lets it panic is an error like others.
-fn guarded<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
     // What it was working on is not used any more.
     catch_unwind(AssertUnwindSafe(decode))
         .unwrap_or_else(|_| Err(damaged("a page cannot be decoded")))

@@ -41,7 +41,7 @@ const PAGES_LOOKED_AT: usize = 64;
 const SLACK: u64 = 8;
 
 /// Whether a file or pipe that begins with `front` is Parquet.
-pub(crate) fn is_parquet(front: &[u8]) -> bool {
+pub(super) fn is_parquet(front: &[u8]) -> bool {
     front.starts_with(MAGIC) && front.get(MAGIC.len()) == Some(&FIRST_FIELD)
 }
 
@@ -133,7 +133,12 @@ impl Table {
 }
 
 /// Reads the footer of a file.
-fn read_footer(file: &File, size: u64, name: &Path, memory_bytes: u64) -> Result<ParquetMetaData> {
+pub(super) fn read_footer(
+    file: &File,
+    size: u64,
+    name: &Path,
+    memory_bytes: u64,
+) -> Result<ParquetMetaData> {
     let fail = |what: &str| failure(name, "the footer of the Parquet file", damaged(what));
     let read = |bytes: &mut [u8], start: u64| {
         let read = file.read_exact_at(bytes, start);
@@ -243,14 +248,7 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
     let rows = u64::try_from(group.num_rows()).map_err(|_| "it has less than 0 rows")?;
     let chunk = |&leaf: &usize| {
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
-        let chunk = chunk_of(column)?;
-        if chunk
-            .start
-            .checked_add(chunk.bytes)
-            .is_none_or(|end| end > size)
-        {
-            return Err("a column does not lie in the file".into());
-        }
+        let chunk = chunk_of(column, size)?;
         if chunk.values != rows {
             return Err("a column has another number of values than there are rows".into());
         }
@@ -263,8 +261,8 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
     })
 }
 
-/// Where a column of a row group is.
-pub(super) fn chunk_of(column: &ColumnChunkMetaData) -> Result<Chunk, String> {
+/// Where a column of a row group is in a file of `size` bytes.
+pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, String> {
     if column.file_path().is_some() {
         return Err("a column is in another file".into());
     }
@@ -280,9 +278,13 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData) -> Result<Chunk, String> {
             "its pages are compressed with {name}, which is not read here"
         ));
     }
+    let bytes = number(column.compressed_size())?;
+    if start.checked_add(bytes).is_none_or(|end| end > size) {
+        return Err("a column does not lie in the file".into());
+    }
     Ok(Chunk {
         start,
-        bytes: number(column.compressed_size())?,
+        bytes,
         raw_bytes: number(column.uncompressed_size())?,
         codec,
         values: number(column.num_values())?,

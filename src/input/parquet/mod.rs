@@ -11,6 +11,8 @@
 //!                     └─▶ record in the syntax of the keys ──▶ chunk buffer
 //! ```
 //!
+//! [`RowCopy`] writes some rows of a file to a new one, by the same pages.
+//!
 //! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed files.
 //!
 //! *Cost:* the pages of a reading, see [`pages`]; 40 bytes for each row group and column of the key.
@@ -20,6 +22,7 @@
 mod allowance;
 mod codec;
 mod column;
+mod copy;
 mod delta;
 mod footer;
 mod page_header;
@@ -39,6 +42,7 @@ use crate::input::parquet::column::Form;
 use crate::input::parquet::pages::Chunk;
 use crate::record::Writing;
 
+pub use copy::{Copied, RowCopy};
 pub(crate) use rows::Rows;
 
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.

@@ -80,6 +80,8 @@ pub(super) struct Given {
     pub(super) values: AtomicU64,
     /// The most of them that may be decoded at a time.
     pub(super) batch: AtomicU64,
+    /// The values of this page and all before it, those that were passed over included.
+    pub(super) passed: AtomicU64,
 }
 
 impl Pages {
@@ -135,6 +137,8 @@ impl Pages {
         let header = self.next.take()?;
         self.offset += header.stored_bytes;
         self.values_left -= header.values();
+        let passed = self.chunk.values - self.values_left;
+        self.given.passed.store(passed, Ordering::Relaxed);
         Some(header)
     }
 

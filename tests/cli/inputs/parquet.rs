@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
@@ -115,6 +116,61 @@ fn b23_a_column_is_compared_with_lines() {
         let outcome = sandbox.run(&format!("{arguments} --order input -q"));
         outcome.succeeds();
         assert_eq!(text(&outcome), expected, "{arguments}");
+    }
+}
+
+#[test]
+fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
+    let sandbox = crawl();
+    let rows = |name: &str| {
+        let file = File::open(sandbox.output(name)).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows = reader.get_row_iter(None).unwrap();
+        rows.map(|row| row.unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let row = |id: u64, url: &str| format!("{{id: {id}, page: {{url: \"{url}\"}}}}");
+    for (command, expected) in [
+        (
+            "intersect",
+            vec![row(100, "a"), row(103, "a"), row(104, "c")],
+        ),
+        ("intersect --distinct", vec![row(100, "a"), row(104, "c")]),
+        ("diff", vec![row(102, "b")]),
+        ("diff --keep-order", vec![row(102, "b")]),
+    ] {
+        let outcome = sandbox.run(&format!(
+            "{command} -k page.url crawl.parquet list -o ../out/r.parquet"
+        ));
+        outcome.succeeds();
+        assert_eq!(rows("r.parquet"), expected, "{command}");
+    }
+    for (arguments, says) in [
+        (
+            "diff -k page.url list crawl.parquet",
+            "list: is no Parquet file",
+        ),
+        ("diff --csv -k 1 list list", "list: is no Parquet file"),
+        (
+            "union -k page.url crawl.parquet list",
+            "rows: can only be written",
+        ),
+        (
+            "intersect -k page.url --which crawl.parquet list",
+            "leave out --which",
+        ),
+        (
+            "intersect -k page.url --keys-only crawl.parquet list",
+            "leave out --which",
+        ),
+        (
+            "intersect -k page.url --order sorted crawl.parquet list",
+            "leave out --which",
+        ),
+        ("diff crawl.parquet list", "no column is named"),
+    ] {
+        let outcome = sandbox.run(&format!("{arguments} -o ../out/other.PARQUET"));
+        outcome.fails(2, &[says]);
+        assert!(!sandbox.output("other.PARQUET").exists());
     }
 }
 
@@ -242,8 +298,13 @@ fn c14_memory_stays_under_the_limit_with_parquet() {
         ("intersect --rows --order input", 32, 50_000),
         ("diff --strategy partition", 24, 100_000),
         ("union", 28, 250_000),
+        ("diff -o ../out/r.parquet", 40, 100_000),
     ] {
-        let options = "-k page.url --stats ../out/s a b -o ../out/r";
+        let options = "-k page.url --stats ../out/s a b";
+        let options = match command.contains("-o") {
+            true => options.to_owned(),
+            false => format!("{options} -o ../out/r"),
+        };
         sandbox
             .run(&format!("{command} --memory {memory}M {options}"))
             .succeeds();

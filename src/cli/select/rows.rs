@@ -1,0 +1,179 @@
+//! A result that is a Parquet file: rows of the first input.
+//!
+//! *Owns:* [`TableResult`]: the numbers of the rows are found first, and kept on temporary disk; then the rows are
+//! copied. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
+//! disk for each row; see [`RowCopy`] for the rest.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use outset::{Error, Options, Order, Result, RowCopy, Sink, Source, Stats, select};
+
+use super::Request;
+use crate::cli::outputs::ResultFile;
+
+/// How many bytes of the numbers are gathered before they are written.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Whether a result with this name is a Parquet file.
+pub(super) fn is_table(output: Option<&Path>) -> bool {
+    let extension = output.and_then(Path::extension);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
+}
+
+/// Finds the rows of the first of `sources`, and writes them to `result`.
+///
+/// # Errors
+/// [`Error::Usage`] where the result cannot be rows of that file; those of the search, and of copying.
+pub(super) fn find_rows(
+    request: Request<'_>,
+    sources: &[Source],
+    options: &Options,
+    result: &ResultFile,
+) -> Result<Stats> {
+    let Some(Source::Path(first)) = sources.first() else {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: only rows of one Parquet file make another",
+                result.name()
+            ),
+            advice: "put a Parquet file first, or give the output another name".into(),
+        });
+    };
+    let copy = RowCopy::open(first)?;
+    let mut options = options.clone();
+    match &mut options.keys {
+        Some(keys) => keys.row_numbers = true,
+        None => {
+            return Err(Error::Usage {
+                what: format!("{}: no column is named to find rows by", result.name()),
+                advice: "add --key COLUMN".into(),
+            });
+        }
+    }
+    if !request.writes_plain_records() {
+        return Err(Error::Usage {
+            what: format!(
+                "{}: a Parquet file has rows as they are, in their order",
+                result.name()
+            ),
+            advice: "leave out --which, --count-files, --count, --keys-only and --order sorted"
+                .into(),
+        });
+    }
+    let selection = request.selection.ordered(Order::Input);
+    let mut numbers = Numbers::new(&options)?;
+    let mut stats = select(sources, selection, &options, &mut numbers)?;
+    let memory_bytes = stats.memory.limit_bytes;
+    let target = (result.writer()?, result.name());
+    let copied = copy.copy(
+        &mut numbers.read()?,
+        target,
+        memory_bytes,
+        &options.interrupt,
+    )?;
+    result.flush(copied.target)?;
+    stats.output.bytes = copied.bytes;
+    stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
+    Ok(stats)
+}
+
+/// The numbers of the rows on temporary disk: each as the difference to the one before it, in groups of seven bits.
+struct Numbers {
+    file: BufWriter<File>,
+    /// Where the file is, for messages.
+    directory: PathBuf,
+    last: u64,
+    bytes: u64,
+    /// The most bytes that there may be.
+    most: u64,
+}
+
+impl Numbers {
+    fn new(options: &Options) -> Result<Self> {
+        let directory = options
+            .temp_dirs
+            .first()
+            .cloned()
+            .unwrap_or_else(std::env::temp_dir);
+        let file = tempfile::tempfile_in(&directory);
+        let file = file.map_err(|error| unusable(&directory, error))?;
+        Ok(Self {
+            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            directory,
+            last: 0,
+            bytes: 0,
+            most: options.max_temp_bytes.unwrap_or(u64::MAX),
+        })
+    }
+
+    /// The numbers, from the first on.
+    fn read(mut self) -> Result<impl Iterator<Item = Result<u64>>> {
+        let rewound = self
+            .file
+            .flush()
+            .and_then(|()| self.file.seek(SeekFrom::Start(0)));
+        rewound.map_err(|error| unusable(&self.directory, error))?;
+        let file = self
+            .file
+            .into_inner()
+            .map_err(|error| unusable(&self.directory, error.into_error()))?;
+        let mut file = BufReader::with_capacity(BUFFER_BYTES, file).bytes();
+        let (mut last, directory) = (0, self.directory);
+        Ok(std::iter::from_fn(move || {
+            let (mut more, mut shift) = (0, 0);
+            loop {
+                match file.next()? {
+                    Ok(byte) => {
+                        more |= u64::from(byte & 0x7f) << shift;
+                        shift += 7;
+                        if byte < 0x80 {
+                            last += more;
+                            return Some(Ok(last));
+                        }
+                    }
+                    Err(error) => return Some(Err(unusable(&directory, error))),
+                }
+            }
+        }))
+    }
+}
+
+impl Sink for Numbers {
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        let number = std::str::from_utf8(line)
+            .ok()
+            .and_then(|line| line.parse::<u64>().ok());
+        let more = number.and_then(|number| number.checked_sub(self.last));
+        let mut more = more.ok_or_else(|| io::Error::other("a row came out of order"))?;
+        self.last += more;
+        let mut bytes = arrayvec::ArrayVec::<u8, 10>::new();
+        while more >= 0x80 {
+            bytes.push(more as u8 | 0x80);
+            more >>= 7;
+        }
+        bytes.push(more as u8);
+        self.bytes += bytes.len() as u64;
+        if self.bytes > self.most {
+            return Err(io::Error::other(
+                "the numbers of the rows take more than --max-temp",
+            ));
+        }
+        self.file.write_all(&bytes)
+    }
+
+    fn target(&self) -> String {
+        format!("{}: a temporary file", self.directory.display())
+    }
+}
+
+/// The error for a temporary file.
+fn unusable(directory: &Path, source: io::Error) -> Error {
+    Error::Temp {
+        path: directory.to_owned(),
+        what: "cannot use a temporary file",
+        source,
+        advice: "choose another directory with --temp-dir",
+    }
+}
