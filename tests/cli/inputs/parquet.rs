@@ -301,10 +301,12 @@ fn c14_memory_stays_under_the_limit_with_parquet() {
         ("diff -o ../out/r.parquet", 40, 100_000),
     ] {
         let options = "-k page.url --stats ../out/s a b";
-        let options = match command.contains("-o") {
-            true => options.to_owned(),
-            false => format!("{options} -o ../out/r"),
+        let output = if command.contains("-o") {
+            ""
+        } else {
+            "-o ../out/r"
         };
+        let options = format!("{options} {output}");
         sandbox
             .run(&format!("{command} --memory {memory}M {options}"))
             .succeeds();
