@@ -10,7 +10,7 @@ use data_gen::bucket::OneBucket;
 use data_gen::error::{Error, Result};
 use data_gen::key::Key;
 use data_gen::options::{Crlf, Form, Length, Order, Terminator};
-use data_gen::{Amount, Compression, Operation, Options, Question, Share, Target, Workload};
+use data_gen::{Amount, Format, Operation, Options, Question, Share, Target, Workload};
 use outset::size::{parse_bytes, parse_count};
 
 const EXAMPLES: &str = "\
@@ -110,9 +110,9 @@ pub(crate) struct Generate {
     /// Stands before the names of the files: NAME-a.txt.
     #[arg(long, default_value = "")]
     name: String,
-    /// Compress the files. The manifest is that of their lines.
+    /// Compress the files, or put the lines in records. The manifest is that of the lines.
     #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<Compression>,
+    format: Option<Format>,
     /// Threads that make lines; all processors if not given. The bytes do not depend on it.
     #[arg(long)]
     threads: Option<usize>,
@@ -206,7 +206,7 @@ impl Generate {
     /// Where to write.
     pub(crate) fn target(&self) -> Target {
         let mut target = Target::new(self.dir.clone().unwrap_or_default());
-        target.compression = self.format;
+        target.format = self.format;
         target.name.clone_from(&self.name);
         target.threads = self.threads.unwrap_or(target.threads);
         target

@@ -14,8 +14,8 @@ use std::thread;
 
 use crate::answers::{Answers, Holders};
 use crate::chunk::Chunk;
-use crate::compress::{Compression, Encoder};
 use crate::error::{Error, Result};
+use crate::format::{Format, LineWriter};
 use crate::manifest::{FORMAT, FileEntry, Manifest};
 use crate::occurrences::Counters;
 use crate::options::Options;
@@ -39,8 +39,8 @@ pub struct Target {
     /// How many lines have their repeats counted at a time; each takes 40 bytes of memory. Only lines
     /// that two files or more have are counted, and only if some line is repeated.
     pub window: u64,
-    /// How the files are compressed; `None`: not at all. The manifest is that of their lines in any case.
-    pub compression: Option<Compression>,
+    /// What the files are; `None`: lines as they are. The manifest is that of their lines in any case.
+    pub format: Option<Format>,
 }
 
 /// 160 MiB of counters. Each window after the first draws all repeats again.
@@ -54,7 +54,7 @@ impl Target {
             name: String::new(),
             threads: thread::available_parallelism().map_or(1, NonZero::get),
             window: WINDOW,
-            compression: None,
+            format: None,
         }
     }
 
@@ -64,16 +64,15 @@ impl Target {
     }
 
     /// The name of file number `file` of `files`: `a.txt`, `b.txt`, or `file-000.txt` where the
-    /// letters do not suffice; with `.gz` and the like behind it where it is compressed.
+    /// letters do not suffice; with `.gz` and the like behind it where it is compressed, and `.csv` and the like where lines
+    /// are in records.
     pub fn file_name(&self, file: usize, files: usize) -> String {
-        let suffix = self.compression.map_or(String::new(), |compression| {
-            format!(".{}", compression.suffix_and_program().0)
-        });
+        let suffix = self.format.map_or_else(|| "txt".to_owned(), Format::suffix);
         if files > 26 {
-            return self.named(&format!("file-{file:03}.txt{suffix}"));
+            return self.named(&format!("file-{file:03}.{suffix}"));
         }
         let letter = char::from(b'a' + (file % 26) as u8);
-        self.named(&format!("{letter}.txt{suffix}"))
+        self.named(&format!("{letter}.{suffix}"))
     }
 
     fn named(&self, name: &str) -> String {
@@ -99,7 +98,9 @@ pub fn generate(options: &Options, target: &Target) -> Result<Manifest> {
     for file in 0..plan.files() {
         let name = target.file_name(file, plan.files());
         let path = target.dir.join(&name);
-        let (bytes, sums) = write_file(&plan, &path, target, file, solver.counters())?;
+        let terminator = options.terminator.byte();
+        let (bytes, sums) =
+            write_file(&plan, &path, (target, terminator), file, solver.counters())?;
         solver.end_file(file, &sums);
         files.push(entry(&plan, options, name, file, bytes));
     }
@@ -115,17 +116,18 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a file; returns its bytes, and what its lines add up to.
+/// Writes a file, whose lines end in `terminator`; returns its bytes, and what its lines add up to.
 fn write_file(
     plan: &Plan,
     path: &Path,
-    target: &Target,
+    (target, terminator): (&Target, u8),
     file: usize,
     counters: &Counters,
 ) -> Result<(u64, FileSums)> {
     let failed = |source| Error::writing(path, source);
     let output = File::create(path).map_err(failed)?;
-    let mut output = Encoder::new(target.compression, output).map_err(failed)?;
+    let output = LineWriter::new(target.format, terminator, output);
+    let mut output = output.map_err(failed)?;
     let lines = plan.lines(file);
     let step = plan.lines_in(CHUNK);
     let mut bytes = 0;

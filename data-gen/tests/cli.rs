@@ -95,6 +95,83 @@ fn options_change_the_workload() {
 }
 
 #[test]
+fn every_format_has_the_lines_and_the_manifest_of_the_plain_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let generate = |more: &[&str], name: &str| {
+        let path = dir.path().to_str().unwrap();
+        let fixed = ["--dir", path, "--lines", "1000", "--name", name];
+        assert_eq!(status(&[&fixed[..], more].concat()), Some(0), "{name}");
+        let manifest = std::fs::read_to_string(dir.path().join(format!("{name}-manifest.json")));
+        let without_paths = |line: &&str| !line.contains("path");
+        manifest
+            .unwrap()
+            .lines()
+            .filter(without_paths)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let plain = generate(&[], "plain");
+    let lines = std::fs::read_to_string(dir.path().join("plain-a.txt")).unwrap();
+    for (format, suffix) in [
+        ("csv", "csv"),
+        ("tsv", "tsv"),
+        ("jsonl", "jsonl"),
+        ("parquet", "parquet"),
+        ("gzip", "txt.gz"),
+    ] {
+        assert_eq!(generate(&["--format", format], format), plain);
+        let path = dir.path().join(format!("{format}-a.{suffix}"));
+        let found = outset_lines(&path, format);
+        assert_eq!(found.len(), lines.lines().count(), "{format}");
+        assert!(
+            found.iter().map(String::as_str).eq(lines.lines()),
+            "{format}"
+        );
+    }
+}
+
+/// The lines in a file of this format, by other means than those that wrote them where that is easy.
+fn outset_lines(path: &Path, format: &str) -> Vec<String> {
+    let text = || std::fs::read_to_string(path).unwrap();
+    let field = |line: &str, delimiter: char| line.split(delimiter).nth(1).unwrap().to_owned();
+    match format {
+        "csv" => text()
+            .lines()
+            .skip(1)
+            .map(|line| field(line, ','))
+            .collect(),
+        "tsv" => text()
+            .lines()
+            .skip(1)
+            .map(|line| field(line, '\t'))
+            .collect(),
+        "jsonl" => {
+            let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+            text()
+                .lines()
+                .map(|line| value(line)["line"].as_str().unwrap().to_owned())
+                .collect()
+        }
+        "parquet" => {
+            use parquet::file::reader::{FileReader, SerializedFileReader};
+            use parquet::record::RowAccessor;
+            let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+            let rows = reader.get_row_iter(None).unwrap();
+            let line = |row: parquet::record::Row| {
+                String::from_utf8(row.get_bytes(1).unwrap().data().to_vec())
+            };
+            rows.map(|row| line(row.unwrap()).unwrap()).collect()
+        }
+        _ => {
+            let mut text = String::new();
+            let mut decoder = flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap());
+            std::io::Read::read_to_string(&mut decoder, &mut text).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+}
+
+#[test]
 fn check_tells_right_from_wrong_by_its_status() {
     let dir = tempfile::tempdir().unwrap();
     let path = text(dir.path());
