@@ -107,19 +107,21 @@ impl Table {
                 .map_err(|what| failure(name, &group_name(number), damaged(&what)))?;
             groups.push(group);
         }
-        let rows = groups.iter().map(|group| group.rows).sum();
-        if metadata.file_metadata().num_rows() as u64 != rows {
+        let rows = groups
+            .iter()
+            .map(|group| u128::from(group.rows))
+            .sum::<u128>();
+        if metadata.file_metadata().num_rows() as u128 != rows {
             let what = damaged("its row groups have another number of rows");
             return Err(failure(name, "the footer of the Parquet file", what));
         }
         let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
         Ok(Self {
             header: header(keys, &writing, (&columns, name))?,
-            memory_bytes: memory_of(file, &groups)
-                .map_err(|error| failure(name, "a page", error))?,
+            memory_bytes: memory_of(file, &groups),
             columns,
             groups,
-            rows,
+            rows: rows as u64,
             bytes: size,
             writing,
             has_row_numbers: keys.numbers_rows_of(number),
@@ -181,7 +183,37 @@ pub(super) fn read_footer(
         ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options))
     });
     let decoded = decoded.unwrap_or_else(|_| Err(damaged("it cannot be decoded")));
-    decoded.map_err(|error| failure(name, "the footer of the Parquet file", error))
+    let metadata =
+        decoded.map_err(|error| failure(name, "the footer of the Parquet file", error))?;
+    // Its places count from the start of its own file, and lead to the pages of another one.
+    let moved = start.saturating_sub(described_bytes(&metadata));
+    let mut front = [0; MAGIC.len()];
+    if moved > 0 && file.read_exact_at(&mut front, moved).is_ok() && front == MAGIC {
+        return Err(fail("it belongs to a second file, behind the first"));
+    }
+    Ok(metadata)
+}
+
+/// Where what a footer describes ends: the last page, or the last index.
+fn described_bytes(metadata: &ParquetMetaData) -> u64 {
+    let end = |start: Option<i64>, bytes: Option<i32>| {
+        let end = start?.checked_add(bytes?.into())?;
+        u64::try_from(end).ok()
+    };
+    let columns = metadata
+        .row_groups()
+        .iter()
+        .flat_map(RowGroupMetaData::columns);
+    let ends = columns.flat_map(|column| {
+        let pages = chunk_range(column).map(|(start, bytes)| start.saturating_add(bytes));
+        [
+            pages.ok(),
+            end(column.column_index_offset(), column.column_index_length()),
+            end(column.offset_index_offset(), column.offset_index_length()),
+            end(column.bloom_filter_offset(), column.bloom_filter_length()),
+        ]
+    });
+    ends.flatten().max().unwrap_or(MAGIC.len() as u64)
 }
 
 /// The leaf that a field of the key is.
@@ -266,11 +298,7 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
     if column.file_path().is_some() {
         return Err("a column is in another file".into());
     }
-    let number = |number: i64| u64::try_from(number).map_err(|_| "a place is below 0");
-    let data = number(column.data_page_offset())?;
-    // Some writers leave a 0 there for none.
-    let dictionary = column.dictionary_page_offset().filter(|&start| start > 0);
-    let start = dictionary.map_or(Ok(data), number)?.min(data);
+    let (start, bytes) = chunk_range(column)?;
     let codec = column.compression_codec();
     if !codec::is_known(codec) {
         let name = codec::name(codec);
@@ -278,17 +306,29 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
             "its pages are compressed with {name}, which is not read here"
         ));
     }
-    let bytes = number(column.compressed_size())?;
     if start.checked_add(bytes).is_none_or(|end| end > size) {
         return Err("a column does not lie in the file".into());
     }
     Ok(Chunk {
         start,
         bytes,
-        raw_bytes: number(column.uncompressed_size())?,
+        raw_bytes: not_negative(column.uncompressed_size())?,
         codec,
-        values: number(column.num_values())?,
+        values: not_negative(column.num_values())?,
     })
+}
+
+/// The first byte and the bytes of a column of a row group.
+fn chunk_range(column: &ColumnChunkMetaData) -> Result<(u64, u64), String> {
+    let data = not_negative(column.data_page_offset())?;
+    // Some writers leave a 0 there for none.
+    let dictionary = column.dictionary_page_offset().filter(|&start| start > 0);
+    let start = dictionary.map_or(Ok(data), not_negative)?.min(data);
+    Ok((start, not_negative(column.compressed_size())?))
+}
+
+fn not_negative(number: i64) -> Result<u64, String> {
+    u64::try_from(number).map_err(|_| "a place or size is below 0".into())
 }
 
 /// The names of the columns as a record with its terminator, if records have a header.
@@ -318,12 +358,12 @@ fn header(
 }
 
 /// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the pages
-/// of others may be larger.
-fn memory_of(file: &File, groups: &[Group]) -> ::parquet::errors::Result<u64> {
-    let raw_bytes = |chunk: &Chunk| chunk.raw_bytes;
-    let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u64>();
+/// of others may be larger. A header that is damaged is noticed when it is read.
+fn memory_of(file: &File, groups: &[Group]) -> u64 {
+    let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);
+    let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u128>();
     let Some(largest) = groups.iter().max_by_key(bytes) else {
-        return Ok(0);
+        return 0;
     };
     let mut needed = 0;
     for chunk in &largest.chunks {
@@ -333,7 +373,9 @@ fn memory_of(file: &File, groups: &[Group]) -> ::parquet::errors::Result<u64> {
             if offset >= end {
                 break;
             }
-            let header = read_header(file, offset, end - offset)?;
+            let Ok(header) = read_header(file, offset, end - offset) else {
+                break;
+            };
             let bytes = needed_bytes(&header, chunk.codec);
             if header.values() == 0 {
                 dictionary = bytes;
@@ -343,5 +385,5 @@ fn memory_of(file: &File, groups: &[Group]) -> ::parquet::errors::Result<u64> {
         }
         needed += dictionary + most;
     }
-    Ok(needed + needed / SLACK)
+    needed + needed / SLACK
 }

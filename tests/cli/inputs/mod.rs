@@ -4,6 +4,7 @@ mod closed;
 mod compressed;
 mod identity;
 mod keyed;
+mod odd;
 mod parquet;
 mod short;
 mod sides;
