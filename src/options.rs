@@ -140,7 +140,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether the answer are numbers of rows.
+    /// Whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
     }

@@ -83,7 +83,7 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// The same where the answer are the numbers that records begin with, up to a tab.
+    /// The same where the answer consists of the numbers that records begin with, up to a tab.
     pub(crate) fn numbering_rows(self, numbers_rows: bool) -> Self {
         Self {
             numbers_rows,

@@ -76,7 +76,7 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with lines that have no key: too few fields, a quote out of place, no JSON object
+    /// What to do with lines that have no key: too few fields, a quote out of place, no JSON object, a value with a line end
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -161,7 +161,8 @@ pub(crate) struct RecordArguments {
 
     /// Write the numbers of the rows whose key qualifies instead of their keys (if the first file is Parquet)
     ///
-    /// The first row of the file has the number 0. With --order input the numbers ascend.
+    /// For intersect (without a number of files) and diff. The first row of the file has the number 0. With --order input
+    /// the numbers ascend.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

@@ -122,8 +122,8 @@ impl<'a> Engine<'a> {
             (2..=sides as u32).any(|side| selection.keeps_records_of(side, sides));
         if self.options.numbers_rows() && (!of_records || others_are_written) {
             return Err(Error::Usage {
-                what: "rows: can only be written where all records of the answer are of the first file".into(),
-                advice: "use intersect without a number of files, or diff".into(),
+                what: "rows: this command writes records of other files, too, which have no rows in the first".into(),
+                advice: "use intersect, without a number of files, or diff".into(),
             });
         }
         let is_written = |input: &&Input| {

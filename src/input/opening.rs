@@ -170,14 +170,14 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
         return Err(Error::Usage {
             what: "key: nothing says what is between fields".into(),
-            advice: "add --csv, --tsv, --jsonl or --delimiter".into(),
+            advice: "add --csv, --tsv, --jsonl or --delimiter, or give a Parquet file (not through a pipe)".into(),
         });
     }
     let first = inputs.iter().find(|input| input.sides.contains(&1));
     match first {
         Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
             what: format!(
-                "{}: is not one Parquet file, and has no numbered rows",
+                "{}: only the rows of one Parquet file have numbers",
                 first.name().display()
             ),
             advice: "leave out --rows, or put a Parquet file first".into(),

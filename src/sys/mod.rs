@@ -14,6 +14,8 @@ pub(crate) mod direct_io;
 pub(crate) mod failpoint;
 pub(crate) mod file_id;
 pub(crate) mod first_error;
+#[cfg(feature = "parquet")]
+pub(crate) mod guarded;
 pub mod machine;
 pub(crate) mod sync;
 pub(crate) mod threads;

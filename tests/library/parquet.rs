@@ -322,7 +322,7 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             let numbers: Vec<u64> = (0..rows as u64)
                 .filter(|_| choices.one_in(one_in))
                 .collect();
-            let copy = RowCopy::open(&from).unwrap();
+            let copy = RowCopy::open(&from, 4 << 30).unwrap();
             let target = (fs::File::create(&to).unwrap(), "to");
             let mut given = numbers.iter().map(|&number| Ok(number));
             let copied = copy
@@ -332,7 +332,7 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
             assert!(rows_of(&to).iter().eq(expected), "{rows}, one in {one_in}");
         }
-        let copy = RowCopy::open(&from).unwrap();
+        let copy = RowCopy::open(&from, 4 << 30).unwrap();
         let target = (Vec::new(), "to");
         let mut behind = [Ok(rows as u64)].into_iter();
         let refused = copy
@@ -343,12 +343,56 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
 }
 
 #[test]
+fn b23_files_without_rows_and_pages_without_values_are_read() {
+    let _alone = alone();
+    let place = Place::new();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    // As pyarrow writes it: a row group without rows, whose columns have no place.
+    let empty = corpus.join("empty-snappy-1.0");
+    let none: Vec<Vec<u8>> = Vec::new();
+    assert_eq!(
+        read(&empty, Field::Number(1), &place.path("")).unwrap(),
+        none
+    );
+    // With a page for each value, and some without any.
+    for name in ["small-list", "small-list2"] {
+        let (from, to) = (corpus.join(name), place.path("to"));
+        let copy = RowCopy::open(&from, 4 << 30).unwrap();
+        let target = (fs::File::create(&to).unwrap(), "to");
+        let mut rows = [Ok(0), Ok(1)].into_iter();
+        copy.copy(&mut rows, target, 4 << 30, &Interrupt::new())
+            .unwrap();
+        assert_eq!(rows_of(&to), rows_of(&from), "{name}");
+    }
+}
+
+#[test]
+fn b23_damaged_files_are_not_copied() {
+    let _alone = alone();
+    let place = Place::new();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/parquet");
+    for name in ["short-row-group", "odd-levels"] {
+        let copy = RowCopy::open(&corpus.join(name), 4 << 30).unwrap();
+        let target = (Vec::new(), "to");
+        let mut rows = (0..100).map(Ok);
+        let refused = copy
+            .copy(&mut rows, target, 4 << 30, &Interrupt::new())
+            .unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
+    }
+    for name in ["h-children", "h-delta1", "h-neglen", "h-nodict"] {
+        let refused = read(&corpus.join(name), Field::Number(1), &place.path("")).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
+    }
+}
+
+#[test]
 fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
     let _alone = alone();
     let place = Place::new();
     let original = fs::read(files().remove(0)).unwrap();
     let path = place.file("p", &original);
-    let copy = RowCopy::open(&path).unwrap();
+    let copy = RowCopy::open(&path, 4 << 30).unwrap();
     fs::write(&path, &original).unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
@@ -360,7 +404,10 @@ fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
         "{refused:?}"
     );
     let list = place.file("list", b"a line\n");
-    assert_eq!(RowCopy::open(&list).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(
+        RowCopy::open(&list, 4 << 30).unwrap_err().kind(),
+        ErrorKind::Usage
+    );
 }
 
 #[test]

@@ -276,7 +276,7 @@ pub(crate) struct SetArguments {
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
     /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, FILE gets
-    /// the rows of the first file, which must be a Parquet file, whose --key qualifies, with all of their columns.
+    /// whole rows of the first input, which must be a Parquet file: those with a --key that qualifies.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 

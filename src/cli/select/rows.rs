@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use outset::{Error, Options, Order, Result, RowCopy, Sink, Source, Stats, select};
+use outset::{Error, Options, Order, Result, RowCopy, Sink, Source, Stats, machine, select};
 
 use super::Request;
 use crate::cli::outputs::ResultFile;
@@ -41,8 +41,11 @@ pub(super) fn find_rows(
             advice: "put a Parquet file first, or give the output another name".into(),
         });
     };
-    let copy = RowCopy::open(first)?;
     let mut options = options.clone();
+    let memory_bytes = options
+        .memory_bytes
+        .unwrap_or_else(machine::default_memory_bytes);
+    let copy = RowCopy::open(first, memory_bytes)?;
     match &mut options.keys {
         Some(keys) => keys.row_numbers = true,
         None => {
@@ -65,7 +68,6 @@ pub(super) fn find_rows(
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options)?;
     let mut stats = select(sources, selection, &options, &mut numbers)?;
-    let memory_bytes = stats.memory.limit_bytes;
     let target = (result.writer()?, result.name());
     let copied = copy.copy(
         &mut numbers.read()?,

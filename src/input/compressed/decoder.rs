@@ -268,6 +268,7 @@ pub(crate) fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
         ),
         advice: match least_bytes {
             u64::MAX => "decompress it first".into(),
+            _ if kind == "Parquet" => format!("give at least {}", display_at_least(least_bytes)),
             _ => format!(
                 "give at least {}, or decompress it first",
                 display_at_least(least_bytes)

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -190,9 +189,8 @@ impl Column {
 
 /// Calls a decoder of `parquet`. That a damaged page lets it panic is an error like others.
 pub(super) fn guarded<T>(decode: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What it was working on is not used any more.
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|_| Err(damaged("a page cannot be decoded")))
+    crate::sys::guarded::guarded(decode)
+        .unwrap_or_else(|| Err(damaged("its content makes no sense")))
 }
 
 /// The values of a column, of whatever type.

@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::input::parquet::allowance::Allowance;
 use crate::input::parquet::column::{guarded, layout};
 use crate::input::parquet::footer::{chunk_of, is_parquet, read_footer};
-use crate::input::parquet::pages::{Given, Pages, damaged};
+use crate::input::parquet::pages::{Given, Pages, VALUE_BYTES, damaged};
 use crate::input::parquet::{failure, group_name};
 use crate::input::parts::FileState;
 use crate::input::unreadable;
@@ -42,8 +42,12 @@ use crate::memory::budget::MemoryBudget;
 use crate::output::output_error;
 use crate::sys::machine;
 
+/// The share of the memory that a footer may take, as one by this number: the rest is for pages.
+const FOOTER_SHARE: u64 = 2;
 /// The most rows of a row group that is written.
 const GROUP_ROWS: usize = 1 << 17;
+/// As many bytes of values are copied at a time without a grant.
+const PIECE_BYTES: u64 = 256 << 10;
 /// What a column takes that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for it.
 const WRITER_BYTES: u64 = 8 << 20;
 
@@ -88,8 +92,9 @@ impl RowCopy {
     /// noticed.
     ///
     /// # Errors
-    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::MemoryPlan`] where its
+    /// footer takes too much of `memory_bytes`, which are for the whole process.
+    pub fn open(path: &Path, memory_bytes: u64) -> Result<Self> {
         use std::os::unix::fs::FileExt;
         let fail = |error| unreadable(path, error);
         let metadata = std::fs::metadata(path).map_err(fail)?;
@@ -100,17 +105,26 @@ impl RowCopy {
         let mut is_read =
             |file: &File| file.read_exact_at(&mut front, 0).is_ok() && is_parquet(&front);
         match file {
-            Some(file) if is_read(&file) => Ok(Self {
-                path: path.to_owned(),
-                state: FileState::of(&file.metadata().map_err(fail)?),
-                file: Arc::new(file),
-            }),
+            Some(file) if is_read(&file) => {
+                let state = FileState::of(&file.metadata().map_err(fail)?);
+                drop(read_footer(
+                    &file,
+                    state.size,
+                    path,
+                    memory_bytes / FOOTER_SHARE,
+                )?);
+                Ok(Self {
+                    path: path.to_owned(),
+                    state,
+                    file: Arc::new(file),
+                })
+            }
             _ => Err(Error::Usage {
                 what: format!(
-                    "{}: is no Parquet file, so none can be written of it",
+                    "{}: is no Parquet file, and the output is to be one of its rows",
                     path.display()
                 ),
-                advice: "give the output another name than one with .parquet".into(),
+                advice: "put a Parquet file first, or give the output another name".into(),
             }),
         }
     }
@@ -128,11 +142,16 @@ impl RowCopy {
         memory_bytes: u64,
         interrupt: &Interrupt,
     ) -> Result<Copied<W>> {
-        let metadata = read_footer(&self.file, self.state.size, &self.path, memory_bytes / 8)?;
+        let metadata = read_footer(
+            &self.file,
+            self.state.size,
+            &self.path,
+            memory_bytes / FOOTER_SHARE,
+        )?;
         // What the process has by now stays: the footer is in it.
         let beside = machine::resident_bytes() + WRITER_BYTES;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
-        let allowance = Allowance::new(self.path.clone(), 1, &budget)?.beside(beside);
+        let allowance = Allowance::new(self.path.clone(), 2, &budget)?.beside(beside);
         let mut starts = vec![0];
         for group in metadata.row_groups() {
             starts.push(starts[starts.len() - 1] + group.num_rows().max(0) as u64);
@@ -230,15 +249,22 @@ impl Reading<'_> {
         unwritable: &dyn Fn(ParquetError) -> Error,
     ) -> Result<()> {
         let column = self.metadata.file_metadata().schema_descr().column(leaf);
+        let grant = &|bytes| {
+            let granted = self.allowance.grow_to(1, bytes);
+            granted.map_err(|error| ParquetError::External(Box::new(error)))
+        };
         for span in spans {
             self.interrupt.check()?;
             let of_group = |number: &u64| number - self.starts[span.group];
             let rows: Vec<u64> = numbers[span.numbers.clone()].iter().map(of_group).collect();
-            let chunk = self.metadata.row_group(span.group).column(leaf);
             let place = group_name(span.group);
-            let chunk = chunk_of(chunk, self.copy.state.size)
+            let chunk = self.metadata.row_group(span.group).columns().get(leaf);
+            let chunk = chunk.ok_or_else(|| "a column is missing".to_owned());
+            let chunk = chunk
+                .and_then(|chunk| chunk_of(chunk, self.copy.state.size))
                 .map_err(|what| failure(&self.copy.path, &place, damaged(&what)))?;
             let given = Arc::new(Given::default());
+            given.has_deltas.store(chunk.has_deltas, Ordering::Relaxed);
             let pages = Pages::new(
                 Arc::clone(&self.copy.file),
                 (chunk, layout(&column)),
@@ -247,36 +273,38 @@ impl Reading<'_> {
             );
             let from = (&column, pages, &*given);
             let copied = match column.physical_type() {
-                Type::BOOLEAN => copy_values::<BoolType>(from, &rows, to.typed()),
-                Type::INT32 => copy_values::<Int32Type>(from, &rows, to.typed()),
-                Type::INT64 => copy_values::<Int64Type>(from, &rows, to.typed()),
-                Type::INT96 => copy_values::<Int96Type>(from, &rows, to.typed()),
-                Type::FLOAT => copy_values::<FloatType>(from, &rows, to.typed()),
-                Type::DOUBLE => copy_values::<DoubleType>(from, &rows, to.typed()),
-                Type::BYTE_ARRAY => copy_values::<ByteArrayType>(from, &rows, to.typed()),
+                Type::BOOLEAN => copy_values::<BoolType>(from, &rows, to.typed(), grant),
+                Type::INT32 => copy_values::<Int32Type>(from, &rows, to.typed(), grant),
+                Type::INT64 => copy_values::<Int64Type>(from, &rows, to.typed(), grant),
+                Type::INT96 => copy_values::<Int96Type>(from, &rows, to.typed(), grant),
+                Type::FLOAT => copy_values::<FloatType>(from, &rows, to.typed(), grant),
+                Type::DOUBLE => copy_values::<DoubleType>(from, &rows, to.typed(), grant),
+                Type::BYTE_ARRAY => copy_values::<ByteArrayType>(from, &rows, to.typed(), grant),
                 Type::FIXED_LEN_BYTE_ARRAY => {
-                    copy_values::<FixedLenByteArrayType>(from, &rows, to.typed())
+                    copy_values::<FixedLenByteArrayType>(from, &rows, to.typed(), grant)
                 }
             };
             copied.map_err(|error| match error {
-                Stopped::Reading(error) => failure(&self.copy.path, &place, error),
-                Stopped::Writing(error) => unwritable(error),
+                // What the system says of the target; all else comes from what was read.
+                ParquetError::External(source) if source.is::<io::Error>() => {
+                    unwritable(ParquetError::External(source))
+                }
+                error => failure(&self.copy.path, &place, error),
             })?;
         }
         to.close().map_err(unwritable)
     }
 }
 
-/// Which end of a copy failed.
-enum Stopped {
-    Reading(ParquetError),
-    Writing(ParquetError),
-}
-
 /// A value without the page that it was read from: a writer keeps some of them for its dictionary.
 trait Detached {
     /// Lets go of the page.
     fn detach(&mut self) {}
+
+    /// Its bytes beside those of a number.
+    fn bytes(&self) -> u64 {
+        0
+    }
 }
 
 impl Detached for bool {}
@@ -290,61 +318,175 @@ impl Detached for ByteArray {
     fn detach(&mut self) {
         *self = Self::from(self.data().to_vec());
     }
+
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
 }
 
 impl Detached for FixedLenByteArray {
     fn detach(&mut self) {
         *self = ByteArray::from(self.data().to_vec()).into();
     }
+
+    fn bytes(&self) -> u64 {
+        self.len() as u64
+    }
 }
 
-/// Copies the values of `rows`, which are numbered from the start of their row group and ascend.
+/// Copies the values of `rows`, which are numbered from the start of their row group and ascend. What is copied at a time has
+/// memory of its own from `grant`.
 fn copy_values<T: DataType>(
     (column, pages, given): (&ColumnDescPtr, Pages, &Given),
     rows: &[u64],
     to: &mut ColumnWriterImpl<'_, T>,
-) -> Result<(), Stopped>
+    grant: &dyn Fn(u64) -> Result<(), ParquetError>,
+) -> Result<(), ParquetError>
 where
     T::T: Detached,
 {
     let is_flat = column.max_rep_level() == 0;
-    let has_levels = column.max_def_level() > 0;
-    let mut from = ColumnReaderImpl::<T>::new(Arc::clone(column), Box::new(pages));
-    let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
-    // The row that comes next, and how many of those that are wanted were copied.
-    let (mut next, mut copied) = (0, 0);
+    let reader = ColumnReaderImpl::<T>::new(Arc::clone(column), Box::new(pages));
+    let mut from = Rows {
+        reader,
+        given,
+        next: 0,
+    };
+    let mut batch = Batch::default();
+    let mut copied = 0;
     while let Some(&row) = rows.get(copied) {
-        let gap = (row - next) as usize;
-        let skipped = guarded(|| from.skip_records(gap)).map_err(Stopped::Reading)?;
+        from.skip_to(row)?;
         let following = rows[copied..].iter().zip(row..);
         let run = following
             .take_while(|(row, expected)| *row == expected)
             .count();
-        // No more than the page has: pages before it are not held. How many rows with lists a page has is not known.
-        let in_page = given.passed.load(Ordering::Relaxed).saturating_sub(row);
-        let most = in_page.min(given.batch.load(Ordering::Relaxed)).max(1);
-        let wanted = if is_flat { run.min(most as usize) } else { 1 };
-        values.clear();
-        definitions.clear();
-        repetitions.clear();
-        let read = guarded(|| {
-            let levels = (Some(&mut definitions), Some(&mut repetitions));
-            from.read_records(wanted, levels.0, levels.1, &mut values)
-        });
-        let (read, ..) = read.map_err(Stopped::Reading)?;
-        if skipped != gap || read != wanted {
-            let what = damaged("a column has fewer values than its row group has rows");
-            return Err(Stopped::Reading(what));
-        }
-        values.iter_mut().for_each(Detached::detach);
-        let definitions = has_levels.then_some(&definitions[..]);
-        let repetitions = (!is_flat).then_some(&repetitions[..]);
-        to.write_batch(&values, definitions, repetitions)
-            .map_err(Stopped::Writing)?;
-        copied += read;
-        next = row + read as u64;
+        let wanted = if is_flat { run.min(from.in_page()) } else { 1 };
+        from.read(wanted, &mut batch)?;
+        batch.write(column, to, grant)?;
+        copied += wanted;
     }
     Ok(())
+}
+
+/// The rows of a column of a row group.
+struct Rows<'a, T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    given: &'a Given,
+    /// The row that comes next.
+    next: u64,
+}
+
+impl<T: DataType> Rows<'_, T> {
+    /// How many rows of a column without lists may be decoded now: no more than the page has, so that pages before it are not
+    /// held. One, where the next page is not known.
+    fn in_page(&self) -> usize {
+        let left = self
+            .given
+            .passed
+            .load(Ordering::Relaxed)
+            .saturating_sub(self.next);
+        left.min(self.given.batch.load(Ordering::Relaxed)).max(1) as usize
+    }
+
+    /// Passes over the rows before `row`. Differences are decoded to do so, and no more of them at a time than are read.
+    fn skip_to(&mut self, row: u64) -> Result<(), ParquetError> {
+        while self.next < row {
+            let gap = (row - self.next) as usize;
+            let mut step = gap;
+            if self.given.has_deltas.load(Ordering::Relaxed) {
+                step = gap.min(self.in_page());
+            }
+            let skipped = guarded(|| self.reader.skip_records(step))?;
+            if skipped != step {
+                return Err(too_few());
+            }
+            self.next += skipped as u64;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, wanted: usize, batch: &mut Batch<T>) -> Result<(), ParquetError> {
+        batch.values.clear();
+        batch.definitions.clear();
+        batch.repetitions.clear();
+        let levels = (Some(&mut batch.definitions), Some(&mut batch.repetitions));
+        let (values, reader) = (&mut batch.values, &mut self.reader);
+        let (read, ..) = guarded(|| reader.read_records(wanted, levels.0, levels.1, values))?;
+        if read != wanted {
+            return Err(too_few());
+        }
+        self.next += read as u64;
+        // The row is complete: what was before its last page is free.
+        let of_page = self.given.values.load(Ordering::Relaxed);
+        self.given.open.store(of_page, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Some rows of a column.
+struct Batch<T: DataType> {
+    values: Vec<T::T>,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
+}
+
+impl<T: DataType> Default for Batch<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+        }
+    }
+}
+
+impl<T: DataType> Batch<T>
+where
+    T::T: Detached,
+{
+    /// Writes the rows: those without lists in pieces of little memory, a row with lists as one.
+    fn write(
+        &mut self,
+        column: &ColumnDescPtr,
+        to: &mut ColumnWriterImpl<'_, T>,
+        grant: &dyn Fn(u64) -> Result<(), ParquetError>,
+    ) -> Result<(), ParquetError> {
+        let (has_levels, has_lists) = (column.max_def_level() > 0, column.max_rep_level() > 0);
+        let rows = if has_levels {
+            self.definitions.len()
+        } else {
+            self.values.len()
+        };
+        let is_value = |level: &i16| *level == column.max_def_level();
+        let (mut row, mut value) = (0, 0);
+        while row < rows {
+            let (first_row, first_value) = (row, value);
+            let mut bytes = 0;
+            while row < rows && (has_lists || bytes < PIECE_BYTES) {
+                if !has_levels || is_value(&self.definitions[row]) {
+                    bytes += self.values[value].bytes() + VALUE_BYTES;
+                    value += 1;
+                }
+                row += 1;
+            }
+            // As a copy, in the page that is written, and when that is compressed.
+            if bytes > PIECE_BYTES {
+                grant(3 * bytes)?;
+            }
+            let values = &mut self.values[first_value..value];
+            values.iter_mut().for_each(Detached::detach);
+            let definitions = has_levels.then(|| &self.definitions[first_row..row]);
+            let repetitions = has_lists.then(|| &self.repetitions[first_row..row]);
+            guarded(|| to.write_batch(values, definitions, repetitions))?;
+            // The copies are done with, while the rest of the batch still waits.
+            values.fill_with(T::T::default);
+        }
+        Ok(())
+    }
+}
+
+fn too_few() -> ParquetError {
+    damaged("a column has fewer values than its row group has rows")
 }
 
 /// How the new file is written: as the old one was compressed, with what its writer noted in it.
@@ -359,6 +501,10 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
         .map_or(&[][..], |group| group.columns())
     {
         let path = column.column_path().clone();
+        if column.column_descr().max_rep_level() > 0 {
+            // The pages of a dictionary wait for the end of their row group, and lists have any number of values.
+            builder = builder.set_column_dictionary_enabled(path.clone(), false);
+        }
         builder = builder.set_column_compression(path, column.compression());
     }
     builder.build()

@@ -6,10 +6,10 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
+use ::parquet::basic::Encoding;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
     ParquetStatisticsPolicy, RowGroupMetaData,
@@ -19,7 +19,8 @@ use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 use crate::error::{Error, Result};
 use crate::input::compressed::too_large;
 use crate::input::keying::Opening;
-use crate::input::parquet::column::Form;
+use crate::input::parquet::column::{Form, guarded};
+use crate::input::parquet::page_header::schema_columns;
 use crate::input::parquet::pages::{Chunk, damaged, needed_bytes, read_header};
 use crate::input::parquet::{Group, KeyColumn, LeftOut, Table, codec, failure, group_name};
 use crate::input::unreadable;
@@ -33,8 +34,11 @@ const ENCRYPTED: &[u8] = b"PARE";
 const FIRST_FIELD: u8 = 0x15;
 /// The bytes behind a footer: how long it is, and the magic.
 const TAIL_BYTES: u64 = 8;
-/// A footer becomes as many times its bytes in memory while it is read.
-const FOOTER_EXPANSION: u64 = 8;
+/// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the smallest
+/// row groups have 28 bytes there.
+const FOOTER_EXPANSION: u64 = 24;
+/// What a column takes while a footer is read, in bytes: its description and its path.
+const COLUMN_BYTES: u64 = 512;
 /// As many pages of the largest row group show what memory a reading takes.
 const PAGES_LOOKED_AT: usize = 64;
 /// One by the share that the largest pages may be larger than those.
@@ -169,20 +173,24 @@ pub(super) fn read_footer(
         .checked_sub(length)
         .filter(|start| *start >= 4);
     let start = start.ok_or_else(|| fail("it is longer than the file"))?;
-    if length * FOOTER_EXPANSION > memory_bytes {
-        return Err(too_large(name, "Parquet", length * FOOTER_EXPANSION));
-    }
+    let grants = |needed: u64| {
+        let is_granted = needed <= memory_bytes;
+        let refusal = || too_large(name, "Parquet", needed);
+        is_granted.then_some(()).ok_or_else(refusal)
+    };
+    grants(length * FOOTER_EXPANSION)?;
     let mut footer = vec![0; length as usize];
     read(&mut footer, start)?;
+    let columns =
+        schema_columns(&footer).ok_or_else(|| fail("its schema is damaged, or too deep"))?;
+    grants(length * FOOTER_EXPANSION + columns * COLUMN_BYTES)?;
     let skip = || ParquetStatisticsPolicy::SkipAll;
     let options = ParquetMetaDataOptions::new()
         .with_column_stats_policy(skip())
         .with_encoding_stats_policy(skip())
         .with_size_stats_policy(skip());
-    let decoded = catch_unwind(|| {
-        ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options))
-    });
-    let decoded = decoded.unwrap_or_else(|_| Err(damaged("it cannot be decoded")));
+    let decoded =
+        guarded(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)));
     let metadata =
         decoded.map_err(|error| failure(name, "the footer of the Parquet file", error))?;
     // Its places count from the start of its own file, and lead to the pages of another one.
@@ -298,7 +306,12 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
     if column.file_path().is_some() {
         return Err("a column is in another file".into());
     }
-    let (start, bytes) = chunk_range(column)?;
+    let values = not_negative(column.num_values())?;
+    // Where there is nothing, some writers give no place.
+    let (start, bytes) = match values {
+        0 => (MAGIC.len() as u64, 0),
+        _ => chunk_range(column)?,
+    };
     let codec = column.compression_codec();
     if !codec::is_known(codec) {
         let name = codec::name(codec);
@@ -314,16 +327,20 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
         bytes,
         raw_bytes: not_negative(column.uncompressed_size())?,
         codec,
-        values: not_negative(column.num_values())?,
+        values,
+        has_deltas: column
+            .encodings()
+            .any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY),
     })
 }
 
 /// The first byte and the bytes of a column of a row group.
 fn chunk_range(column: &ColumnChunkMetaData) -> Result<(u64, u64), String> {
-    let data = not_negative(column.data_page_offset())?;
     // Some writers leave a 0 there for none.
-    let dictionary = column.dictionary_page_offset().filter(|&start| start > 0);
-    let start = dictionary.map_or(Ok(data), not_negative)?.min(data);
+    let data = Some(column.data_page_offset()).filter(|&start| start != 0);
+    let dictionary = column.dictionary_page_offset().filter(|&start| start != 0);
+    let start = data.into_iter().chain(dictionary).min();
+    let start = not_negative(start.ok_or("a column has no place")?)?;
     Ok((start, not_negative(column.compressed_size())?))
 }
 

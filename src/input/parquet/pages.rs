@@ -14,7 +14,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ::parquet::basic::{CompressionCodec, Encoding};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
@@ -29,8 +29,8 @@ use crate::input::parquet::{codec, delta};
 const BATCH: u64 = 1024;
 /// Values that are decoded at a time where each may be as long as its page: they are put together from pieces of others.
 const BATCH_OF_DELTAS: u64 = 16;
-/// What a value takes in memory beside its bytes: a reference to them, and a level.
-const VALUE_BYTES: u64 = 40;
+/// What a value takes in memory beside its bytes: a reference to them, and levels.
+pub(super) const VALUE_BYTES: u64 = 40;
 
 /// Bytes that are read to find a header, at first and at most: its statistics may be long.
 const HEADER_BYTES: (u64, u64) = (256, 1 << 20);
@@ -46,6 +46,8 @@ pub(super) struct Chunk {
     pub(super) codec: CompressionCodec,
     /// Values, NULLs included.
     pub(super) values: u64,
+    /// Whether some of them may be written as differences to the one before: [`Encoding::DELTA_BYTE_ARRAY`].
+    pub(super) has_deltas: bool,
 }
 
 /// What the pages of a column are like, whichever row group they are in.
@@ -82,6 +84,10 @@ pub(super) struct Given {
     pub(super) batch: AtomicU64,
     /// The values of this page and all before it, those that were passed over included.
     pub(super) passed: AtomicU64,
+    /// Whether values may be differences, which are decoded to pass over them.
+    pub(super) has_deltas: AtomicBool,
+    /// The values of this page, and of those before it that belong to the same row: a row with lists may have many.
+    pub(super) open: AtomicU64,
 }
 
 impl Pages {
@@ -119,9 +125,12 @@ impl Pages {
             if header.values() > self.values_left {
                 return Err(damaged("a column has more values than its row group"));
             }
-            match header.kind {
-                PageKind::Other => self.offset += header.stored_bytes,
-                _ => self.next = Some(header),
+            let is_dictionary = matches!(header.kind, PageKind::Dictionary { .. });
+            if header.values() > 0 || is_dictionary {
+                self.next = Some(header);
+            } else {
+                // A reader would take a page without values for the end.
+                self.offset += header.stored_bytes;
             }
         }
         Ok(self.next.as_ref())
@@ -145,7 +154,16 @@ impl Pages {
     /// The page behind its header.
     fn read(&mut self, header: &PageHeader) -> Result<Page> {
         let start = self.offset - header.stored_bytes;
-        let needed = needed_bytes(header, self.chunk.codec);
+        let is_of_differences = header.encoding() == Some(Encoding::DELTA_BYTE_ARRAY);
+        if is_of_differences && !self.chunk.has_deltas {
+            return Err(damaged(
+                "a page has an encoding that its row group does not name",
+            ));
+        }
+        let mut needed = needed_bytes(header, self.chunk.codec);
+        if self.layout.levels == 2 {
+            needed += self.given.open.load(Ordering::Relaxed) * VALUE_BYTES;
+        }
         self.grow_to(needed)?;
         let mut stored = vec![0; header.stored_bytes as usize];
         self.file.read_exact_at(&mut stored, start)?;
@@ -229,6 +247,21 @@ impl Pages {
             Encoding::DELTA_BYTE_ARRAY => 2,
             _ => return Ok(()),
         };
+        // Levels of the old form have no length before them: the lists would be looked for elsewhere.
+        if let PageKind::Data {
+            definitions,
+            repetitions,
+            ..
+        } = header.kind
+            && self.layout.levels > 0
+            && [definitions, repetitions]
+                .iter()
+                .any(|&levels| levels != Encoding::RLE)
+        {
+            return Err(damaged(
+                "a page has levels of a form that does not go with its values",
+            ));
+        }
         let start = match start {
             Some(start) => start as usize,
             None => delta::behind_levels(raw, self.layout.levels).ok_or_else(too_many)?,
@@ -259,6 +292,9 @@ impl PageReader for Pages {
                 _ => BATCH,
             };
             self.given.values.store(header.values(), Ordering::Relaxed);
+            self.given
+                .open
+                .fetch_add(header.values(), Ordering::Relaxed);
             self.given.batch.store(batch, Ordering::Relaxed);
         }
         self.read(&header).map(Some)
@@ -297,7 +333,7 @@ pub(super) fn read_header(file: &File, offset: u64, left: u64) -> Result<PageHea
         match PageHeader::read(&bytes) {
             Ok(header) => return Ok(header),
             Err(NoHeader::Short) if wanted < left.min(most) => wanted *= 4,
-            Err(_) => return Err(damaged("the header of a page is none")),
+            Err(_) => return Err(damaged("where a page should be is none")),
         }
     }
 }

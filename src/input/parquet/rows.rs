@@ -19,8 +19,9 @@ use crate::input::stream::Filled;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Unwritable;
 
-/// Rows between two looks whether the run is to stop.
-const ROWS_PER_LOOK: u64 = 4096;
+/// Bytes of records between two looks whether the run is to stop; a row counts as some at least.
+const BYTES_PER_LOOK: usize = 1 << 20;
+const LEAST_ROW_BYTES: usize = 256;
 /// Fields of up to as many bytes need no memory of their own.
 const SMALL_BYTES: usize = 64 << 10;
 /// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows, its
@@ -48,6 +49,8 @@ pub(crate) struct Rows<'a> {
     scratch: Vec<u8>,
     nulls: u64,
     bad: u64,
+    /// Bytes since it was asked whether the run is to stop.
+    since_look: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -78,6 +81,7 @@ impl<'a> Rows<'a> {
             scratch: Vec::new(),
             nulls: 0,
             bad: 0,
+            since_look: 0,
         })
     }
 
@@ -121,8 +125,9 @@ impl<'a> Rows<'a> {
                 self.end_group(group)?;
                 continue;
             }
-            if self.row.is_multiple_of(ROWS_PER_LOOK) {
+            if self.since_look > BYTES_PER_LOOK {
                 (self.stop)()?;
+                self.since_look = 0;
             }
             if self.columns.is_empty() {
                 self.open_group(group);
@@ -131,6 +136,7 @@ impl<'a> Rows<'a> {
             let written = self.write_row(&table, number);
             self.row += 1;
             self.number += 1;
+            self.since_look += self.record.len().max(LEAST_ROW_BYTES);
             match written.map_err(|error| failure(self.name, &group_name(self.group), error))? {
                 Row::Written => return Ok(true),
                 Row::Null => self.nulls += 1,

@@ -152,7 +152,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         ("diff --csv -k 1 list list", "list: is no Parquet file"),
         (
             "union -k page.url crawl.parquet list",
-            "rows: can only be written",
+            "rows: this command writes records of other files",
         ),
         (
             "intersect -k page.url --which crawl.parquet list",
@@ -215,17 +215,17 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
         (
             "union -k page.url --rows crawl.parquet list",
             2,
-            "rows: can only be written",
+            "rows: this command writes records of other files",
         ),
         (
             "diff -k page.url --rows list crawl.parquet",
             2,
-            "list: is not one Parquet file",
+            "list: only the rows of one Parquet file",
         ),
         (
             "diff -k page.url --rows --side crawl.parquet crawl.parquet --side list",
             2,
-            "is not one Parquet file",
+            "only the rows of one Parquet file",
         ),
         (
             "diff -k 1 list list",
@@ -315,6 +315,33 @@ fn c14_memory_stays_under_the_limit_with_parquet() {
         assert!(peak <= memory << 20, "{command}: {peak} of {memory} MiB");
         assert_eq!(stats["output"]["lines"], lines, "{command}");
     }
+}
+
+#[test]
+fn c14_copying_long_values_stays_under_the_limit() {
+    let sandbox = Sandbox::new();
+    // A dictionary with few values, in many rows.
+    let row = |number: u64| (number as i64, Some(format!("{:x<60000}", number % 3)));
+    write(
+        &sandbox.input("a"),
+        &(0..9000).map(row).collect::<Vec<_>>(),
+        5000,
+    );
+    sandbox.write(
+        "ids",
+        (0..9000)
+            .map(|id| format!("{id}\n"))
+            .collect::<Vec<_>>()
+            .concat(),
+    );
+    let options = "-k id --memory 28M --stats ../out/s -o ../out/r.parquet";
+    sandbox
+        .run(&format!("intersect {options} a ids"))
+        .succeeds();
+    let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
+    let peak = stats["memory"]["peak_rss_bytes"].as_u64().unwrap();
+    assert!(peak <= 28 << 20, "{peak}");
+    assert_eq!(stats["output"]["lines"], 9000);
 }
 
 #[test]
