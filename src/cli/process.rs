@@ -32,8 +32,9 @@ pub(super) fn give_back_memory() {
     give_back_code();
 }
 
-/// Lets the system take back the pages of the program's own code. Half of it, some 3 MiB, is for parsing arguments and for
-/// printing help; what the command needs comes again from the page cache.
+/// Lets the system take back the pages of the program's own code, and of what stands before it in the file: constants, and the
+/// list of relocations, which was read once. Half of the code, some 3 MiB, is for parsing arguments and for printing help; what
+/// the command needs comes again from the page cache.
 fn give_back_code() {
     let (Ok(program), Ok(maps)) = (
         std::fs::read_link("/proc/self/exe"),
@@ -44,17 +45,23 @@ fn give_back_code() {
     let program = program.to_string_lossy();
     for mapping in maps.lines().filter(|line| line.ends_with(&*program)) {
         let mut words = mapping.split_whitespace();
-        let (Some(range), Some("r-xp")) = (words.next(), words.next()) else {
+        let (Some(range), Some(access), Some(offset)) = (words.next(), words.next(), words.next())
+        else {
             continue;
         };
+        // Other mappings that cannot be written have been: they were relocated.
+        if access != "r-xp" && (access, offset) != ("r--p", "00000000") {
+            continue;
+        }
         let bound = |text: &str| usize::from_str_radix(text, 16).ok();
         let bounds = range
             .split_once('-')
             .and_then(|(start, end)| bound(start).zip(bound(end)));
         if let Some((start, end)) = bounds {
             #[expect(unsafe_code, reason = "madvise of code has no safe wrapper")]
-            // SAFETY: the mapping is of a file, private, and not writable, and code is never relocated here: the system
-            // reads the same bytes again when they are needed. A refusal changes nothing.
+            // SAFETY: the mapping is of a file, private, and was never writable: code is not relocated here, and what stands
+            // at the start of the file, its headers among it, is in a segment that cannot be written. The system reads the
+            // same bytes again when they are needed. A refusal changes nothing.
             let _refused_is_fine = unsafe {
                 libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED)
             };

@@ -25,7 +25,7 @@ use ::parquet::data_type::{
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
-use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::ColumnDescPtr;
 
@@ -46,6 +46,8 @@ use crate::sys::machine;
 const FOOTER_SHARE: u64 = 2;
 /// The most rows of a row group that is written.
 const GROUP_ROWS: usize = 1 << 17;
+/// What is remembered of a column of a row group that was written, in bytes.
+const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
 /// As many bytes of values are copied at a time without a grant.
 const PIECE_BYTES: u64 = 256 << 10;
 /// What a column takes that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for it.
@@ -151,10 +153,11 @@ impl RowCopy {
         // What the process has by now stays: the footer is in it.
         let beside = machine::resident_bytes() + WRITER_BYTES;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
-        let allowance = Allowance::new(self.path.clone(), 2, &budget)?.beside(beside);
-        let mut starts = vec![0];
+        let allowance = Allowance::new(self.path.clone(), 3, &budget)?.beside(beside);
+        let mut starts = vec![0_u64];
         for group in metadata.row_groups() {
-            starts.push(starts[starts.len() - 1] + group.num_rows().max(0) as u64);
+            let rows = group.num_rows().max(0) as u64;
+            starts.push(starts[starts.len() - 1].saturating_add(rows));
         }
         let reading = Reading {
             copy: self,
@@ -194,7 +197,7 @@ impl Reading<'_> {
         let properties = Arc::new(properties(self.metadata));
         let writer = SerializedFileWriter::new(target, schema, properties);
         let mut writer = writer.map_err(unwritable)?;
-        let mut numbers = Vec::with_capacity(GROUP_ROWS);
+        let (mut numbers, mut columns) = (Vec::with_capacity(GROUP_ROWS), 0);
         loop {
             numbers.clear();
             for number in std::iter::from_fn(|| rows.next()).take(GROUP_ROWS) {
@@ -211,6 +214,9 @@ impl Reading<'_> {
                 leaf += 1;
             }
             group.close().map_err(unwritable)?;
+            // It stays until the footer is written.
+            columns += leaf as u64;
+            self.allowance.grow_to(2, columns * WRITTEN_COLUMN_BYTES)?;
         }
         writer.finish().map_err(unwritable)?;
         Ok(writer.bytes_written() as u64)
@@ -492,7 +498,10 @@ fn too_few() -> ParquetError {
 /// How the new file is written: as the old one was compressed, with what its writer noted in it.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let notes = metadata.file_metadata().key_value_metadata().cloned();
+    // An index of the pages would be held in memory until the end.
     let mut builder = WriterProperties::builder()
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .set_created_by(concat!("outset ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(notes);
     for column in metadata

@@ -17,7 +17,6 @@ use ::parquet::file::metadata::{
 use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::error::{Error, Result};
-use crate::input::compressed::too_large;
 use crate::input::keying::Opening;
 use crate::input::parquet::column::{Form, guarded};
 use crate::input::parquet::page_header::schema_columns;
@@ -25,6 +24,7 @@ use crate::input::parquet::pages::{Chunk, damaged, needed_bytes, read_header};
 use crate::input::parquet::{Group, KeyColumn, LeftOut, Table, codec, failure, group_name};
 use crate::input::unreadable;
 use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
+use crate::size::{display_at_least, display_bytes};
 
 /// The first and last bytes of a file.
 const MAGIC: &[u8] = b"PAR1";
@@ -175,7 +175,7 @@ pub(super) fn read_footer(
     let start = start.ok_or_else(|| fail("it is longer than the file"))?;
     let grants = |needed: u64| {
         let is_granted = needed <= memory_bytes;
-        let refusal = || too_large(name, "Parquet", needed);
+        let refusal = || footer_too_large(name, needed);
         is_granted.then_some(()).ok_or_else(refusal)
     };
     grants(length * FOOTER_EXPANSION)?;
@@ -200,6 +200,20 @@ pub(super) fn read_footer(
         return Err(fail("it belongs to a second file, behind the first"));
     }
     Ok(metadata)
+}
+
+/// The refusal of a footer that takes `needed_bytes`: readers get half of the memory for it.
+fn footer_too_large(name: &Path, needed_bytes: u64) -> Error {
+    let least_bytes = 2 * needed_bytes;
+    Error::MemoryPlan {
+        what: format!(
+            "{}: reading the footer of the Parquet file takes up to {} of memory",
+            name.display(),
+            display_bytes(needed_bytes)
+        ),
+        advice: format!("give at least {}", display_at_least(least_bytes)),
+        least_bytes,
+    }
 }
 
 /// Where what a footer describes ends: the last page, or the last index.

@@ -14,7 +14,7 @@ use ::parquet::errors::ParquetError;
 use crate::error::{Error, Result};
 use crate::input::parquet::allowance::Allowance;
 use crate::input::parquet::column::Column;
-use crate::input::parquet::{Group, SharedTable, failure, group_name};
+use crate::input::parquet::{Group, KeyColumn, SharedTable, Table, failure, group_name};
 use crate::input::stream::Filled;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Unwritable;
@@ -22,6 +22,8 @@ use crate::record::Unwritable;
 /// Bytes of records between two looks whether the run is to stop; a row counts as some at least.
 const BYTES_PER_LOOK: usize = 1 << 20;
 const LEAST_ROW_BYTES: usize = 256;
+/// Bytes of records that are gathered before they are given.
+const GATHERED_BYTES: usize = 32 << 10;
 /// Fields of up to as many bytes need no memory of their own.
 const SMALL_BYTES: usize = 64 << 10;
 /// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows, its
@@ -42,8 +44,8 @@ pub(crate) struct Rows<'a> {
     columns: Vec<Column>,
     /// The number of the next row in the file, from 0.
     number: u64,
-    /// A record, and how many bytes of it were given.
-    record: Vec<u8>,
+    /// Some records, and how many bytes of them were given.
+    records: Vec<u8>,
     given: usize,
     /// Where values are put together that are no pieces of a page.
     scratch: Vec<u8>,
@@ -65,7 +67,7 @@ impl<'a> Rows<'a> {
         budget: &MemoryBudget,
     ) -> Result<Self> {
         let allowance = Allowance::new(name.to_owned(), table.columns.len() + 1, budget)?;
-        let record = table.header.clone().unwrap_or_default();
+        let records = table.header.clone().unwrap_or_default();
         Ok(Self {
             table: Arc::clone(table),
             file: Arc::new(file),
@@ -76,7 +78,7 @@ impl<'a> Rows<'a> {
             row: 0,
             columns: Vec::new(),
             number: 0,
-            record,
+            records,
             given: 0,
             scratch: Vec::new(),
             nulls: 0,
@@ -91,11 +93,12 @@ impl<'a> Rows<'a> {
     /// [`Error::Undecodable`] for a damaged file, [`Error::BadRow`] for a key that cannot be written,
     /// [`Error::MemoryPlan`] for a page that takes more memory than there is; what `stop` returns.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        let table = Arc::clone(&self.table);
         let (mut filled, mut is_ended) = (0, false);
         while filled < buffer.len() && !is_ended {
-            let rest = &self.record[self.given..];
+            let rest = &self.records[self.given..];
             if rest.is_empty() {
-                is_ended = !self.next_row()?;
+                is_ended = !self.next_rows(&table)?;
                 continue;
             }
             let bytes = rest.len().min(buffer.len() - filled);
@@ -115,11 +118,20 @@ impl<'a> Rows<'a> {
         (self.table.bytes as f64 * share) as u64
     }
 
-    /// Makes the next row the record, or none of a row that is left out. False at the end.
-    fn next_row(&mut self) -> Result<bool> {
-        self.record.clear();
+    /// Gathers the records of some rows. False at the end.
+    fn next_rows(&mut self, table: &Table) -> Result<bool> {
+        self.records.clear();
         self.given = 0;
-        let table = Arc::clone(&self.table);
+        while self.records.len() < GATHERED_BYTES {
+            if !self.next_row(table)? {
+                return Ok(!self.records.is_empty());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Appends the record of the next row that is not left out. False at the end.
+    fn next_row(&mut self, table: &Table) -> Result<bool> {
         while let Some(group) = table.groups.get(self.group) {
             if self.row == group.rows {
                 self.end_group(group)?;
@@ -132,18 +144,18 @@ impl<'a> Rows<'a> {
             if self.columns.is_empty() {
                 self.open_group(group);
             }
-            let number = self.number;
-            let written = self.write_row(&table, number);
+            let (number, start) = (self.number, self.records.len());
+            let written = self.write_row(table, number);
             self.row += 1;
             self.number += 1;
-            self.since_look += self.record.len().max(LEAST_ROW_BYTES);
+            self.since_look += (self.records.len() - start).max(LEAST_ROW_BYTES);
             match written.map_err(|error| failure(self.name, &group_name(self.group), error))? {
                 Row::Written => return Ok(true),
                 Row::Null => self.nulls += 1,
                 Row::Bad(_) if table.skips_bad => self.bad += 1,
                 Row::Bad(why) => return Err(self.bad_row(number, why)),
             }
-            self.record.clear();
+            self.records.truncate(start);
         }
         table.left_out.nulls.store(self.nulls, Ordering::Relaxed);
         table.left_out.bad.store(self.bad, Ordering::Relaxed);
@@ -154,7 +166,7 @@ impl<'a> Rows<'a> {
         let columns = self.table.columns.iter().zip(&group.chunks);
         let open = |(place, (column, &chunk))| {
             let memory = (Arc::clone(&self.allowance), place);
-            let column: &super::KeyColumn = column;
+            let column: &KeyColumn = column;
             Column::open(&self.file, (&column.column, column.form), chunk, memory)
         };
         self.columns = columns.enumerate().map(open).collect();
@@ -173,11 +185,12 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Writes the next row as the record.
-    fn write_row(&mut self, table: &super::Table, number: u64) -> Result<Row, ParquetError> {
+    /// Appends the next row as a record.
+    fn write_row(&mut self, table: &Table, number: u64) -> Result<Row, ParquetError> {
         if table.has_row_numbers {
-            self.record.extend_from_slice(number.to_string().as_bytes());
-            self.record.push(b'\t');
+            self.records
+                .extend_from_slice(number.to_string().as_bytes());
+            self.records.push(b'\t');
         }
         let mut row = Row::Written;
         for (place, column) in self.columns.iter_mut().enumerate() {
@@ -193,12 +206,12 @@ impl<'a> Rows<'a> {
                     .map_err(|error| ParquetError::External(Box::new(error)))?;
             }
             let kind = (place, table.columns[place].form.is_number());
-            let written = table.writing.field(kind, text, &mut self.record);
+            let written = table.writing.field(kind, text, &mut self.records);
             if let (Err(why), Row::Written) = (written, &row) {
                 row = Row::Bad(why);
             }
         }
-        table.writing.end(&mut self.record);
+        table.writing.end(&mut self.records);
         Ok(row)
     }
 
