@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::input::compressed::Decoding;
+use crate::input::compressed::{Decoding, Front, front_of};
 use crate::input::keying::Opening;
 use crate::input::parquet::Table;
 use crate::input::unreadable;
@@ -28,7 +28,7 @@ impl Form {
     /// The form of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it `name`.
     ///
     /// # Errors
-    /// Where it cannot be read; as [`Table::of_file`].
+    /// Where it cannot be read; as [`Table::open`].
     pub(super) fn of_file(
         (file, size): (&File, u64),
         name: &Path,
@@ -38,10 +38,12 @@ impl Form {
         if !opening.decodes {
             return Ok(Self::Plain);
         }
-        if let Some(table) = Table::of_file((file, size), name, number, opening)? {
+        let fail = |error| unreadable(name, error);
+        if front_of(file, size).map_err(fail)? == Front::Parquet {
+            let table = Table::open((file, size), name, number, opening)?;
             return Ok(Self::Table(Arc::new(table)));
         }
-        Self::of_text(file, size).map_err(|error| unreadable(name, error))
+        Self::of_text(file, size).map_err(fail)
     }
 
     /// As [`Form::of_file`], of a file that is no Parquet file.

@@ -1,7 +1,7 @@
-//! What stands in for [`crate::input::parquet`] in a build that reads no Parquet files: it recognises and refuses them.
+//! What stands in for [`crate::input::parquet`] in a build that reads no Parquet files: it refuses them.
 //!
-//! *Owns:* the refusal. *Invariants:* a Parquet file is not taken for lines because its reader is missing. *Cost:* a look at
-//! the first bytes of each file.
+//! *Owns:* the refusal. *Invariants:* a Parquet file is not taken for lines because its reader is missing. *Cost:*
+//! none.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::compressed::{Decoding, Front, HEADER_BYTES, recognise};
+use crate::input::compressed::Decoding;
 use crate::input::keying::Opening;
 use crate::input::stream::Filled;
 use crate::memory::budget::MemoryBudget;
@@ -23,19 +23,13 @@ impl Table {
     /// Refuses a Parquet file.
     ///
     /// # Errors
-    /// [`Error::Usage`] for one; there are no others.
-    pub(super) fn of_file(
-        (file, size): (&File, u64),
+    /// [`Error::Usage`], always.
+    pub(super) fn open(
+        _file: (&File, u64),
         name: &Path,
         _number: u32,
         _opening: Opening<'_>,
-    ) -> Result<Option<Self>> {
-        use std::os::unix::fs::FileExt;
-        let mut front = [0; HEADER_BYTES];
-        let front = &mut front[..size.min(HEADER_BYTES as u64) as usize];
-        if file.read_exact_at(front, 0).is_err() || recognise(front, true) != Front::Parquet {
-            return Ok(None);
-        }
+    ) -> Result<Self> {
         Err(Error::Usage {
             what: format!(
                 "{}: is a Parquet file, which this build does not read",
@@ -72,7 +66,7 @@ impl<'a> Rows<'a> {
         _file: (File, &'a Path),
         _stop: &'a (dyn Fn() -> Result<()> + Sync),
         _budget: &MemoryBudget,
-    ) -> Result<Self> {
+    ) -> Self {
         match table.0 {}
     }
 

@@ -251,7 +251,7 @@ fn open<'a>(
         Form::Compressed(_) => Bytes::Unknown(StoppableStream::new(file, stop)),
         Form::Table(table) => {
             let file = (file, parts.name(part));
-            Bytes::Rows(Box::new(Rows::new(table, file, stop, budget)?))
+            Bytes::Rows(Box::new(Rows::new(table, file, stop, budget)))
         }
     })
 }

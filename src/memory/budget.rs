@@ -103,13 +103,18 @@ impl MemoryBudget {
     /// # Errors
     /// [`Error::Memory`], naming who holds how much and what limit would have been enough.
     pub fn reserve(&self, consumer: &'static str, bytes: u64) -> Result<Reservation> {
-        let mut reservation = Reservation {
+        let mut reservation = self.reserve_nothing(consumer);
+        reservation.grow(bytes)?;
+        Ok(reservation)
+    }
+
+    /// A reservation without bytes for `consumer`, which may grow.
+    pub fn reserve_nothing(&self, consumer: &'static str) -> Reservation {
+        Reservation {
             budget: self.clone(),
             consumer,
             bytes: 0,
-        };
-        reservation.grow(bytes)?;
-        Ok(reservation)
+        }
     }
 
     /// The limit in bytes.

@@ -252,13 +252,15 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The refusal of data of this kind that take more memory than was set aside. The plan goes by the first frame of a file, and does
-/// not know what comes through a pipe, so that a larger limit helps as far as it leaves a larger share.
-pub(crate) fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
-    // Threads and code take up to an eighth of the limit, and some more.
-    let least_bytes = match needed_bytes {
-        ..=MOST_UNPLANNED_BYTES => needed_bytes * UNPLANNED_SHARE * 8 / 7 + (16 << 20),
-        _ => u64::MAX,
+/// The refusal of data of this kind that take more memory than was set aside.
+fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
+    let least_bytes = least_for_decoding(needed_bytes);
+    let advice = match least_bytes {
+        None => "decompress it first".into(),
+        Some(bytes) => format!(
+            "give at least {}, or decompress it first",
+            display_at_least(bytes)
+        ),
     };
     Error::MemoryPlan {
         what: format!(
@@ -266,14 +268,15 @@ pub(crate) fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
             name.display(),
             display_bytes(needed_bytes)
         ),
-        advice: match least_bytes {
-            u64::MAX => "decompress it first".into(),
-            _ if kind == "Parquet" => format!("give at least {}", display_at_least(least_bytes)),
-            _ => format!(
-                "give at least {}, or decompress it first",
-                display_at_least(least_bytes)
-            ),
-        },
-        least_bytes,
+        advice,
+        least_bytes: least_bytes.unwrap_or(u64::MAX),
     }
+}
+
+/// The memory limit that leaves `needed_bytes` to decoding what the plan did not know of: it goes by the first frame or pages of a
+/// file, and does not know what comes through a pipe. `None` where no limit leaves as much.
+pub(crate) fn least_for_decoding(needed_bytes: u64) -> Option<u64> {
+    // Threads and code take up to an eighth of the limit, and some more.
+    let is_left = needed_bytes <= MOST_UNPLANNED_BYTES;
+    is_left.then_some(needed_bytes * UNPLANNED_SHARE * 8 / 7 + (16 << 20))
 }

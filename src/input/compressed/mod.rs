@@ -27,7 +27,7 @@ use std::os::unix::fs::FileExt;
 
 pub(crate) use decoder::Decoder;
 #[cfg(feature = "parquet")]
-pub(crate) use decoder::too_large;
+pub(crate) use decoder::least_for_decoding;
 pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
 pub(crate) use source::{SOURCE_BYTES, Source};
 
@@ -49,6 +49,28 @@ pub struct Decoding {
     pub cost: u64,
 }
 
+/// What the first bytes of a file of `size` bytes are.
+///
+/// # Errors
+/// Where it cannot be read.
+pub(crate) fn front_of(file: &File, size: u64) -> io::Result<Front> {
+    let mut front = [0; HEADER_BYTES];
+    let front = bytes_at(file, 0, size, &mut front)?;
+    Ok(recognise(front, front.len() as u64 == size))
+}
+
+/// The bytes of a file of `size` bytes from `start`, as many as `buffer` has room for; none where it has become shorter, which the
+/// next look at it shows.
+fn bytes_at<'b>(file: &File, start: u64, size: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+    let left = size.saturating_sub(start);
+    let wanted = left.min(buffer.len() as u64) as usize;
+    match file.read_exact_at(&mut buffer[..wanted], start) {
+        Ok(()) => Ok(&buffer[..wanted]),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(&[]),
+        Err(error) => Err(error),
+    }
+}
+
 impl Decoding {
     /// The least that the plan sets aside for what shows its format only when it is read: it may turn out to be gzip.
     pub(crate) const OF_PIPE: Self = Self {
@@ -63,15 +85,8 @@ impl Decoding {
         let mut start = 0;
         // What pzstd writes begins with a frame that means nothing.
         for _ in 0..MOST_SKIPPED {
-            let left = size.saturating_sub(start);
-            let wanted = left.min(HEADER_BYTES as u64) as usize;
-            let front = match file.read_exact_at(&mut front[..wanted], start) {
-                Ok(()) => &front[..wanted],
-                // It has become shorter, which the next look at it tells.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => &[],
-                Err(error) => return Err(error),
-            };
-            match recognise(front, wanted as u64 == left) {
+            let front = bytes_at(file, start, size, &mut front)?;
+            match recognise(front, front.len() as u64 == size.saturating_sub(start)) {
                 Front::Skippable(bytes) if start + bytes < size => start += bytes,
                 Front::Frame(compression) => {
                     return Ok(Some(Self {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::input::compressed::too_large;
+use crate::input::compressed::least_for_decoding;
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::size::{display_at_least, display_bytes};
 
@@ -31,18 +31,15 @@ struct Granted {
 
 impl Allowance {
     /// Nothing yet, for as many columns and a record as one more.
-    ///
-    /// # Errors
-    /// None in fact: nothing is asked for.
-    pub(super) fn new(name: PathBuf, columns: usize, budget: &MemoryBudget) -> Result<Self> {
-        Ok(Self {
+    pub(super) fn new(name: PathBuf, columns: usize, budget: &MemoryBudget) -> Self {
+        Self {
             name,
             beside_bytes: None,
             granted: Mutex::new(Granted {
-                memory: budget.reserve("pages of Parquet", 0)?,
+                memory: budget.reserve_nothing("pages of Parquet"),
                 columns: vec![0; columns],
             }),
-        })
+        }
     }
 
     /// The same for a process that has `bytes` beside the budget and does nothing else meanwhile: more memory is all for it.
@@ -78,20 +75,31 @@ impl Allowance {
 
     /// The error where `needed_bytes` are more than there is.
     pub(super) fn too_large(&self, needed_bytes: u64) -> Error {
-        let Some(beside_bytes) = self.beside_bytes else {
-            return too_large(&self.name, "Parquet", needed_bytes);
+        let (work, least_bytes, other_way) = match self.beside_bytes {
+            Some(beside_bytes) => (
+                "copying its rows",
+                beside_bytes + needed_bytes,
+                "write their numbers with --rows",
+            ),
+            None => (
+                "decoding its Parquet data",
+                least_for_decoding(needed_bytes).unwrap_or(u64::MAX),
+                "write it with smaller pages",
+            ),
         };
-        let least_bytes = beside_bytes + needed_bytes;
         Error::MemoryPlan {
             what: format!(
-                "{}: copying its rows takes {} of memory",
+                "{}: {work} takes {} of memory",
                 self.name.display(),
                 display_bytes(needed_bytes)
             ),
-            advice: format!(
-                "give at least {}, or write their numbers with --rows",
-                display_at_least(least_bytes)
-            ),
+            advice: match least_bytes {
+                u64::MAX => other_way.to_owned(),
+                _ => format!(
+                    "give at least {}, or {other_way}",
+                    display_at_least(least_bytes)
+                ),
+            },
             least_bytes,
         }
     }

@@ -14,26 +14,23 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ::parquet::basic::Type;
-use ::parquet::column::reader::ColumnReaderImpl;
-use ::parquet::column::writer::ColumnWriterImpl;
 use ::parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
-    FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+    BoolType, ByteArrayType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+    Int96Type,
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::error::{Error, Result};
+use crate::input::compressed::{Front, front_of};
 use crate::input::parquet::allowance::Allowance;
-use crate::input::parquet::column::{guarded, layout};
-use crate::input::parquet::footer::{chunk_of, is_parquet, read_footer};
-use crate::input::parquet::pages::{Given, Pages, VALUE_BYTES, damaged};
+use crate::input::parquet::column_copy::{ColumnCopy, FOOTER, USERS, WRITER_BYTES};
+use crate::input::parquet::footer::{chunk_of, read_footer};
+use crate::input::parquet::pages::damaged;
 use crate::input::parquet::{failure, group_name};
 use crate::input::parts::FileState;
 use crate::input::unreadable;
@@ -48,10 +45,6 @@ const FOOTER_SHARE: u64 = 2;
 const GROUP_ROWS: usize = 1 << 17;
 /// What is remembered of a column of a row group that was written, in bytes.
 const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
-/// As many bytes of values are copied at a time without a grant.
-const PIECE_BYTES: u64 = 256 << 10;
-/// What a column takes that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for it.
-const WRITER_BYTES: u64 = 8 << 20;
 
 /// A Parquet file of which some rows are to be copied.
 #[derive(Debug)]
@@ -97,17 +90,15 @@ impl RowCopy {
     /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::MemoryPlan`] where its
     /// footer takes too much of `memory_bytes`, which are for the whole process.
     pub fn open(path: &Path, memory_bytes: u64) -> Result<Self> {
-        use std::os::unix::fs::FileExt;
         let fail = |error| unreadable(path, error);
         let metadata = std::fs::metadata(path).map_err(fail)?;
-        let mut front = [0; 5];
         // Before it is opened: a FIFO would be waited for.
         let file = metadata.is_file().then(|| File::open(path)).transpose();
         let file = file.map_err(fail)?;
-        let mut is_read =
-            |file: &File| file.read_exact_at(&mut front, 0).is_ok() && is_parquet(&front);
+        let is_parquet =
+            |file: &File| front_of(file, metadata.len()).is_ok_and(|front| front == Front::Parquet);
         match file {
-            Some(file) if is_read(&file) => {
+            Some(file) if is_parquet(&file) => {
                 let state = FileState::of(&file.metadata().map_err(fail)?);
                 drop(read_footer(
                     &file,
@@ -153,7 +144,7 @@ impl RowCopy {
         // What the process has by now stays: the footer is in it.
         let beside = machine::resident_bytes() + WRITER_BYTES;
         let budget = MemoryBudget::new(memory_bytes.saturating_sub(beside), beside);
-        let allowance = Allowance::new(self.path.clone(), 3, &budget)?.beside(beside);
+        let allowance = Allowance::new(self.path.clone(), USERS, &budget).beside(beside);
         let mut starts = vec![0_u64];
         for group in metadata.row_groups() {
             let rows = group.num_rows().max(0) as u64;
@@ -216,7 +207,8 @@ impl Reading<'_> {
             group.close().map_err(unwritable)?;
             // It stays until the footer is written.
             columns += leaf as u64;
-            self.allowance.grow_to(2, columns * WRITTEN_COLUMN_BYTES)?;
+            self.allowance
+                .grow_to(FOOTER, columns * WRITTEN_COLUMN_BYTES)?;
         }
         writer.finish().map_err(unwritable)?;
         Ok(writer.bytes_written() as u64)
@@ -255,10 +247,6 @@ impl Reading<'_> {
         unwritable: &dyn Fn(ParquetError) -> Error,
     ) -> Result<()> {
         let column = self.metadata.file_metadata().schema_descr().column(leaf);
-        let grant = &|bytes| {
-            let granted = self.allowance.grow_to(1, bytes);
-            granted.map_err(|error| ParquetError::External(Box::new(error)))
-        };
         for span in spans {
             self.interrupt.check()?;
             let of_group = |number: &u64| number - self.starts[span.group];
@@ -269,26 +257,22 @@ impl Reading<'_> {
             let chunk = chunk
                 .and_then(|chunk| chunk_of(chunk, self.copy.state.size))
                 .map_err(|what| failure(&self.copy.path, &place, damaged(&what)))?;
-            let given = Arc::new(Given::default());
-            given.has_deltas.store(chunk.has_deltas, Ordering::Relaxed);
-            let pages = Pages::new(
-                Arc::clone(&self.copy.file),
-                (chunk, layout(&column)),
-                (Arc::clone(&self.allowance), 0),
-                Arc::clone(&given),
-            );
-            let from = (&column, pages, &*given);
+            let copy = ColumnCopy {
+                file: &self.copy.file,
+                column: &column,
+                chunk,
+                memory: &self.allowance,
+                rows: &rows,
+            };
             let copied = match column.physical_type() {
-                Type::BOOLEAN => copy_values::<BoolType>(from, &rows, to.typed(), grant),
-                Type::INT32 => copy_values::<Int32Type>(from, &rows, to.typed(), grant),
-                Type::INT64 => copy_values::<Int64Type>(from, &rows, to.typed(), grant),
-                Type::INT96 => copy_values::<Int96Type>(from, &rows, to.typed(), grant),
-                Type::FLOAT => copy_values::<FloatType>(from, &rows, to.typed(), grant),
-                Type::DOUBLE => copy_values::<DoubleType>(from, &rows, to.typed(), grant),
-                Type::BYTE_ARRAY => copy_values::<ByteArrayType>(from, &rows, to.typed(), grant),
-                Type::FIXED_LEN_BYTE_ARRAY => {
-                    copy_values::<FixedLenByteArrayType>(from, &rows, to.typed(), grant)
-                }
+                Type::BOOLEAN => copy.append_to::<BoolType>(to.typed()),
+                Type::INT32 => copy.append_to::<Int32Type>(to.typed()),
+                Type::INT64 => copy.append_to::<Int64Type>(to.typed()),
+                Type::INT96 => copy.append_to::<Int96Type>(to.typed()),
+                Type::FLOAT => copy.append_to::<FloatType>(to.typed()),
+                Type::DOUBLE => copy.append_to::<DoubleType>(to.typed()),
+                Type::BYTE_ARRAY => copy.append_to::<ByteArrayType>(to.typed()),
+                Type::FIXED_LEN_BYTE_ARRAY => copy.append_to::<FixedLenByteArrayType>(to.typed()),
             };
             copied.map_err(|error| match error {
                 // What the system says of the target; all else comes from what was read.
@@ -300,199 +284,6 @@ impl Reading<'_> {
         }
         to.close().map_err(unwritable)
     }
-}
-
-/// A value without the page that it was read from: a writer keeps some of them for its dictionary.
-trait Detached {
-    /// Lets go of the page.
-    fn detach(&mut self) {}
-
-    /// Its bytes beside those of a number.
-    fn bytes(&self) -> u64 {
-        0
-    }
-}
-
-impl Detached for bool {}
-impl Detached for i32 {}
-impl Detached for i64 {}
-impl Detached for Int96 {}
-impl Detached for f32 {}
-impl Detached for f64 {}
-
-impl Detached for ByteArray {
-    fn detach(&mut self) {
-        *self = Self::from(self.data().to_vec());
-    }
-
-    fn bytes(&self) -> u64 {
-        self.len() as u64
-    }
-}
-
-impl Detached for FixedLenByteArray {
-    fn detach(&mut self) {
-        *self = ByteArray::from(self.data().to_vec()).into();
-    }
-
-    fn bytes(&self) -> u64 {
-        self.len() as u64
-    }
-}
-
-/// Copies the values of `rows`, which are numbered from the start of their row group and ascend. What is copied at a time has
-/// memory of its own from `grant`.
-fn copy_values<T: DataType>(
-    (column, pages, given): (&ColumnDescPtr, Pages, &Given),
-    rows: &[u64],
-    to: &mut ColumnWriterImpl<'_, T>,
-    grant: &dyn Fn(u64) -> Result<(), ParquetError>,
-) -> Result<(), ParquetError>
-where
-    T::T: Detached,
-{
-    let is_flat = column.max_rep_level() == 0;
-    let reader = ColumnReaderImpl::<T>::new(Arc::clone(column), Box::new(pages));
-    let mut from = Rows {
-        reader,
-        given,
-        next: 0,
-    };
-    let mut batch = Batch::default();
-    let mut copied = 0;
-    while let Some(&row) = rows.get(copied) {
-        from.skip_to(row)?;
-        let following = rows[copied..].iter().zip(row..);
-        let run = following
-            .take_while(|(row, expected)| *row == expected)
-            .count();
-        let wanted = if is_flat { run.min(from.in_page()) } else { 1 };
-        from.read(wanted, &mut batch)?;
-        batch.write(column, to, grant)?;
-        copied += wanted;
-    }
-    Ok(())
-}
-
-/// The rows of a column of a row group.
-struct Rows<'a, T: DataType> {
-    reader: ColumnReaderImpl<T>,
-    given: &'a Given,
-    /// The row that comes next.
-    next: u64,
-}
-
-impl<T: DataType> Rows<'_, T> {
-    /// How many rows of a column without lists may be decoded now: no more than the page has, so that pages before it are not
-    /// held. One, where the next page is not known.
-    fn in_page(&self) -> usize {
-        let left = self
-            .given
-            .passed
-            .load(Ordering::Relaxed)
-            .saturating_sub(self.next);
-        left.min(self.given.batch.load(Ordering::Relaxed)).max(1) as usize
-    }
-
-    /// Passes over the rows before `row`. Differences are decoded to do so, and no more of them at a time than are read.
-    fn skip_to(&mut self, row: u64) -> Result<(), ParquetError> {
-        while self.next < row {
-            let gap = (row - self.next) as usize;
-            let mut step = gap;
-            if self.given.has_deltas.load(Ordering::Relaxed) {
-                step = gap.min(self.in_page());
-            }
-            let skipped = guarded(|| self.reader.skip_records(step))?;
-            if skipped != step {
-                return Err(too_few());
-            }
-            self.next += skipped as u64;
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, wanted: usize, batch: &mut Batch<T>) -> Result<(), ParquetError> {
-        batch.values.clear();
-        batch.definitions.clear();
-        batch.repetitions.clear();
-        let levels = (Some(&mut batch.definitions), Some(&mut batch.repetitions));
-        let (values, reader) = (&mut batch.values, &mut self.reader);
-        let (read, ..) = guarded(|| reader.read_records(wanted, levels.0, levels.1, values))?;
-        if read != wanted {
-            return Err(too_few());
-        }
-        self.next += read as u64;
-        // The row is complete: what was before its last page is free.
-        let of_page = self.given.values.load(Ordering::Relaxed);
-        self.given.open.store(of_page, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-/// Some rows of a column.
-struct Batch<T: DataType> {
-    values: Vec<T::T>,
-    definitions: Vec<i16>,
-    repetitions: Vec<i16>,
-}
-
-impl<T: DataType> Default for Batch<T> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            definitions: Vec::new(),
-            repetitions: Vec::new(),
-        }
-    }
-}
-
-impl<T: DataType> Batch<T>
-where
-    T::T: Detached,
-{
-    /// Writes the rows: those without lists in pieces of little memory, a row with lists as one.
-    fn write(
-        &mut self,
-        column: &ColumnDescPtr,
-        to: &mut ColumnWriterImpl<'_, T>,
-        grant: &dyn Fn(u64) -> Result<(), ParquetError>,
-    ) -> Result<(), ParquetError> {
-        let (has_levels, has_lists) = (column.max_def_level() > 0, column.max_rep_level() > 0);
-        let rows = if has_levels {
-            self.definitions.len()
-        } else {
-            self.values.len()
-        };
-        let is_value = |level: &i16| *level == column.max_def_level();
-        let (mut row, mut value) = (0, 0);
-        while row < rows {
-            let (first_row, first_value) = (row, value);
-            let mut bytes = 0;
-            while row < rows && (has_lists || bytes < PIECE_BYTES) {
-                if !has_levels || is_value(&self.definitions[row]) {
-                    bytes += self.values[value].bytes() + VALUE_BYTES;
-                    value += 1;
-                }
-                row += 1;
-            }
-            // As a copy, in the page that is written, and when that is compressed.
-            if bytes > PIECE_BYTES {
-                grant(3 * bytes)?;
-            }
-            let values = &mut self.values[first_value..value];
-            values.iter_mut().for_each(Detached::detach);
-            let definitions = has_levels.then(|| &self.definitions[first_row..row]);
-            let repetitions = has_lists.then(|| &self.repetitions[first_row..row]);
-            guarded(|| to.write_batch(values, definitions, repetitions))?;
-            // The copies are done with, while the rest of the batch still waits.
-            values.fill_with(T::T::default);
-        }
-        Ok(())
-    }
-}
-
-fn too_few() -> ParquetError {
-    damaged("a column has fewer values than its row group has rows")
 }
 
 /// How the new file is written: as the old one was compressed, with what its writer noted in it.

@@ -1,37 +1,30 @@
 //! What the footer of a file says.
 //!
-//! *Owns:* recognising a Parquet file, finding the columns of the key, and where they are in each row group. *Invariants:* a
-//! footer is read in the memory that there is for it; what it says of places and sizes is checked against the file.
-//! *Cost:* the footer and some times its bytes while it is read; afterwards [`Table`] alone is left of it.
+//! *Owns:* reading it, and where a column of a row group is. *Invariants:* a footer is read in the memory that there is for it;
+//! what it says of places and sizes is checked against the file. *Cost:* the footer and some times its bytes while it is read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
 
 use ::parquet::basic::Encoding;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
     ParquetStatisticsPolicy, RowGroupMetaData,
 };
-use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
 
 use crate::error::{Error, Result};
-use crate::input::keying::Opening;
-use crate::input::parquet::column::{Form, guarded};
-use crate::input::parquet::page_header::schema_columns;
-use crate::input::parquet::pages::{Chunk, damaged, needed_bytes, read_header};
-use crate::input::parquet::{Group, KeyColumn, LeftOut, Table, codec, failure, group_name};
+use crate::input::parquet::pages::{Chunk, damaged};
+use crate::input::parquet::schema::schema_columns;
+use crate::input::parquet::values::guard;
+use crate::input::parquet::{codec, failure};
 use crate::input::unreadable;
-use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
 use crate::size::{display_at_least, display_bytes};
 
 /// The first and last bytes of a file.
 const MAGIC: &[u8] = b"PAR1";
 /// The last bytes of a file whose footer is encrypted.
 const ENCRYPTED: &[u8] = b"PARE";
-/// What follows the magic at the start: the first field of a page's header, or of a footer, and its type.
-const FIRST_FIELD: u8 = 0x15;
 /// The bytes behind a footer: how long it is, and the magic.
 const TAIL_BYTES: u64 = 8;
 /// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the smallest
@@ -39,104 +32,6 @@ const TAIL_BYTES: u64 = 8;
 const FOOTER_EXPANSION: u64 = 24;
 /// What a column takes while a footer is read, in bytes: its description and its path.
 const COLUMN_BYTES: u64 = 512;
-/// As many pages of the largest row group show what memory a reading takes.
-const PAGES_LOOKED_AT: usize = 64;
-/// One by the share that the largest pages may be larger than those.
-const SLACK: u64 = 8;
-
-/// Whether a file or pipe that begins with `front` is Parquet.
-pub(super) fn is_parquet(front: &[u8]) -> bool {
-    front.starts_with(MAGIC) && front.get(MAGIC.len()) == Some(&FIRST_FIELD)
-}
-
-impl Table {
-    /// The table that `file` of `size` bytes is, which belongs to the input with `number`, from 1; `None` where it is no
-    /// Parquet file.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where no column is named, or one that there is not; [`Error::Undecodable`] for a damaged file;
-    /// [`Error::MemoryPlan`] for a footer that is too large.
-    pub(in crate::input) fn of_file(
-        (file, size): (&File, u64),
-        name: &Path,
-        number: u32,
-        opening: Opening<'_>,
-    ) -> Result<Option<Self>> {
-        let mut front = [0; 5];
-        if file.read_exact_at(&mut front, 0).is_err() || !is_parquet(&front) {
-            return Ok(None);
-        }
-        let Some(keys) = opening
-            .keys
-            .filter(|keys| !keys.fields_of(number).is_empty())
-        else {
-            return Err(Error::Usage {
-                what: format!(
-                    "{}: is a Parquet file, and no column is named",
-                    name.display()
-                ),
-                advice: "add --key COLUMN, or --decompress none to read its bytes as lines".into(),
-            });
-        };
-        let metadata = read_footer(file, size, name, opening.memory_bytes)?;
-        let table = Self::new((file, size), name, &metadata, (keys, number, opening))?;
-        Ok(Some(table))
-    }
-
-    fn new(
-        (file, size): (&File, u64),
-        name: &Path,
-        metadata: &ParquetMetaData,
-        (keys, number, opening): (&Keys, u32, Opening<'_>),
-    ) -> Result<Self> {
-        let schema = metadata.file_metadata().schema_descr();
-        let fields = keys.fields_of(number);
-        if keys.syntax == Syntax::Whole && fields.len() > 1 {
-            return Err(Error::Usage {
-                what: format!("{}: a line cannot have several columns", name.display()),
-                advice: "add --csv or --tsv, which put something between them".into(),
-            });
-        }
-        let found: Vec<usize> = fields
-            .iter()
-            .map(|field| find(field, schema, name))
-            .collect::<Result<_>>()?;
-        let columns = found
-            .iter()
-            .map(|&leaf| key_column(schema.column(leaf), name));
-        let columns: Vec<KeyColumn> = columns.collect::<Result<_>>()?;
-        let mut groups = Vec::with_capacity(metadata.num_row_groups());
-        for (number, group) in metadata.row_groups().iter().enumerate() {
-            let group = group_of(group, &found, size)
-                .map_err(|what| failure(name, &group_name(number), damaged(&what)))?;
-            groups.push(group);
-        }
-        let rows = groups
-            .iter()
-            .map(|group| u128::from(group.rows))
-            .sum::<u128>();
-        if metadata.file_metadata().num_rows() as u128 != rows {
-            let what = damaged("its row groups have another number of rows");
-            return Err(failure(name, "the footer of the Parquet file", what));
-        }
-        let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
-        Ok(Self {
-            header: header(keys, &writing, (&columns, name))?,
-            memory_bytes: memory_of(file, &groups),
-            columns,
-            groups,
-            rows: rows as u64,
-            bytes: size,
-            writing,
-            has_row_numbers: keys.numbers_rows_of(number),
-            skips_bad: keys.bad_records == BadRecords::Skip,
-            left_out: LeftOut {
-                nulls: AtomicU64::new(0),
-                bad: AtomicU64::new(0),
-            },
-        })
-    }
-}
 
 /// Reads the footer of a file.
 pub(super) fn read_footer(
@@ -190,7 +85,7 @@ pub(super) fn read_footer(
         .with_encoding_stats_policy(skip())
         .with_size_stats_policy(skip());
     let decoded =
-        guarded(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)));
+        guard(|| ParquetMetaDataReader::decode_metadata_with_options(&footer, Some(&options)));
     let metadata =
         decoded.map_err(|error| failure(name, "the footer of the Parquet file", error))?;
     // Its places count from the start of its own file, and lead to the pages of another one.
@@ -238,83 +133,6 @@ fn described_bytes(metadata: &ParquetMetaData) -> u64 {
     ends.flatten().max().unwrap_or(MAGIC.len() as u64)
 }
 
-/// The leaf that a field of the key is.
-fn find(field: &Field, schema: &SchemaDescriptor, name: &Path) -> Result<usize> {
-    let usage = |what: String, advice: String| Err(Error::Usage { what, advice });
-    let leaves = 0..schema.num_columns();
-    let found: Vec<usize> = match field {
-        Field::Name(wanted) => leaves
-            .filter(|&leaf| schema.column(leaf).path().string() == *wanted)
-            .collect(),
-        Field::Number(number) => leaves
-            .filter(|&leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
-            .collect(),
-    };
-    match found[..] {
-        [only] => Ok(only),
-        [] => {
-            let all = (0..schema.num_columns()).map(|leaf| schema.column(leaf).path().string());
-            let mut shown: Vec<String> = all.take(SHOWN + 1).collect();
-            if shown.len() > SHOWN {
-                shown[SHOWN] = "...".into();
-            }
-            usage(
-                format!("{}: has no column {field}", name.display()),
-                format!("name one of: {}", shown.join(", ")),
-            )
-        }
-        _ => usage(
-            format!("{}: column {field} is not one column", name.display()),
-            format!(
-                "name one within it, such as {}",
-                schema.column(found[0]).path().string()
-            ),
-        ),
-    }
-}
-
-/// As many columns are shown at most.
-const SHOWN: usize = 20;
-
-/// A column of the key, if it can be one.
-fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
-    let refuse = |what: &str| {
-        Err(Error::Usage {
-            what: format!(
-                "{}: column {} {what}",
-                name.display(),
-                column.path().string()
-            ),
-            advice: "name a column of text, binary or integers".into(),
-        })
-    };
-    if column.max_rep_level() > 0 {
-        return refuse("is a list: a row may have several values");
-    }
-    match Form::of(&column) {
-        Some(form) => Ok(KeyColumn { column, form }),
-        None => refuse("is neither text, binary nor an integer"),
-    }
-}
-
-/// Where a row group has the columns of the key.
-fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, String> {
-    let rows = u64::try_from(group.num_rows()).map_err(|_| "it has less than 0 rows")?;
-    let chunk = |&leaf: &usize| {
-        let column = group.columns().get(leaf).ok_or("a column is missing")?;
-        let chunk = chunk_of(column, size)?;
-        if chunk.values != rows {
-            return Err("a column has another number of values than there are rows".into());
-        }
-        Ok(chunk)
-    };
-    let chunks: Result<Vec<Chunk>, String> = leaves.iter().map(chunk).collect();
-    Ok(Group {
-        rows,
-        chunks: chunks?,
-    })
-}
-
 /// Where a column of a row group is in a file of `size` bytes.
 pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, String> {
     if column.file_path().is_some() {
@@ -360,61 +178,4 @@ fn chunk_range(column: &ColumnChunkMetaData) -> Result<(u64, u64), String> {
 
 fn not_negative(number: i64) -> Result<u64, String> {
     u64::try_from(number).map_err(|_| "a place or size is below 0".into())
-}
-
-/// The names of the columns as a record with its terminator, if records have a header.
-fn header(
-    keys: &Keys,
-    writing: &Writing,
-    (columns, name): (&[KeyColumn], &Path),
-) -> Result<Option<Vec<u8>>> {
-    if !keys.has_header {
-        return Ok(None);
-    }
-    let mut record = Vec::new();
-    for (place, column) in columns.iter().enumerate() {
-        let text = column.column.path().string();
-        let written = writing.field((place, false), text.as_bytes(), &mut record);
-        written.map_err(|why| Error::Usage {
-            what: format!(
-                "{}: the name of column {text} {}",
-                name.display(),
-                why.describe().0
-            ),
-            advice: "give another format".into(),
-        })?;
-    }
-    writing.end(&mut record);
-    Ok(Some(record))
-}
-
-/// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the pages
-/// of others may be larger. A header that is damaged is noticed when it is read.
-fn memory_of(file: &File, groups: &[Group]) -> u64 {
-    let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);
-    let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u128>();
-    let Some(largest) = groups.iter().max_by_key(bytes) else {
-        return 0;
-    };
-    let mut needed = 0;
-    for chunk in &largest.chunks {
-        let (mut offset, end) = (chunk.start, chunk.start + chunk.bytes);
-        let (mut dictionary, mut most) = (0, 0);
-        for _ in 0..PAGES_LOOKED_AT {
-            if offset >= end {
-                break;
-            }
-            let Ok(header) = read_header(file, offset, end - offset) else {
-                break;
-            };
-            let bytes = needed_bytes(&header, chunk.codec);
-            if header.values() == 0 {
-                dictionary = bytes;
-            }
-            most = most.max(bytes);
-            offset += header.header_bytes + header.stored_bytes;
-        }
-        needed += dictionary + most;
-    }
-    needed + needed / SLACK
 }

@@ -3,14 +3,20 @@
 //! *Owns:* reading it, so that its sizes are known before anything is allocated for the page. *Invariants:* nothing that a
 //! header says is taken for true here but for its own length. *Cost:* one look at each of its fields.
 //!
-//! *Sources:* parquet.thrift of Parquet's format 2.11 for the fields; Thrift's compact protocol for how they are written:
-//!
-//! ```text
-//!  │ difference to the last number: 4, type: 4 │ the field │ ... │ 0 │
-//!                                                └ numbers as varints, zigzag; bytes behind their length; structures as this
-//! ```
+//! *Sources:* parquet.thrift of Parquet's format 2.11.
 
-use ::parquet::basic::Encoding;
+use ::parquet::basic::{CompressionCodec, Encoding};
+use ::parquet::column::page::Page;
+use bytes::Bytes;
+
+use crate::input::parquet::compact::{Broken, Compact, MOST_DEPTH, Structure};
+
+/// Values that are decoded at a time.
+pub(super) const BATCH: u64 = 1024;
+/// Values that are decoded at a time where each may be as long as its page: they are put together from pieces of others.
+pub(super) const BATCH_OF_DELTAS: u64 = 16;
+/// What a value takes in memory beside its bytes: a reference to them, and levels.
+pub(super) const VALUE_BYTES: u64 = 40;
 
 /// What a page is, by its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,18 +59,9 @@ pub(super) enum PageKind {
     Other,
 }
 
-/// Why bytes are no header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoHeader {
-    /// It does not end in these bytes.
-    Short,
-    /// It is none.
-    Wrong,
-}
-
 impl PageHeader {
     /// The header that `bytes` begin with.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, NoHeader> {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Broken> {
         let mut reader = Compact { rest: bytes };
         let fields = reader.structure(MOST_DEPTH)?;
         let kind = match fields.number(1)? {
@@ -72,9 +69,9 @@ impl PageHeader {
                 let page = fields.structure(5)?;
                 PageKind::Data {
                     values: page.count(1)?,
-                    encoding: page.encoding(2)?,
-                    definitions: page.encoding(3)?,
-                    repetitions: page.encoding(4)?,
+                    encoding: encoding(page, 2)?,
+                    definitions: encoding(page, 3)?,
+                    repetitions: encoding(page, 4)?,
                 }
             }
             1 => PageKind::Other,
@@ -82,7 +79,7 @@ impl PageHeader {
                 let page = fields.structure(7)?;
                 PageKind::Dictionary {
                     values: page.count(1)?,
-                    encoding: page.encoding(2)?,
+                    encoding: encoding(page, 2)?,
                 }
             }
             3 => {
@@ -91,13 +88,13 @@ impl PageHeader {
                     values: page.count(1)?,
                     nulls: page.count(2)?,
                     rows: page.count(3)?,
-                    encoding: page.encoding(4)?,
+                    encoding: encoding(page, 4)?,
                     definition_bytes: page.count(5)?,
                     repetition_bytes: page.count(6)?,
                     is_compressed: page.is_true(7).unwrap_or(true),
                 }
             }
-            _ => return Err(NoHeader::Wrong),
+            _ => return Err(Broken::Wrong),
         };
         Ok(Self {
             kind,
@@ -123,200 +120,106 @@ impl PageHeader {
             PageKind::Dictionary { .. } | PageKind::Other => 0,
         }
     }
-}
 
-/// How many columns the schema in this footer has, with the groups that they are in; `None` where it is damaged, or groups
-/// lie deeper in each other than [`MOST_NESTING`]. What it says of its size is not believed.
-pub(super) fn schema_columns(footer: &[u8]) -> Option<u64> {
-    let mut reader = Compact { rest: footer };
-    // The version, and behind it the schema: a list of structures.
-    let mut number = 0;
-    loop {
-        let front = reader.byte().ok()?;
-        number = match front >> 4 {
-            0 => reader.number().ok()?,
-            more => number + i64::from(more),
+    /// The memory in bytes for a page while it is read and decoded, beside a dictionary that was read.
+    pub(super) fn needed_bytes(&self, codec: CompressionCodec) -> u64 {
+        let stored = match codec {
+            CompressionCodec::UNCOMPRESSED => 0,
+            _ => self.stored_bytes,
         };
-        if (number, front & 0xf) == (2, 9) {
-            break;
-        }
-        if front == 0 || number >= 2 {
-            return None;
-        }
-        reader.value(front & 0xf, MOST_DEPTH).ok()?;
-    }
-    let front = reader.byte().ok()?;
-    let count = match front >> 4 {
-        15 => reader.varint().ok()?,
-        count => count.into(),
-    };
-    // How many are still to come of each group that is open.
-    let mut open: Vec<i64> = Vec::new();
-    for _ in 0..count {
-        let element = reader.structure(MOST_DEPTH).ok()?;
-        let children = element.number(5).unwrap_or(0);
-        if children < 0 || children as u64 > count {
-            return None;
-        }
-        if let Some(left) = open.last_mut() {
-            *left -= 1;
-        }
-        open.push(children);
-        if open.len() > MOST_NESTING {
-            return None;
-        }
-        while open.last() == Some(&0) {
-            open.pop();
-        }
-    }
-    Some(count)
-}
-
-/// The most groups of a schema that lie in each other.
-const MOST_NESTING: usize = 100;
-/// Structures lie no deeper in each other than this.
-const MOST_DEPTH: u32 = 8;
-/// The most fields that a structure is taken to have.
-const MOST_FIELDS: usize = 64;
-
-/// A field of a structure, with its number.
-type Field = (i64, Value);
-
-enum Value {
-    Bool(bool),
-    Number(i64),
-    Structure(Structure),
-    /// What no reader here asks for.
-    Other,
-}
-
-struct Structure(Vec<Field>);
-
-impl Structure {
-    fn find(&self, number: i64) -> Option<&Value> {
-        let found = self.0.iter().find(|(other, _)| *other == number);
-        found.map(|(_, value)| value)
+        let raw = self.raw_bytes;
+        stored
+            + match self.kind {
+                PageKind::Dictionary { values, .. } => raw + u64::from(values) * VALUE_BYTES,
+                PageKind::Data {
+                    encoding, values, ..
+                }
+                | PageKind::Data2 {
+                    encoding, values, ..
+                } => {
+                    let of_lengths = u64::from(values) * 4;
+                    // The page before it is held while it is read.
+                    2 * raw
+                        + BATCH * VALUE_BYTES
+                        + match encoding {
+                            Encoding::DELTA_LENGTH_BYTE_ARRAY => of_lengths,
+                            Encoding::DELTA_BYTE_ARRAY => 2 * of_lengths + BATCH_OF_DELTAS * raw,
+                            _ => 0,
+                        }
+                }
+                PageKind::Other => 0,
+            }
     }
 
-    fn number(&self, number: i64) -> Result<i64, NoHeader> {
-        match self.find(number) {
-            Some(Value::Number(value)) => Ok(*value),
-            _ => Err(NoHeader::Wrong),
-        }
-    }
-
-    fn count(&self, number: i64) -> Result<u32, NoHeader> {
-        // Sizes are signed, with 31 bits.
-        let count = i32::try_from(self.number(number)?).map_err(|_| NoHeader::Wrong)?;
-        u32::try_from(count).map_err(|_| NoHeader::Wrong)
-    }
-
-    fn encoding(&self, number: i64) -> Result<Encoding, NoHeader> {
-        Ok(match self.number(number)? {
-            0 => Encoding::PLAIN,
-            2 => Encoding::PLAIN_DICTIONARY,
-            3 => Encoding::RLE,
-            #[expect(deprecated, reason = "old files have it")]
-            4 => Encoding::BIT_PACKED,
-            5 => Encoding::DELTA_BINARY_PACKED,
-            6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
-            7 => Encoding::DELTA_BYTE_ARRAY,
-            8 => Encoding::RLE_DICTIONARY,
-            9 => Encoding::BYTE_STREAM_SPLIT,
-            _ => return Err(NoHeader::Wrong),
-        })
-    }
-
-    fn is_true(&self, number: i64) -> Option<bool> {
-        match self.find(number) {
-            Some(Value::Bool(value)) => Some(*value),
-            _ => None,
-        }
-    }
-
-    fn structure(&self, number: i64) -> Result<&Self, NoHeader> {
-        match self.find(number) {
-            Some(Value::Structure(structure)) => Ok(structure),
-            _ => Err(NoHeader::Wrong),
+    /// A page as `parquet` wants it.
+    pub(super) fn page(&self, buf: Bytes) -> Page {
+        match self.kind {
+            PageKind::Dictionary { values, encoding } => Page::DictionaryPage {
+                buf,
+                num_values: values,
+                encoding,
+                is_sorted: false,
+            },
+            PageKind::Data2 {
+                values,
+                nulls,
+                rows,
+                encoding,
+                definition_bytes,
+                repetition_bytes,
+                is_compressed,
+            } => Page::DataPageV2 {
+                buf,
+                num_values: values,
+                encoding,
+                num_nulls: nulls,
+                num_rows: rows,
+                def_levels_byte_len: definition_bytes,
+                rep_levels_byte_len: repetition_bytes,
+                is_compressed,
+                statistics: None,
+            },
+            PageKind::Data {
+                values,
+                encoding,
+                definitions,
+                repetitions,
+            } => Page::DataPage {
+                buf,
+                num_values: values,
+                encoding,
+                def_level_encoding: definitions,
+                rep_level_encoding: repetitions,
+                statistics: None,
+            },
+            // Passed over before.
+            PageKind::Other => Page::DataPage {
+                buf,
+                num_values: 0,
+                encoding: Encoding::PLAIN,
+                def_level_encoding: Encoding::RLE,
+                rep_level_encoding: Encoding::RLE,
+                statistics: None,
+            },
         }
     }
 }
 
-/// Reads what is written in the compact protocol.
-struct Compact<'a> {
-    rest: &'a [u8],
-}
-
-impl Compact<'_> {
-    fn byte(&mut self) -> Result<u8, NoHeader> {
-        let (&byte, rest) = self.rest.split_first().ok_or(NoHeader::Short)?;
-        self.rest = rest;
-        Ok(byte)
-    }
-
-    fn skip(&mut self, bytes: u64) -> Result<(), NoHeader> {
-        let bytes = usize::try_from(bytes).map_err(|_| NoHeader::Wrong)?;
-        self.rest = self.rest.get(bytes..).ok_or(NoHeader::Short)?;
-        Ok(())
-    }
-
-    fn varint(&mut self) -> Result<u64, NoHeader> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(NoHeader::Wrong)
-    }
-
-    fn number(&mut self) -> Result<i64, NoHeader> {
-        let folded = self.varint()?;
-        Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
-    }
-
-    /// A structure, up to the byte that ends it.
-    fn structure(&mut self, depth: u32) -> Result<Structure, NoHeader> {
-        let (mut fields, mut number) = (Vec::new(), 0);
-        loop {
-            let front = self.byte()?;
-            if front == 0 {
-                return Ok(Structure(fields));
-            }
-            number = match front >> 4 {
-                0 => self.number()?,
-                more => number + i64::from(more),
-            };
-            if fields.len() == MOST_FIELDS {
-                return Err(NoHeader::Wrong);
-            }
-            fields.push((number, self.value(front & 0xf, depth)?));
-        }
-    }
-
-    /// A value of the type with this number.
-    fn value(&mut self, kind: u8, depth: u32) -> Result<Value, NoHeader> {
-        let depth = depth.checked_sub(1).ok_or(NoHeader::Wrong)?;
-        Ok(match kind {
-            1 | 2 => Value::Bool(kind == 1),
-            3 => Value::Number(i64::from(self.byte()? as i8)),
-            4..=6 => Value::Number(self.number()?),
-            7 => {
-                self.skip(8)?;
-                Value::Other
-            }
-            8 => {
-                let bytes = self.varint()?;
-                self.skip(bytes)?;
-                Value::Other
-            }
-            12 => Value::Structure(self.structure(depth)?),
-            // Page headers have no lists and maps.
-            _ => return Err(NoHeader::Wrong),
-        })
-    }
+/// The encoding that a field names.
+fn encoding(page: &Structure, field: i64) -> Result<Encoding, Broken> {
+    Ok(match page.number(field)? {
+        0 => Encoding::PLAIN,
+        2 => Encoding::PLAIN_DICTIONARY,
+        3 => Encoding::RLE,
+        #[expect(deprecated, reason = "old files have it")]
+        4 => Encoding::BIT_PACKED,
+        5 => Encoding::DELTA_BINARY_PACKED,
+        6 => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+        7 => Encoding::DELTA_BYTE_ARRAY,
+        8 => Encoding::RLE_DICTIONARY,
+        9 => Encoding::BYTE_STREAM_SPLIT,
+        _ => return Err(Broken::Wrong),
+    })
 }
 
 #[cfg(test)]
@@ -358,36 +261,17 @@ mod tests {
     fn b23_a_header_that_is_cut_short_is_none() {
         for end in 0..DICTIONARY.len() {
             let cut = PageHeader::read(&DICTIONARY[..end]);
-            assert_eq!(cut.unwrap_err(), NoHeader::Short, "{end}");
+            assert_eq!(cut.unwrap_err(), Broken::Short, "{end}");
         }
-    }
-
-    #[test]
-    fn b23_schemas_that_are_too_deep_or_lie_are_refused() {
-        // A version, and a list of groups: each with `children` of them, and a name.
-        let footer = |groups: u8, children: u8| {
-            let mut footer = vec![0x15, 2, 0x19, 0xfc, groups];
-            for _ in 0..groups {
-                footer.extend([0x48, 1, b'g', 0x15, children << 1, 0]);
-            }
-            footer
-        };
-        assert_eq!(schema_columns(&footer(50, 1)), Some(50));
-        assert_eq!(schema_columns(&footer(120, 1)), None);
-        assert_eq!(schema_columns(&footer(50, 0)), Some(50));
-        assert_eq!(schema_columns(&footer(50, 51)), None);
-        let whole = footer(50, 1);
-        assert_eq!(schema_columns(&whole[..whole.len() - 1]), None);
-        assert_eq!(schema_columns(&[0x15, 2, 0]), None);
     }
 
     #[test]
     fn b23_sizes_below_zero_and_deep_structures_are_refused() {
         let mut negative = DICTIONARY.to_vec();
         negative[3] = 0x29;
-        assert_eq!(PageHeader::read(&negative), Err(NoHeader::Wrong));
-        assert_eq!(PageHeader::read(&[0x1c; 100]), Err(NoHeader::Wrong));
+        assert_eq!(PageHeader::read(&negative), Err(Broken::Wrong));
+        assert_eq!(PageHeader::read(&[0x1c; 100]), Err(Broken::Wrong));
         let many = [0x11; 200];
-        assert_eq!(PageHeader::read(&many), Err(NoHeader::Wrong));
+        assert_eq!(PageHeader::read(&many), Err(Broken::Wrong));
     }
 }

@@ -14,7 +14,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::parquet::basic::{CompressionCodec, Encoding};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
@@ -22,15 +22,11 @@ use ::parquet::errors::{ParquetError, Result};
 use bytes::Bytes;
 
 use crate::input::parquet::allowance::Allowance;
-use crate::input::parquet::page_header::{NoHeader, PageHeader, PageKind};
+use crate::input::parquet::compact::Broken;
+use crate::input::parquet::page_header::{
+    BATCH, BATCH_OF_DELTAS, PageHeader, PageKind, VALUE_BYTES,
+};
 use crate::input::parquet::{codec, delta};
-
-/// Values that are decoded at a time.
-const BATCH: u64 = 1024;
-/// Values that are decoded at a time where each may be as long as its page: they are put together from pieces of others.
-const BATCH_OF_DELTAS: u64 = 16;
-/// What a value takes in memory beside its bytes: a reference to them, and levels.
-pub(super) const VALUE_BYTES: u64 = 40;
 
 /// Bytes that are read to find a header, at first and at most: its statistics may be long.
 const HEADER_BYTES: (u64, u64) = (256, 1 << 20);
@@ -72,31 +68,29 @@ pub(super) struct Pages {
     values_left: u64,
     memory: (Arc<Allowance>, usize),
     dictionary_bytes: u64,
-    given: Arc<Given>,
+    last: Arc<LastPage>,
 }
 
-/// What the page is like that was given last, for the one who decodes its values.
+/// The last page that was read. `parquet` owns the [`Pages`]; whoever decodes their values looks here.
 #[derive(Debug, Default)]
-pub(super) struct Given {
-    /// Its values that were not decoded yet.
+pub(super) struct LastPage {
+    /// Its values, NULLs included.
     pub(super) values: AtomicU64,
     /// The most of them that may be decoded at a time.
     pub(super) batch: AtomicU64,
-    /// The values of this page and all before it, those that were passed over included.
+    /// The values of this page and of all before it, whether they were read or passed over.
     pub(super) passed: AtomicU64,
-    /// Whether values may be differences, which are decoded to pass over them.
-    pub(super) has_deltas: AtomicBool,
     /// The values of this page, and of those before it that belong to the same row: a row with lists may have many.
     pub(super) open: AtomicU64,
 }
 
 impl Pages {
-    /// The pages of `chunk`, in the memory of the column with the number in `memory`. What each is like goes to `given`.
+    /// The pages of `chunk`, in the memory of the column with the number in `memory`. `last` is kept up to date.
     pub(super) fn new(
         file: Arc<File>,
         (chunk, layout): (Chunk, Layout),
         memory: (Arc<Allowance>, usize),
-        given: Arc<Given>,
+        last: Arc<LastPage>,
     ) -> Self {
         Self {
             file,
@@ -107,7 +101,7 @@ impl Pages {
             values_left: chunk.values,
             memory,
             dictionary_bytes: 0,
-            given,
+            last,
         }
     }
 
@@ -147,7 +141,7 @@ impl Pages {
         self.offset += header.stored_bytes;
         self.values_left -= header.values();
         let passed = self.chunk.values - self.values_left;
-        self.given.passed.store(passed, Ordering::Relaxed);
+        self.last.passed.store(passed, Ordering::Relaxed);
         Some(header)
     }
 
@@ -160,9 +154,9 @@ impl Pages {
                 "a page has an encoding that its row group does not name",
             ));
         }
-        let mut needed = needed_bytes(header, self.chunk.codec);
+        let mut needed = header.needed_bytes(self.chunk.codec);
         if self.layout.levels == 2 {
-            needed += self.given.open.load(Ordering::Relaxed) * VALUE_BYTES;
+            needed += self.last.open.load(Ordering::Relaxed) * VALUE_BYTES;
         }
         self.grow_to(needed)?;
         let mut stored = vec![0; header.stored_bytes as usize];
@@ -179,7 +173,7 @@ impl Pages {
         if let PageKind::Dictionary { values, .. } = header.kind {
             self.dictionary_bytes = header.raw_bytes + u64::from(values) * VALUE_BYTES;
         }
-        Ok(page(header, raw))
+        Ok(header.page(raw))
     }
 
     fn grow_to(&self, bytes: u64) -> Result<()> {
@@ -291,11 +285,9 @@ impl PageReader for Pages {
                 Some(Encoding::DELTA_BYTE_ARRAY) => BATCH_OF_DELTAS,
                 _ => BATCH,
             };
-            self.given.values.store(header.values(), Ordering::Relaxed);
-            self.given
-                .open
-                .fetch_add(header.values(), Ordering::Relaxed);
-            self.given.batch.store(batch, Ordering::Relaxed);
+            self.last.values.store(header.values(), Ordering::Relaxed);
+            self.last.open.fetch_add(header.values(), Ordering::Relaxed);
+            self.last.batch.store(batch, Ordering::Relaxed);
         }
         self.read(&header).map(Some)
     }
@@ -332,92 +324,9 @@ pub(super) fn read_header(file: &File, offset: u64, left: u64) -> Result<PageHea
         file.read_exact_at(&mut bytes, offset)?;
         match PageHeader::read(&bytes) {
             Ok(header) => return Ok(header),
-            Err(NoHeader::Short) if wanted < left.min(most) => wanted *= 4,
+            Err(Broken::Short) if wanted < left.min(most) => wanted *= 4,
             Err(_) => return Err(damaged("where a page should be is none")),
         }
-    }
-}
-
-/// The memory in bytes for a page with this header, while it is read and decoded, beside a dictionary that was read.
-pub(super) fn needed_bytes(header: &PageHeader, codec: CompressionCodec) -> u64 {
-    let stored = match codec {
-        CompressionCodec::UNCOMPRESSED => 0,
-        _ => header.stored_bytes,
-    };
-    let raw = header.raw_bytes;
-    stored
-        + match header.kind {
-            PageKind::Dictionary { values, .. } => raw + u64::from(values) * VALUE_BYTES,
-            PageKind::Data {
-                encoding, values, ..
-            }
-            | PageKind::Data2 {
-                encoding, values, ..
-            } => {
-                let of_lengths = u64::from(values) * 4;
-                // The page before it is held while it is read.
-                2 * raw
-                    + BATCH * VALUE_BYTES
-                    + match encoding {
-                        Encoding::DELTA_LENGTH_BYTE_ARRAY => of_lengths,
-                        Encoding::DELTA_BYTE_ARRAY => 2 * of_lengths + BATCH_OF_DELTAS * raw,
-                        _ => 0,
-                    }
-            }
-            PageKind::Other => 0,
-        }
-}
-
-/// A page as `parquet` wants it.
-fn page(header: &PageHeader, buf: Bytes) -> Page {
-    match header.kind {
-        PageKind::Dictionary { values, encoding } => Page::DictionaryPage {
-            buf,
-            num_values: values,
-            encoding,
-            is_sorted: false,
-        },
-        PageKind::Data2 {
-            values,
-            nulls,
-            rows,
-            encoding,
-            definition_bytes,
-            repetition_bytes,
-            is_compressed,
-        } => Page::DataPageV2 {
-            buf,
-            num_values: values,
-            encoding,
-            num_nulls: nulls,
-            num_rows: rows,
-            def_levels_byte_len: definition_bytes,
-            rep_levels_byte_len: repetition_bytes,
-            is_compressed,
-            statistics: None,
-        },
-        PageKind::Data {
-            values,
-            encoding,
-            definitions,
-            repetitions,
-        } => Page::DataPage {
-            buf,
-            num_values: values,
-            encoding,
-            def_level_encoding: definitions,
-            rep_level_encoding: repetitions,
-            statistics: None,
-        },
-        // Passed over before.
-        PageKind::Other => Page::DataPage {
-            buf,
-            num_values: 0,
-            encoding: Encoding::PLAIN,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        },
     }
 }
 

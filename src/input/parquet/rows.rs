@@ -14,7 +14,8 @@ use ::parquet::errors::ParquetError;
 use crate::error::{Error, Result};
 use crate::input::parquet::allowance::Allowance;
 use crate::input::parquet::column::Column;
-use crate::input::parquet::{Group, KeyColumn, SharedTable, Table, failure, group_name};
+use crate::input::parquet::table::{Group, KeyColumn, Table};
+use crate::input::parquet::{failure, group_name};
 use crate::input::stream::Filled;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Unwritable;
@@ -32,7 +33,7 @@ const EXPANSION: u64 = 12;
 
 /// Reads all rows of a file as records.
 pub(crate) struct Rows<'a> {
-    table: SharedTable,
+    table: Arc<Table>,
     file: Arc<File>,
     name: &'a Path,
     stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -57,18 +58,15 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Reads `file`, whose memory comes from `budget`.
-    ///
-    /// # Errors
-    /// None in fact: nothing is read before [`Rows::fill`].
     pub(crate) fn new(
-        table: &SharedTable,
+        table: &Arc<Table>,
         (file, name): (File, &'a Path),
         stop: &'a (dyn Fn() -> Result<()> + Sync),
         budget: &MemoryBudget,
-    ) -> Result<Self> {
-        let allowance = Allowance::new(name.to_owned(), table.columns.len() + 1, budget)?;
+    ) -> Self {
+        let allowance = Allowance::new(name.to_owned(), table.columns.len() + 1, budget);
         let records = table.header.clone().unwrap_or_default();
-        Ok(Self {
+        Self {
             table: Arc::clone(table),
             file: Arc::new(file),
             name,
@@ -84,7 +82,7 @@ impl<'a> Rows<'a> {
             nulls: 0,
             bad: 0,
             since_look: 0,
-        })
+        }
     }
 
     /// Writes records until `buffer` is full or the rows have ended.

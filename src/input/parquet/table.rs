@@ -1,0 +1,314 @@
+//! A Parquet file, before it is read.
+//!
+//! *Owns:* [`Table`]: the columns of the key, where each row group has them, and what reading them takes. *Invariants:* a column
+//! of the key can be written as text; what the footer says of places is checked. *Cost:* 40 bytes for each row group and column of
+//! the key; the footer itself is not kept.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+
+use crate::error::{Error, Result};
+use crate::input::compressed::Decoding;
+use crate::input::keying::Opening;
+use crate::input::parquet::column::Form;
+use crate::input::parquet::footer::{chunk_of, read_footer};
+use crate::input::parquet::pages::{Chunk, damaged, read_header};
+use crate::input::parquet::{failure, group_name};
+use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
+
+/// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
+const COST: u64 = 2;
+
+/// As many pages of the largest row group show what memory a reading takes.
+const PAGES_LOOKED_AT: usize = 64;
+/// One by the share that the largest pages may be larger than those.
+const SLACK: u64 = 8;
+/// The most columns that a message names.
+const SHOWN: usize = 20;
+
+/// A Parquet file, before it is read.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The columns of the key, in its order.
+    pub(super) columns: Vec<KeyColumn>,
+    pub(super) groups: Vec<Group>,
+    /// Of all groups.
+    pub(super) rows: u64,
+    /// The bytes of the file.
+    pub(super) bytes: u64,
+    /// What a reading takes in bytes, as far as some pages show it.
+    pub(super) memory_bytes: u64,
+    pub(super) writing: Writing,
+    /// The names of the columns as a record, with a terminator; of records that have a header.
+    pub(super) header: Option<Vec<u8>>,
+    /// Whether the number of its row stands before each record.
+    pub(super) has_row_numbers: bool,
+    /// Whether rows whose key cannot be written are left out.
+    pub(super) skips_bad: bool,
+    /// What the last complete reading left out.
+    pub(super) left_out: LeftOut,
+}
+
+/// Rows that are no records.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) nulls: AtomicU64,
+    pub(super) bad: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) struct KeyColumn {
+    pub(super) column: ColumnDescPtr,
+    pub(super) form: Form,
+}
+
+/// A row group.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) rows: u64,
+    /// Where it has each column of the key.
+    pub(super) chunks: Vec<Chunk>,
+}
+
+impl Table {
+    /// The table that `file` is: a Parquet file of `size` bytes, which belongs to the input with `number`, from 1.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where no column is named, or one that there is not; [`Error::Undecodable`] for a damaged file;
+    /// [`Error::MemoryPlan`] for a footer that is too large.
+    pub(in crate::input) fn open(
+        (file, size): (&File, u64),
+        name: &Path,
+        number: u32,
+        opening: Opening<'_>,
+    ) -> Result<Self> {
+        let Some(keys) = opening
+            .keys
+            .filter(|keys| !keys.fields_of(number).is_empty())
+        else {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: is a Parquet file, and no column is named",
+                    name.display()
+                ),
+                advice: "add --key COLUMN, or --decompress none to read its bytes as lines".into(),
+            });
+        };
+        let metadata = read_footer(file, size, name, opening.memory_bytes)?;
+        Self::new((file, size), name, &metadata, (keys, number, opening))
+    }
+
+    fn new(
+        (file, size): (&File, u64),
+        name: &Path,
+        metadata: &ParquetMetaData,
+        (keys, number, opening): (&Keys, u32, Opening<'_>),
+    ) -> Result<Self> {
+        let schema = metadata.file_metadata().schema_descr();
+        let fields = keys.fields_of(number);
+        if keys.syntax == Syntax::Whole && fields.len() > 1 {
+            return Err(Error::Usage {
+                what: format!("{}: a line cannot have several columns", name.display()),
+                advice: "add --csv or --tsv, which put something between them".into(),
+            });
+        }
+        let found: Vec<usize> = fields
+            .iter()
+            .map(|field| find(field, schema, name))
+            .collect::<Result<_>>()?;
+        let columns = found
+            .iter()
+            .map(|&leaf| key_column(schema.column(leaf), name));
+        let columns: Vec<KeyColumn> = columns.collect::<Result<_>>()?;
+        let mut groups = Vec::with_capacity(metadata.num_row_groups());
+        for (number, group) in metadata.row_groups().iter().enumerate() {
+            let group = group_of(group, &found, size)
+                .map_err(|what| failure(name, &group_name(number), damaged(&what)))?;
+            groups.push(group);
+        }
+        let rows = groups
+            .iter()
+            .map(|group| u128::from(group.rows))
+            .sum::<u128>();
+        if metadata.file_metadata().num_rows() as u128 != rows {
+            let what = damaged("its row groups have another number of rows");
+            return Err(failure(name, "the footer of the Parquet file", what));
+        }
+        let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
+        Ok(Self {
+            header: header(keys, &writing, (&columns, name))?,
+            memory_bytes: memory_of(file, &groups),
+            columns,
+            groups,
+            rows: rows as u64,
+            bytes: size,
+            writing,
+            has_row_numbers: keys.numbers_rows_of(number),
+            skips_bad: keys.bad_records == BadRecords::Skip,
+            left_out: LeftOut {
+                nulls: AtomicU64::new(0),
+                bad: AtomicU64::new(0),
+            },
+        })
+    }
+
+    /// What decoding it takes.
+    pub(in crate::input) fn decoding(&self) -> Decoding {
+        Decoding {
+            memory_bytes: self.memory_bytes,
+            cost: COST,
+        }
+    }
+
+    /// The names of its columns as a record, without the terminator.
+    pub(in crate::input) fn header(&self) -> Option<&[u8]> {
+        let header = self.header.as_deref()?;
+        header.split_last().map(|(_, names)| names)
+    }
+
+    /// How many columns the key has.
+    pub(in crate::input) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// How many rows of the last complete reading have NULL in the key, and how many a key that cannot be written.
+    pub(in crate::input) fn left_out(&self) -> (u64, u64) {
+        let LeftOut { nulls, bad } = &self.left_out;
+        (nulls.load(Ordering::Relaxed), bad.load(Ordering::Relaxed))
+    }
+}
+
+/// The leaf that a field of the key is.
+fn find(field: &Field, schema: &SchemaDescriptor, name: &Path) -> Result<usize> {
+    let usage = |what: String, advice: String| Err(Error::Usage { what, advice });
+    let leaves = 0..schema.num_columns();
+    let found: Vec<usize> = match field {
+        Field::Name(wanted) => leaves
+            .filter(|&leaf| schema.column(leaf).path().string() == *wanted)
+            .collect(),
+        Field::Number(number) => leaves
+            .filter(|&leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
+            .collect(),
+    };
+    match found[..] {
+        [only] => Ok(only),
+        [] => {
+            let all = (0..schema.num_columns()).map(|leaf| schema.column(leaf).path().string());
+            let mut shown: Vec<String> = all.take(SHOWN + 1).collect();
+            if shown.len() > SHOWN {
+                shown[SHOWN] = "...".into();
+            }
+            usage(
+                format!("{}: has no column {field}", name.display()),
+                format!("name one of: {}", shown.join(", ")),
+            )
+        }
+        _ => usage(
+            format!("{}: column {field} is not one column", name.display()),
+            format!(
+                "name one within it, such as {}",
+                schema.column(found[0]).path().string()
+            ),
+        ),
+    }
+}
+
+/// A column of the key, if it can be one.
+fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
+    let refuse = |what: &str| {
+        Err(Error::Usage {
+            what: format!(
+                "{}: column {} {what}",
+                name.display(),
+                column.path().string()
+            ),
+            advice: "name a column of text, binary or integers".into(),
+        })
+    };
+    if column.max_rep_level() > 0 {
+        return refuse("is a list: a row may have several values");
+    }
+    match Form::of(&column) {
+        Some(form) => Ok(KeyColumn { column, form }),
+        None => refuse("is neither text, binary nor an integer"),
+    }
+}
+
+/// Where a row group has the columns of the key.
+fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, String> {
+    let rows = u64::try_from(group.num_rows()).map_err(|_| "it has less than 0 rows")?;
+    let chunk = |&leaf: &usize| {
+        let column = group.columns().get(leaf).ok_or("a column is missing")?;
+        let chunk = chunk_of(column, size)?;
+        if chunk.values != rows {
+            return Err("a column has another number of values than there are rows".into());
+        }
+        Ok(chunk)
+    };
+    let chunks: Result<Vec<Chunk>, String> = leaves.iter().map(chunk).collect();
+    Ok(Group {
+        rows,
+        chunks: chunks?,
+    })
+}
+
+/// The names of the columns as a record with its terminator, if records have a header.
+fn header(
+    keys: &Keys,
+    writing: &Writing,
+    (columns, name): (&[KeyColumn], &Path),
+) -> Result<Option<Vec<u8>>> {
+    if !keys.has_header {
+        return Ok(None);
+    }
+    let mut record = Vec::new();
+    for (place, column) in columns.iter().enumerate() {
+        let text = column.column.path().string();
+        let written = writing.field((place, false), text.as_bytes(), &mut record);
+        written.map_err(|why| Error::Usage {
+            what: format!(
+                "{}: the name of column {text} {}",
+                name.display(),
+                why.describe().0
+            ),
+            advice: "give another format".into(),
+        })?;
+    }
+    writing.end(&mut record);
+    Ok(Some(record))
+}
+
+/// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the pages
+/// of others may be larger. A header that is damaged is noticed when it is read.
+fn memory_of(file: &File, groups: &[Group]) -> u64 {
+    let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);
+    let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u128>();
+    let Some(largest) = groups.iter().max_by_key(bytes) else {
+        return 0;
+    };
+    let mut needed = 0;
+    for chunk in &largest.chunks {
+        let (mut offset, end) = (chunk.start, chunk.start + chunk.bytes);
+        let (mut dictionary, mut most) = (0, 0);
+        for _ in 0..PAGES_LOOKED_AT {
+            if offset >= end {
+                break;
+            }
+            let Ok(header) = read_header(file, offset, end - offset) else {
+                break;
+            };
+            let bytes = header.needed_bytes(chunk.codec);
+            if header.values() == 0 {
+                dictionary = bytes;
+            }
+            most = most.max(bytes);
+            offset += header.header_bytes + header.stored_bytes;
+        }
+        needed += dictionary + most;
+    }
+    needed + needed / SLACK
+}
