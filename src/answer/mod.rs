@@ -123,10 +123,10 @@ impl<'s> Collector<'s> {
 
     /// What is written of a record.
     fn part_written<'l>(&self, record: &'l [u8]) -> &'l [u8] {
-        match memchr::memchr(b'\t', record) {
-            Some(tab) if self.numbers_rows => &record[..tab],
-            _ => record,
+        if !self.numbers_rows {
+            return record;
         }
+        memchr::memchr(b'\t', record).map_or(record, |tab| &record[..tab])
     }
 
     /// Whether the lines of this collector are put in order, so that [`Collector::finish`] has work to do.

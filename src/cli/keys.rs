@@ -22,9 +22,10 @@ pub(crate) struct KeyArguments {
     ///
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file; with --jsonl it is a name, and
     /// dots lead into objects within the object. Of a Parquet file it is a column; lines of other files are then compared
-    /// as they are, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by byte, without the quotes around them. Several
-    /// fields are compared one by one. intersect and diff then write every line of the first file whose key qualifies,
-    /// union, symdiff and intersect with a number of files the first line with each key (see --distinct, --keys-only).
+    /// as they are, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by byte,
+    /// without the quotes around them. Several fields are compared one by one. intersect and diff then write every line of
+    /// the first file whose key qualifies, union, symdiff and intersect with a number of files the first line with each key
+    /// (see --distinct, --keys-only).
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     key: Vec<Field>,
 

@@ -118,14 +118,6 @@ impl<'a> Engine<'a> {
     fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
         let (selection, sides) = (self.selection, self.sides);
         let of_records = selection.keeps_records_of(1, sides);
-        let others_are_written =
-            (2..=sides as u32).any(|side| selection.keeps_records_of(side, sides));
-        if self.options.numbers_rows() && (!of_records || others_are_written) {
-            return Err(Error::Usage {
-                what: "rows: this command writes records of other files, too, which have no rows in the first".into(),
-                advice: "use intersect, without a number of files, or diff".into(),
-            });
-        }
         let is_written = |input: &&Input| {
             let mut numbers = input.sides().iter();
             !of_records || numbers.any(|&number| selection.keeps_records_of(number, sides))

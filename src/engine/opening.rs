@@ -81,7 +81,7 @@ pub(super) fn with_stored(job: Job, stored: Option<&CheckedFilter>) -> Job {
 /// Opens all inputs and checks their number: two or more, or one for a union or beside a stored filter.
 ///
 /// # Errors
-/// [`Error::Usage`] for too few, [`Error::Input`] for one that cannot be read.
+/// [`Error::Usage`] for too few, or where rows of others than the first would be numbered; [`Error::Input`] for one that cannot be read.
 pub(super) fn open(
     inputs: &[Source],
     selection: Selection,
@@ -98,7 +98,23 @@ pub(super) fn open(
             advice: advice.into(),
         });
     }
+    check_rows(inputs.len(), selection, options)?;
     Input::open_all(inputs, options.opening())
+}
+
+/// Checks that an answer of row numbers has rows of the first of `sides` inputs alone.
+fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<()> {
+    let is_written = |side: u32| selection.keeps_records_of(side, sides);
+    let are_of_first = is_written(1) && !(2..=sides as u32).any(is_written);
+    if are_of_first || !options.numbers_rows() {
+        return Ok(());
+    }
+    Err(Error::Usage {
+        what:
+            "rows: this command writes records of other files, too, which have no rows in the first"
+                .into(),
+        advice: "use intersect, without a number of files, or diff".into(),
+    })
 }
 
 /// Temporary space in the places that the options name, capped as they say. Runs that share these (`compare`)

@@ -88,6 +88,7 @@ impl Columns {
     pub(crate) fn has_row_numbers(&self) -> bool {
         self.has_row_numbers
     }
+
     /// How the caller calls the field at this place of the key.
     pub(super) fn name(&self, place: usize) -> String {
         self.names
@@ -128,9 +129,10 @@ impl Columns {
     #[inline]
     pub(crate) fn key<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
-        let record = match memchr::memchr(b'\t', record) {
-            Some(tab) if self.has_row_numbers => &record[tab + 1..],
-            _ => record,
+        let record = if self.has_row_numbers {
+            behind_number(record)
+        } else {
+            record
         };
         let key = self.find(record, built)?;
         // Before the memory for a copy could be missed: what is copied is not in the budget.
@@ -292,6 +294,11 @@ impl Columns {
         }
         Ok(Key::Built(start..built.len()))
     }
+}
+
+/// A record without the number of its row, which a tab ends.
+fn behind_number(record: &[u8]) -> &[u8] {
+    memchr::memchr(b'\t', record).map_or(record, |tab| &record[tab + 1..])
 }
 
 /// A record without the CR at its end, which belongs to the line end.

@@ -1,14 +1,16 @@
 //! `outset intersect`, `diff`, `union` and `symdiff`: opens the outputs, runs, puts them in place, reports.
 
 mod arguments;
-#[cfg(feature = "parquet")]
+#[cfg_attr(not(feature = "parquet"), path = "no_rows.rs")]
 mod rows;
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use outset::{
-    CountSink, Interrupt, Options, OutputWriter, Result, Sink, Source, Stats, WriteSink, select,
+    CountSink, Error, Interrupt, Options, OutputWriter, Result, Sink, Source, Stats, WriteSink,
+    select,
 };
 
 pub(crate) use self::arguments::{
@@ -59,13 +61,19 @@ fn find(
     outputs: &Outputs,
 ) -> Result<Stats> {
     let result = outputs.require_result()?;
+    let is_table = is_table(request.set.output.as_deref());
+    if is_table && request.set.count_only {
+        return Err(Error::Usage {
+            what: format!("{}: a number of lines is no Parquet file", result.name()),
+            advice: "leave out --count-only, or give the output another name".into(),
+        });
+    }
     if request.set.count_only {
         let stats = select(sources, request.selection, options, &mut CountSink)?;
         result.flush(result.number(stats.output.lines)?)?;
         return Ok(stats);
     }
-    #[cfg(feature = "parquet")]
-    if rows::is_table(request.set.output.as_deref()) {
+    if is_table {
         return rows::find_rows(request, sources, options, result);
     }
     let terminator = options.format.terminator;
@@ -82,6 +90,12 @@ fn find(
         file.flush(sink.into_inner())?;
     }
     Ok(stats)
+}
+
+/// Whether a result with this name is a Parquet file.
+fn is_table(output: Option<&Path>) -> bool {
+    let extension = output.and_then(Path::extension);
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
 /// Writes the lines of the result to one file, and what the result drops to another.

@@ -1,7 +1,6 @@
 //! A result that is a Parquet file: rows of the first input.
 //!
-//! *Owns:* [`TableResult`]: the numbers of the rows are found first, and kept on temporary disk; then the rows are
-//! copied. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
+//! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows copied. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
 //! disk for each row; see [`RowCopy`] for the rest.
 
 use std::fs::File;
@@ -15,12 +14,6 @@ use crate::cli::outputs::ResultFile;
 
 /// How many bytes of the numbers are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
-
-/// Whether a result with this name is a Parquet file.
-pub(super) fn is_table(output: Option<&Path>) -> bool {
-    let extension = output.and_then(Path::extension);
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
-}
 
 /// Finds the rows of the first of `sources`, and writes them to `result`.
 ///

@@ -166,6 +166,10 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
             "intersect -k page.url --order sorted crawl.parquet list",
             "leave out --which",
         ),
+        (
+            "diff -k page.url --count-only crawl.parquet list",
+            "leave out --count-only",
+        ),
         ("diff crawl.parquet list", "no column is named"),
     ] {
         let outcome = sandbox.run(&format!("{arguments} -o ../out/other.PARQUET"));
@@ -214,6 +218,11 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
         ),
         (
             "union -k page.url --rows crawl.parquet list",
+            2,
+            "rows: this command writes records of other files",
+        ),
+        (
+            "plan --operation union -k page.url --rows crawl.parquet list",
             2,
             "rows: this command writes records of other files",
         ),
@@ -267,12 +276,24 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
 fn b23_every_command_that_reads_lines_reads_parquet() {
     let sandbox = crawl();
     for (arguments, expected) in [
-        ("overlaps -k page.url crawl.parquet list", "2"),
-        ("estimate -k page.url crawl.parquet list", ""),
+        (
+            "overlaps -k page.url crawl.parquet list",
+            "11         2  crawl.parquet list",
+        ),
+        (
+            "estimate -k page.url crawl.parquet list",
+            "crawl.parquet: 4 lines, 3 distinct\n  in no other file: 1\n",
+        ),
         ("plan -k page.url crawl.parquet list", "guess"),
-        ("filter build -k page.url crawl.parquet -o ../out/f", ""),
+        (
+            "filter build -k page.url crawl.parquet -o ../out/f",
+            "1 row with NULL in the key left out",
+        ),
         ("filter query ../out/f list", "a\nc\n"),
-        ("compare -k page.url crawl.parquet list", ""),
+        (
+            "compare -k page.url crawl.parquet list",
+            "\nlines                       2            2\n",
+        ),
     ] {
         let outcome = sandbox.run(arguments);
         outcome.succeeds();

@@ -1,0 +1,27 @@
+//! What stands in for the copying of rows in a build that reads no Parquet files: it refuses.
+//!
+//! *Owns:* the refusal. *Invariants:* lines are not written to a file whose name says that it is Parquet. *Cost:* none.
+
+use outset::{Error, Options, Result, Source, Stats};
+
+use super::Request;
+use crate::cli::outputs::ResultFile;
+
+/// Refuses `result`.
+///
+/// # Errors
+/// [`Error::Usage`], always.
+pub(super) fn find_rows(
+    _request: Request<'_>,
+    _sources: &[Source],
+    _options: &Options,
+    result: &ResultFile,
+) -> Result<Stats> {
+    Err(Error::Usage {
+        what: format!(
+            "{}: is to be a Parquet file, which this build does not write",
+            result.name()
+        ),
+        advice: "build outset with its feature parquet, or give the output another name".into(),
+    })
+}
