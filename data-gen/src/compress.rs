@@ -6,6 +6,8 @@
 
 use std::io::{self, Write};
 
+use crate::framed::{FramedWriter, Framing};
+
 /// A format of compressed files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Compression {
@@ -19,11 +21,23 @@ pub enum Compression {
     Zstd,
     /// The frame format of lz4 with checksums, `.lz4`.
     Lz4,
+    /// gzip in blocks, as bgzip writes it, `.gz`.
+    Bgzf,
+    /// zstd in frames, as pzstd writes it, `.zst`.
+    Pzstd,
 }
 
 impl Compression {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Gzip, Self::Bzip2, Self::Xz, Self::Zstd, Self::Lz4];
+    pub const ALL: [Self; 7] = [
+        Self::Gzip,
+        Self::Bzip2,
+        Self::Xz,
+        Self::Zstd,
+        Self::Lz4,
+        Self::Bgzf,
+        Self::Pzstd,
+    ];
 
     /// What names of such files end with, and the program that makes them is called.
     pub fn suffix_and_program(self) -> (&'static str, &'static str) {
@@ -33,10 +47,12 @@ impl Compression {
             Self::Xz => ("xz", "xz"),
             Self::Zstd => ("zst", "zstd"),
             Self::Lz4 => ("lz4", "lz4"),
+            Self::Bgzf => ("gz", "bgzip"),
+            Self::Pzstd => ("zst", "pzstd"),
         }
     }
 
-    /// `text` as one frame.
+    /// `text` as one frame, or as many as the format makes of it.
     ///
     /// # Errors
     /// What the encoder says.
@@ -55,6 +71,7 @@ pub(crate) enum Encoder<W: Write> {
     Xz(Box<lzma_rust2::XzWriter<W>>),
     Zstd(zstd::stream::write::Encoder<'static, W>),
     Lz4(Box<lz4_flex::frame::FrameEncoder<W>>),
+    Framed(FramedWriter<W>),
 }
 
 impl<W: Write> Encoder<W> {
@@ -84,6 +101,8 @@ impl<W: Write> Encoder<W> {
                 let encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, output);
                 Self::Lz4(Box::new(encoder))
             }
+            Some(Compression::Bgzf) => Self::Framed(FramedWriter::new(Framing::Bgzf, output)),
+            Some(Compression::Pzstd) => Self::Framed(FramedWriter::new(Framing::Pzstd, output)),
         })
     }
 
@@ -96,6 +115,7 @@ impl<W: Write> Encoder<W> {
             Self::Xz(encoder) => encoder.finish(),
             Self::Zstd(encoder) => encoder.finish(),
             Self::Lz4(encoder) => encoder.finish().map_err(io::Error::other),
+            Self::Framed(writer) => writer.finish(),
         }
     }
 }
@@ -109,6 +129,7 @@ impl<W: Write> Write for Encoder<W> {
             Self::Xz(encoder) => encoder.write(bytes),
             Self::Zstd(encoder) => encoder.write(bytes),
             Self::Lz4(encoder) => encoder.write(bytes),
+            Self::Framed(writer) => writer.write(bytes),
         }
     }
 
@@ -120,6 +141,7 @@ impl<W: Write> Write for Encoder<W> {
             Self::Xz(encoder) => encoder.flush(),
             Self::Zstd(encoder) => encoder.flush(),
             Self::Lz4(encoder) => encoder.flush(),
+            Self::Framed(writer) => writer.flush(),
         }
     }
 }

@@ -20,6 +20,10 @@ pub enum Format {
     Zstd,
     /// The frame format of lz4 with checksums, `.lz4`.
     Lz4,
+    /// gzip in blocks, as bgzip writes it, `.gz`.
+    Bgzf,
+    /// zstd in frames, as pzstd writes it, `.zst`.
+    Pzstd,
     /// Comma-separated values with a header: number, line, note.
     Csv,
     /// The same between tabs.
@@ -39,6 +43,8 @@ impl Format {
             Self::Xz => Compression::Xz,
             Self::Zstd => Compression::Zstd,
             Self::Lz4 => Compression::Lz4,
+            Self::Bgzf => Compression::Bgzf,
+            Self::Pzstd => Compression::Pzstd,
             Self::Csv | Self::Tsv | Self::Jsonl | Self::Parquet => return None,
         })
     }

@@ -28,6 +28,7 @@ pub mod checksum;
 pub mod compress;
 pub mod error;
 pub mod format;
+mod framed;
 pub mod generate;
 pub mod identity;
 pub mod key;

@@ -28,8 +28,11 @@ pub(crate) struct Chunk {
     pub(crate) part: usize,
     /// The bytes of the files before that one.
     pub(super) part_start: u64,
-    /// Where the first line starts in the file or stream, in bytes.
-    pub(crate) offset: u64,
+    /// Where the piece starts in the file that it is of, as [`crate::input::pieces`] says; 0 where the file is read from its
+    /// start.
+    pub(super) piece_start: u64,
+    /// Where the first line starts in that piece, or else in the file or stream, in bytes.
+    pub(super) offset: u64,
     /// Whether the buffer goes back to the pool, or was made for one long line.
     pub(crate) is_pooled: bool,
 }
@@ -42,7 +45,7 @@ impl Chunk {
 
     /// Whether it has the first bytes of a file.
     pub(crate) fn is_first_of_file(&self) -> bool {
-        self.offset == 0
+        self.offset == 0 && self.piece_start == 0
     }
 
     /// Where the first line starts in the side, in bytes: in all its files, one behind the other. Positions of
@@ -51,23 +54,38 @@ impl Chunk {
         self.part_start + self.offset
     }
 
-    /// Where a line of this chunk starts in its file or stream, in bytes, for messages.
-    pub(crate) fn offset_of(&self, line: &[u8]) -> u64 {
+    /// Where a line of this chunk starts, for messages.
+    pub(crate) fn place_of(&self, line: &[u8]) -> Place {
         let bytes = self.bytes();
         let from_start = (line.as_ptr() as u64).wrapping_sub(bytes.as_ptr() as u64);
         // A key that was copied is in no chunk: somewhere in this one.
-        self.offset
-            + if from_start < bytes.len() as u64 {
-                from_start
-            } else {
-                0
-            }
+        let in_chunk = if from_start < bytes.len() as u64 {
+            from_start
+        } else {
+            0
+        };
+        Place {
+            part: self.part,
+            piece_start: self.piece_start,
+            offset: self.offset + in_chunk,
+        }
     }
 
     /// The memory, to be used again.
     pub(crate) fn into_buffer(self) -> Buffer {
         self.buffer
     }
+}
+
+/// Where a line starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The number of the file.
+    pub(super) part: usize,
+    /// As in [`Chunk`].
+    pub(super) piece_start: u64,
+    /// In bytes, in the piece.
+    pub(super) offset: u64,
 }
 
 /// What came of one pooled buffer; and a line too long for it.

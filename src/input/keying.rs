@@ -9,11 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::input::chunk::Place;
 use crate::input::compressed::{Front, recognise};
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
 use crate::input::stream::StoppableStream;
-use crate::input::supply::Supply;
+use crate::input::supply::{PieceOpening, Supply, bytes_before};
 use crate::input::{Input, unreadable};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
@@ -336,34 +337,46 @@ fn too_long(name: &Path) -> Error {
 }
 
 impl Input {
-    /// Where the byte at `offset` of a file is for the user: its line, from 1, or `None` where lines cannot be counted, and
-    /// its offset; the header of a stream counts, too. Lines end in `terminator`.
-    pub(crate) fn place_of(
-        &self,
-        (part, offset): (usize, u64),
-        terminator: u8,
-        memory_bytes: u64,
-        stop: &(dyn Fn() -> Result<()> + Sync),
-    ) -> (Option<u64>, u64) {
+    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the header of a
+    /// stream counts, too.
+    pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
+        let offset = self.offset_of(place, opening);
         let (bytes, lines) = self.keying().map_or((0, 0), |keying| keying.taken);
-        let Some(parts) = self.parts() else {
-            return (None, bytes + offset);
-        };
-        let count = || -> Result<u64> {
-            let budget = MemoryBudget::new(memory_bytes, 0);
-            let mut supply = Supply::of_part(parts, part, stop, &budget)?;
-            let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, lines);
-            while left > 0 {
-                let filled = supply.fill(&mut buffer)?;
-                let before = left.min(filled.bytes as u64) as usize;
-                lines += memchr::memchr_iter(terminator, &buffer[..before]).count() as u64;
-                left -= before as u64;
-                if filled.is_ended {
-                    break;
-                }
-            }
-            Ok(lines + 1)
-        };
-        (count().ok(), bytes + offset)
+        let line = self
+            .parts()
+            .map(|parts| lines_before(parts, (place.part, offset), opening));
+        let line = line.and_then(Result::ok).map(|before| lines + before + 1);
+        (line, bytes + offset)
     }
+
+    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be decoded up to
+    /// there any more.
+    pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
+        let piece = (place.part, place.piece_start);
+        let before = self
+            .parts()
+            .map(|parts| bytes_before(parts, piece, opening));
+        before.and_then(Result::ok).unwrap_or(0) + place.offset
+    }
+}
+
+/// How many lines end in the bytes of a file before `offset`.
+fn lines_before(
+    parts: &Parts,
+    (part, offset): (usize, u64),
+    opening: &PieceOpening<'_>,
+) -> Result<u64> {
+    let budget = MemoryBudget::new(opening.budget.limit_bytes(), 0);
+    let mut supply = Supply::of_part(parts, part, opening.stop, &budget)?;
+    let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
+    while left > 0 {
+        let filled = supply.fill(&mut buffer)?;
+        let before = left.min(filled.bytes as u64) as usize;
+        lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
+        left -= before as u64;
+        if filled.is_ended {
+            break;
+        }
+    }
+    Ok(lines)
 }

@@ -22,6 +22,7 @@ pub(crate) mod compressed;
 pub(crate) mod file;
 mod form;
 pub(crate) mod keying;
+mod lanes;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 mod opening;
@@ -31,6 +32,7 @@ pub(crate) mod parquet;
 #[path = "no_parquet.rs"]
 pub(crate) mod parquet;
 pub(crate) mod parts;
+mod pieces;
 pub(crate) mod range;
 pub(crate) mod reading;
 mod repeats;

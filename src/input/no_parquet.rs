@@ -52,6 +52,14 @@ impl Table {
         match self.0 {}
     }
 
+    pub(super) fn begin_reading(&self) {
+        match self.0 {}
+    }
+
+    pub(super) fn piece_end(&self, _start: u64) -> Option<u64> {
+        match self.0 {}
+    }
+
     pub(super) fn left_out(&self) -> (u64, u64) {
         match self.0 {}
     }
@@ -64,6 +72,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn new(
         table: &Arc<Table>,
         _file: (File, &'a Path),
+        _groups: (u64, Option<u64>),
         _stop: &'a (dyn Fn() -> Result<()> + Sync),
         _budget: &MemoryBudget,
     ) -> Self {

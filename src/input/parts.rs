@@ -166,10 +166,10 @@ impl Parts {
         self.name.is_none().then_some(count)
     }
 
-    /// The most that decoding one of the files takes; `None` where none is compressed.
+    /// What decoding the files takes; `None` where none is compressed.
     pub(super) fn decoding(&self) -> Option<Decoding> {
         let all = self.all.iter().filter_map(|part| part.form.decoding());
-        all.reduce(Decoding::max)
+        all.reduce(Decoding::with)
     }
 
     /// Those that are Parquet files.

@@ -93,6 +93,7 @@ impl RangeReader<'_> {
             end,
             part: self.part,
             part_start: self.parts.all()[self.part].start,
+            piece_start: 0,
             offset,
             is_pooled,
         }

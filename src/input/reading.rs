@@ -1,32 +1,36 @@
 //! One reading of an input: whole lines, chunk by chunk, for any number of threads.
 //!
 //! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim; pipes and what is
-//! compressed in order, by one thread at a time. A pass does not know which it has.
+//! compressed in order, in one lane or several. A pass does not know which it has.
 //!
 //! *Invariants.*
-//! - Every byte of the input comes in exactly one chunk; chunks are numbered in the order of the input, from
-//!   0, without a gap.
+//! - Every byte of the input comes in exactly one chunk; chunks are numbered from 0, without a gap, and in the order of the
+//!   input where it is not read in several lanes.
 //! - A file is compared with the one that was checked at the start, when it is opened and again when it is closed, or
 //!   at the end of the reading by every thread that finds it.
 //!
-//! *Cost:* a descriptor for each thread and a few; of a stream, a buffer for the line that is not complete yet.
+//! *Cost:* a descriptor for each thread or lane and a few; of a lane, a buffer for the line that is not complete yet.
 //!
 //! ```text
 //!  thread: Reading::next(buffer) ──▶ (number, Cut) ──▶ work on its chunks ──▶ the buffer again
 //!              │
 //!              ├─ Files:  claim a range of a file (short lock), read it without a lock
-//!              └─ InOrder: lock, read or decode up to the last line end, carry the rest over, unlock
+//!              └─ Lanes:  lock one, read or decode up to the last line end, carry the rest over, unlock
 //! ```
+
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::chunk::{ChunkRules, Cut};
 use crate::input::claims::{self, Claims};
+use crate::input::lanes::Lanes;
+use crate::input::parts::Parts;
+use crate::input::pieces::{Cuts, Pieces};
 use crate::input::stream::{StoppableStream, StreamChunks};
-use crate::input::supply::Supply;
+use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
-use crate::sys::sync::{Mutex, PoisonError};
 
 /// Bytes of a chunk of a file in the page cache: the chunk and the tables of a batch fit the second-level
 /// cache of a core. What comes from a disk is read in the larger chunks of the plan.
@@ -37,10 +41,12 @@ const WARM_CHUNK: u64 = 256 << 10;
 pub(crate) struct ReadingRules<'a> {
     /// What a chunk is. The chunks of a cached file are smaller where these are large.
     pub(crate) chunks: ChunkRules<'a>,
-    /// Grants the buffer for an unfinished line of a stream.
+    /// Grants the buffers for unfinished lines.
     pub(crate) budget: &'a MemoryBudget,
     /// Grants the memory of decoders.
     pub(crate) decoding: &'a MemoryBudget,
+    /// As many pieces of the input are decoded at the same time, at most; 1 where chunks are to come in order.
+    pub(crate) lanes: usize,
     /// Returns an error when the run is to stop; asked while a stream is silent.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
     /// For a stream whose lines are wanted as soon as they are there: called with `true` when reading
@@ -53,18 +59,18 @@ pub(crate) struct Reading<'a> {
     chunks: Chunks<'a>,
     /// Bytes of a chunk, at most.
     chunk_bytes: u64,
-    is_warm: bool,
+    is_read_by_workers: bool,
 }
 
 enum Chunks<'a> {
     /// Any number of threads read at the same time.
     Files(Claims<'a>),
-    /// Threads take turns; beside the chunks, the number of the next one.
-    InOrder(Box<Mutex<(StreamChunks<'a>, u64)>>),
+    /// Threads take turns, or decode one piece each.
+    Lanes(Lanes<'a>),
 }
 
 impl<'a> Reading<'a> {
-    /// Opens `input`: files anew, a stream for the only time. What is compressed is decoded by the thread that reads.
+    /// Opens `input`: files anew, a stream for the only time. What is compressed is decoded by the threads that read.
     ///
     /// # Errors
     /// [`crate::Error::Input`] where it cannot be opened or was read before, [`crate::Error::InputChanged`]
@@ -78,12 +84,12 @@ impl<'a> Reading<'a> {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }
                 let supply = Supply::of_stream(input, stream, rules.decoding);
-                return Self::in_order(input, supply, rules);
+                return Self::in_lanes(input, vec![supply], rules);
             }
             // Where lines end between quotes shows only from the start of a file on.
             Some(parts) if parts.decoding().is_some() || chunk_rules.format.quoted => {
-                let supply = Supply::of_parts(parts, rules.stop, rules.decoding)?;
-                return Self::in_order(input, supply, rules);
+                let supplies = supplies(input, parts, rules)?;
+                return Self::in_lanes(input, supplies, rules);
             }
             Some(parts) => parts,
         };
@@ -97,23 +103,34 @@ impl<'a> Reading<'a> {
         Ok(Self {
             chunks: Chunks::Files(Claims::new(parts, first, chunk_rules)),
             chunk_bytes: chunk_rules.chunk_bytes,
-            is_warm,
+            is_read_by_workers: is_warm,
         })
     }
 
-    /// Reads `input` in order from `supply`.
-    fn in_order(input: &'a Input, supply: Supply<'a>, rules: ReadingRules<'a>) -> Result<Self> {
-        let chunks = StreamChunks::new(input, supply, rules.chunks, rules.budget)?;
+    /// Reads `input` in order from each of `supplies`.
+    fn in_lanes(
+        input: &'a Input,
+        supplies: Vec<Supply<'a>>,
+        rules: ReadingRules<'a>,
+    ) -> Result<Self> {
+        let is_read_by_workers = supplies.len() > 1;
+        let mut chunks = rules.chunks;
+        if is_read_by_workers {
+            chunks.chunk_bytes = chunks.chunk_bytes.min(WARM_CHUNK);
+        }
+        let open = |supply| StreamChunks::new(input, supply, chunks, rules.budget);
+        let lanes: Vec<_> = supplies.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self {
-            chunks: Chunks::InOrder(Box::new(Mutex::new((chunks, 0)))),
-            chunk_bytes: rules.chunks.chunk_bytes,
-            is_warm: false,
+            chunks: Chunks::Lanes(Lanes::new(lanes)),
+            chunk_bytes: chunks.chunk_bytes,
+            is_read_by_workers,
         })
     }
 
-    /// Whether it is read from the page cache, so that nothing is gained by reading ahead of the work.
-    pub(crate) fn is_warm(&self) -> bool {
-        self.is_warm
+    /// Whether workers are to read it themselves: nothing is gained by reading ahead of the work where it comes from the page
+    /// cache, and where each of them has something to decode.
+    pub(crate) fn is_read_by_workers(&self) -> bool {
+        self.is_read_by_workers
     }
 
     /// Bytes of a chunk, at most; a chunk for one long line may have more.
@@ -128,9 +145,9 @@ impl<'a> Reading<'a> {
 
     /// How many of `threads` can read at the same time.
     pub(crate) fn readers(&self, threads: usize) -> usize {
-        match self.chunks {
+        match &self.chunks {
             Chunks::Files(_) => threads,
-            Chunks::InOrder(_) => threads.min(1),
+            Chunks::Lanes(lanes) => threads.min(lanes.count()),
         }
     }
 
@@ -141,17 +158,38 @@ impl<'a> Reading<'a> {
     pub(crate) fn next(&self, buffer: Buffer) -> Result<Option<(u64, Cut)>> {
         match &self.chunks {
             Chunks::Files(claims) => claims.next(buffer),
-            Chunks::InOrder(shared) => {
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                let (chunks, number) = &mut *shared;
-                // Also where reading fails: a thread that reads on before the failure is known must not get the
-                // number, and so the turn, of the chunk that is missing.
-                let own = *number;
-                *number += 1;
-                Ok(chunks.next(buffer)?.map(|cut| (own, cut)))
-            }
+            Chunks::Lanes(lanes) => lanes.next(buffer),
         }
     }
+}
+
+/// What gives the bytes of files, some of which are decoded: several supplies where that is possible, else one.
+fn supplies<'a>(
+    input: &'a Input,
+    parts: &'a Parts,
+    rules: ReadingRules<'a>,
+) -> Result<Vec<Supply<'a>>> {
+    // Ordinals count the bytes before a line, of all files.
+    let lanes = match input.first_ordinal() {
+        Some(_) => 1,
+        None => rules.lanes,
+    };
+    let cuts = if lanes == 1 {
+        Cuts::None
+    } else if rules.chunks.format.quoted {
+        Cuts::Rows
+    } else {
+        Cuts::All
+    };
+    parts.tables().for_each(|table| table.begin_reading());
+    let pieces = Arc::new(Pieces::new(parts, cuts));
+    let opening = PieceOpening {
+        terminator: rules.chunks.format.terminator,
+        stop: rules.stop,
+        budget: rules.decoding,
+    };
+    let next = || Supply::of_pieces(&pieces, opening).transpose();
+    std::iter::from_fn(next).take(lanes).collect()
 }
 
 #[cfg(test)]
@@ -201,6 +239,7 @@ mod tests {
             },
             budget: &budget,
             decoding: &budget,
+            lanes: 1,
             stop,
             waiting: None,
         };

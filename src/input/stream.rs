@@ -165,6 +165,14 @@ impl<'a> StoppableStream<'a> {
     }
 }
 
+/// What came of a buffer.
+pub(crate) enum Next {
+    /// It was read into.
+    Cut(Cut),
+    /// There was nothing left to read into it.
+    Ended(Buffer),
+}
+
 /// Reads an input in chunks, in order.
 pub(crate) struct StreamChunks<'a> {
     input: &'a Input,
@@ -175,9 +183,9 @@ pub(crate) struct StreamChunks<'a> {
     carry: Buffer,
     /// Bytes of the carry in use.
     carried: usize,
-    /// Where the next chunk starts in the stream or file, in bytes.
+    /// Where the next chunk starts in the stream or piece, in bytes.
     offset: u64,
-    /// Whether the stream or file has no more bytes. The carry may still have some.
+    /// Whether the stream or piece has no more bytes. The carry may still have some.
     is_ended: bool,
     /// Whether what was searched of the present line ends between quotes.
     is_inside: bool,
@@ -207,32 +215,31 @@ impl<'a> StreamChunks<'a> {
         })
     }
 
-    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines; `Ok(None)` at the end of the
-    /// stream or the last file. A line that is longer than the buffer comes alone.
+    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece has ended. A line that is longer than the buffer comes alone.
     ///
     /// # Errors
-    /// As [`Supply::fill`] and [`Supply::next_file`]; [`crate::Error::LineTooLong`].
-    pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Option<Cut>> {
+    /// As [`Supply::fill`] and [`Supply::next_piece`]; [`crate::Error::LineTooLong`].
+    pub(crate) fn next(&mut self, mut buffer: Buffer) -> Result<Next> {
         let carried = std::mem::take(&mut self.carried);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
         let capacity = self.carry.len();
         let mut filled = self.fill(&mut buffer[..capacity], carried)?;
         while filled == 0 {
-            if !self.supply.next_file()? {
-                return Ok(None);
+            if !self.supply.next_piece()? {
+                return Ok(Next::Ended(buffer));
             }
             (self.offset, self.is_ended) = (0, false);
             filled = self.fill(&mut buffer[..capacity], 0)?;
         }
         if let Some(end) = self.cut(&buffer[..filled], 0) {
             let lines = self.chunk(buffer, end, true);
-            return Ok(Some(Cut {
+            return Ok(Next::Cut(Cut {
                 pooled: Pooled::Lines(lines),
                 long_line: None,
             }));
         }
         let long_line = self.read_long_line(&buffer[..filled])?;
-        Ok(Some(Cut {
+        Ok(Next::Cut(Cut {
             pooled: Pooled::Spare(buffer),
             long_line: Some(long_line),
         }))
@@ -240,7 +247,20 @@ impl<'a> StreamChunks<'a> {
 
     /// Goes on reading the line that begins with `front` until a terminator comes. What is read at
     /// once fits the carry, so that whatever follows the terminator does too.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`], with the line's place in its file.
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
+        let _turn = self.rules.long_lines.take_turn();
+        let mut read = self.read_in_turn(front);
+        if let Err(Error::LineTooLong { offset, .. }) = &mut read {
+            *offset += self.supply.bytes_before().unwrap_or(0);
+        }
+        read
+    }
+
+    /// As [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
+    fn read_in_turn(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
         let mut long = long_lines.buffer(self.name(), self.offset, bytes)?;
@@ -265,7 +285,7 @@ impl<'a> StreamChunks<'a> {
 
     /// How messages call the stream or file.
     fn name(&self) -> &'a Path {
-        self.input.part_name(self.supply.place().0)
+        self.input.part_name(self.supply.place().part)
     }
 
     /// Reads until `buffer` is full or the stream or file has ended; returns how much is filled.
@@ -299,13 +319,14 @@ impl<'a> StreamChunks<'a> {
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;
-        let (part, part_start) = self.supply.place();
+        let (place, part_start) = (self.supply.place(), self.supply.part_start());
         Chunk {
             buffer,
             start: 0,
             end,
-            part,
+            part: place.part,
             part_start,
+            piece_start: place.start,
             offset,
             is_pooled,
         }

@@ -1,30 +1,33 @@
 //! Where the bytes come from that are cut in order: a pipe, or files that are decoded or whose rows become records.
 //!
-//! *Owns:* the choice between bytes as they are and decoded ones, and the way from one file of an input to the next.
+//! *Owns:* the choice between bytes as they are and decoded ones, and the way from one piece of an input to the next.
 //!
 //! *Invariants.*
 //! - What a pipe carries is recognised by its first bytes when they come, not before: opening never waits for a writer.
-//! - The bytes of a file end where the file does: [`Supply::fill`] ends there, and [`Supply::next_file`] goes on.
+//! - The bytes of a file or piece end where it does: [`Supply::fill`] ends there, and [`Supply::next_piece`] goes on.
 //! - A file is compared with the one that was checked at the start when it was read, also where decoding it fails: that
 //!   it changed is the better reason.
 //!
 //! *Cost:* what a decoder takes, if there is one.
 
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::Input;
-use crate::input::compressed::{Decoder, Front, SOURCE_BYTES, Source, recognise};
+use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
 use crate::input::form::Form;
 use crate::input::parquet::Rows;
 use crate::input::parts::Parts;
+use crate::input::pieces::{Piece, Pieces};
 use crate::input::stream::{Filled, StoppableStream};
+use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
 
 /// The bytes of an input in order.
 pub(crate) struct Supply<'a> {
     bytes: Bytes<'a>,
-    files: Option<Files<'a>>,
+    following: Option<Following<'a>>,
     name: &'a Path,
     budget: MemoryBudget,
     /// Bytes that were given of this stream or file.
@@ -37,19 +40,32 @@ enum Bytes<'a> {
     Unknown(StoppableStream<'a>),
     Plain(StoppableStream<'a>),
     Decoded(Box<Decoder<'a>>),
+    Piece(Box<PieceDecoder<'a>>),
     Rows(Box<Rows<'a>>),
     /// It failed.
     None,
 }
 
-/// The files of an input, one after the other.
-struct Files<'a> {
-    parts: &'a Parts,
-    stop: &'a (dyn Fn() -> Result<()> + Sync),
-    /// The number of the file that is read.
-    part: usize,
-    /// The decoded bytes of the files before it.
+/// The pieces of an input, one after the other.
+struct Following<'a> {
+    pieces: Arc<Pieces<'a>>,
+    /// How to read each.
+    opening: PieceOpening<'a>,
+    /// The one that is read.
+    piece: Piece,
+    /// The decoded bytes of the files before it, where no other thread reads some of them.
     part_start: u64,
+}
+
+/// What it takes to read a piece.
+#[derive(Clone, Copy)]
+pub(crate) struct PieceOpening<'a> {
+    /// What lines end in.
+    pub(crate) terminator: u8,
+    /// Returns an error when the run is to stop.
+    pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
+    /// Grants the memory of decoders.
+    pub(crate) budget: &'a MemoryBudget,
 }
 
 impl<'a> Supply<'a> {
@@ -66,32 +82,50 @@ impl<'a> Supply<'a> {
         };
         Self {
             bytes,
-            files: None,
+            following: None,
             name: input.name(),
             budget: budget.clone(),
             given_bytes: 0,
         }
     }
 
-    /// Supplies the bytes of files, some of which are compressed.
+    /// Supplies the bytes of those of `pieces` that it claims; `None` where there are none left.
     ///
     /// # Errors
-    /// As [`Parts::open`], of the first.
-    pub(super) fn of_parts(
-        parts: &'a Parts,
-        stop: &'a (dyn Fn() -> Result<()> + Sync),
-        budget: &MemoryBudget,
-    ) -> Result<Self> {
-        Ok(Self {
-            bytes: open(parts, 0, stop, budget)?,
-            files: Some(Files {
-                parts,
-                stop,
-                part: 0,
+    /// As [`Pieces::claim`] and [`Parts::open`], of the first.
+    pub(super) fn of_pieces(
+        pieces: &Arc<Pieces<'a>>,
+        opening: PieceOpening<'a>,
+    ) -> Result<Option<Self>> {
+        let Some(piece) = pieces.claim()? else {
+            return Ok(None);
+        };
+        let first = Self::of_piece(pieces.parts(), piece, &opening)?;
+        Ok(Some(Self {
+            following: Some(Following {
+                pieces: Arc::clone(pieces),
+                opening,
+                piece,
                 part_start: 0,
             }),
-            name: parts.name(0),
-            budget: budget.clone(),
+            ..first
+        }))
+    }
+
+    /// Supplies the bytes of one piece of a file.
+    ///
+    /// # Errors
+    /// As [`Parts::open`].
+    pub(super) fn of_piece(
+        parts: &'a Parts,
+        piece: Piece,
+        opening: &PieceOpening<'a>,
+    ) -> Result<Self> {
+        Ok(Self {
+            bytes: open(parts, piece, opening)?,
+            following: None,
+            name: parts.name(piece.part),
+            budget: opening.budget.clone(),
             given_bytes: 0,
         })
     }
@@ -104,15 +138,14 @@ impl<'a> Supply<'a> {
         parts: &'a Parts,
         part: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
-        budget: &MemoryBudget,
+        budget: &'a MemoryBudget,
     ) -> Result<Self> {
-        Ok(Self {
-            bytes: open(parts, part, stop, budget)?,
-            files: None,
-            name: parts.name(part),
-            budget: budget.clone(),
-            given_bytes: 0,
-        })
+        let opening = PieceOpening {
+            terminator: b'\n',
+            stop,
+            budget,
+        };
+        Self::of_piece(parts, Piece::whole(part), &opening)
     }
 
     /// How many bytes of a compressed file were taken to give those that it gave; `None` where it is plain or all of it
@@ -120,16 +153,41 @@ impl<'a> Supply<'a> {
     pub(super) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
+            Bytes::Piece(decoder) => Some(decoder.given_bytes()),
             Bytes::Rows(rows) => Some(rows.taken_bytes()),
             Bytes::Plain(_) => Some(self.given_bytes),
             Bytes::Unknown(_) | Bytes::None => None,
         }
     }
 
-    /// The number of the file that is read, and the bytes before it; 0 and 0 for a pipe.
-    pub(crate) fn place(&self) -> (usize, u64) {
-        let place = |files: &Files<'_>| (files.part, files.part_start);
-        self.files.as_ref().map_or((0, 0), place)
+    /// The piece that is read; of a pipe all of it.
+    pub(super) fn place(&self) -> Piece {
+        let following = self.following.as_ref();
+        following.map_or(Piece::whole(0), |following| following.piece)
+    }
+
+    /// The decoded bytes of the files before the one that is read, where no other thread reads some of them.
+    pub(super) fn part_start(&self) -> u64 {
+        self.following
+            .as_ref()
+            .map_or(0, |following| following.part_start)
+    }
+
+    /// The decoded bytes of the file that are before the piece that is read. That takes decoding them.
+    ///
+    /// # Errors
+    /// As [`bytes_before`].
+    pub(super) fn bytes_before(&self) -> Result<u64> {
+        let Some(Following {
+            pieces,
+            opening,
+            piece,
+            ..
+        }) = &self.following
+        else {
+            return Ok(0);
+        };
+        bytes_before(pieces.parts(), (piece.part, piece.start), opening)
     }
 
     /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted promptly,
@@ -160,6 +218,7 @@ impl<'a> Supply<'a> {
             }
             Bytes::Plain(stream) => stream.fill(buffer, self.name),
             Bytes::Decoded(decoder) => decoder.fill(buffer),
+            Bytes::Piece(decoder) => decoder.fill(buffer),
             Bytes::Rows(rows) => rows.fill(buffer),
             Bytes::None => Ok(Filled {
                 bytes: 0,
@@ -188,33 +247,59 @@ impl<'a> Supply<'a> {
         Ok(())
     }
 
-    /// Goes on to the next file; false where there is none. To be called when one has ended.
+    /// Goes on to the next piece; false where there is none. To be called when one has ended.
     ///
     /// # Errors
-    /// As [`Parts::open`] of the file that was read, and of the next.
-    pub(crate) fn next_file(&mut self) -> Result<bool> {
+    /// As [`Parts::open`] of the file that was read, and of the next; as [`Pieces::claim`].
+    pub(super) fn next_piece(&mut self) -> Result<bool> {
         self.verify()?;
-        let Some(files) = &mut self.files else {
+        let Some(following) = &mut self.following else {
             return Ok(false);
         };
-        if files.part + 1 == files.parts.all().len() {
+        let Some(piece) = following.pieces.claim()? else {
             return Ok(false);
-        }
-        files.part += 1;
-        files.part_start += std::mem::take(&mut self.given_bytes);
-        self.name = files.parts.name(files.part);
+        };
+        following.piece = piece;
+        following.part_start += std::mem::take(&mut self.given_bytes);
+        let parts = following.pieces.parts();
+        self.name = parts.name(piece.part);
+        // The memory of the decoder before is free for the next.
         self.bytes = Bytes::None;
-        self.bytes = open(files.parts, files.part, files.stop, &self.budget)?;
+        self.bytes = open(parts, piece, &following.opening)?;
         Ok(true)
     }
 
     /// Fails if the file that is read has changed.
     fn verify(&self) -> Result<()> {
-        let Some(files) = &self.files else {
+        let Some(Following { pieces, piece, .. }) = &self.following else {
             return Ok(());
         };
-        files.parts.open(files.part).map(drop)
+        pieces.parts().open(piece.part).map(drop)
     }
+}
+
+/// The decoded bytes of a file that are before the piece that begins at `start`: the file is decoded up to there.
+///
+/// # Errors
+/// As [`Parts::open`] and [`Supply::fill`].
+pub(super) fn bytes_before(
+    parts: &Parts,
+    (part, start): (usize, u64),
+    opening: &PieceOpening<'_>,
+) -> Result<u64> {
+    if start == 0 {
+        return Ok(0);
+    }
+    // The decoders that read the input have all of theirs; this is the end of them.
+    let budget = MemoryBudget::new(opening.budget.limit_bytes(), 0);
+    let opening = PieceOpening {
+        budget: &budget,
+        ..*opening
+    };
+    let mut supply = Supply::of_piece(parts, Piece::before(part, start), &opening)?;
+    let mut buffer = vec![0; SOURCE_BYTES as usize];
+    while !supply.fill(&mut buffer)?.is_ended {}
+    Ok(supply.given_bytes)
 }
 
 /// Reads the first bytes of a stream, no more than a decoder reads at a time, until they tell what it is.
@@ -238,20 +323,32 @@ fn read_front(
     }
 }
 
-/// Opens a file of `parts` for reading in order.
-fn open<'a>(
-    parts: &'a Parts,
-    part: usize,
-    stop: &'a (dyn Fn() -> Result<()> + Sync),
-    budget: &MemoryBudget,
-) -> Result<Bytes<'a>> {
-    let file = parts.open(part)?;
+/// Opens a piece of a file for reading in order.
+fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Result<Bytes<'a>> {
+    let Piece { part, start, end } = piece;
+    let (mut file, name) = (parts.open(part)?, parts.name(part));
+    let PieceOpening {
+        terminator,
+        stop,
+        budget,
+    } = *opening;
     Ok(match &parts.all()[part].form {
         Form::Plain => Bytes::Plain(StoppableStream::new(file, stop)),
-        Form::Compressed(_) => Bytes::Unknown(StoppableStream::new(file, stop)),
-        Form::Table(table) => {
-            let file = (file, parts.name(part));
-            Bytes::Rows(Box::new(Rows::new(table, file, stop, budget)))
+        Form::Compressed(_) if piece.is_whole() => Bytes::Unknown(StoppableStream::new(file, stop)),
+        Form::Compressed(_) => {
+            let moved = file.seek(SeekFrom::Start(start));
+            moved.map_err(|error| unreadable(name, error))?;
+            let stream = StoppableStream::new(file, stop);
+            let source = Source::new(stream, name, budget, (&[], false))?.from(start);
+            let decoder = Decoder::new(source, budget).up_to(end);
+            Bytes::Piece(Box::new(PieceDecoder::new(decoder, start == 0, terminator)))
         }
+        Form::Table(table) => Bytes::Rows(Box::new(Rows::new(
+            table,
+            (file, name),
+            (start, end),
+            stop,
+            budget,
+        ))),
     })
 }

@@ -204,6 +204,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         chunks,
         budget: &run.budget,
         decoding: &run.decoding,
+        lanes: 1,
         stop: &stop,
         waiting: Some(&waiting),
     };

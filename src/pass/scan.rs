@@ -2,7 +2,8 @@
 //!
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
 //! workers themselves, in chunks that are still in a core's cache when their lines are gone
-//! through. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
+//! through; so is one of which each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads
+//! ([`pipeline`]).
 //! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
 //! 1. The thread that calls [`scan`] opens the input again and checks that it is still the same.
@@ -32,6 +33,7 @@ use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::keying::Keying;
 use crate::input::long_lines::LongLines;
 use crate::input::reading::{Reading, ReadingRules};
+use crate::input::supply::PieceOpening;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::pipeline::pipeline;
@@ -117,11 +119,12 @@ fn scan_in<W: Worker>(
         chunks,
         budget: &run.budget,
         decoding: &run.decoding,
+        lanes: layout.lanes,
         stop: &stop,
         waiting: None,
     };
     let reading = Reading::open(input, rules)?;
-    if reading.is_warm() {
+    if reading.is_read_by_workers() {
         run.workers.run(&failure, |found_work| {
             tally.read_and_work(&reading, found_work, new_worker())
         });
@@ -134,21 +137,6 @@ fn scan_in<W: Worker>(
     drop(long_lines);
     failure.into_result()?;
     counts.check_and_note(input)
-}
-
-/// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this.
-fn check_addresses(batch: Batch<'_>, chunk: &Chunk, input: &Input) -> Result<()> {
-    /// As much of the line as a message shows, in bytes.
-    const SHOWN: usize = 40;
-    let mut lines = batch.keys.iter().zip(batch.lines);
-    match lines.find(|(key, _)| addresses::parse(key).is_none()) {
-        None => Ok(()),
-        Some((line, record)) => Err(Error::NotAnAddress {
-            path: input.part_name(chunk.part).to_owned(),
-            offset: chunk.offset_of(record),
-            line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
-        }),
-    }
 }
 
 /// What a scan has read, of all threads together.
@@ -278,6 +266,30 @@ impl<'a> Tally<'a> {
         })
     }
 
+    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this.
+    fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
+        /// As much of the line as a message shows, in bytes.
+        const SHOWN: usize = 40;
+        let mut lines = batch.keys.iter().zip(batch.lines);
+        match lines.find(|(key, _)| addresses::parse(key).is_none()) {
+            None => Ok(()),
+            Some((line, record)) => Err(Error::NotAnAddress {
+                path: self.input.part_name(chunk.part).to_owned(),
+                offset: self.look(|opening| self.input.offset_of(chunk.place_of(record), opening)),
+                line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
+            }),
+        }
+    }
+
+    /// Looks at the input again to say where something is, until the run is to stop.
+    fn look<T>(&self, look: impl FnOnce(&PieceOpening<'_>) -> T) -> T {
+        look(&PieceOpening {
+            terminator: self.run.options.format.terminator,
+            stop: &|| self.run.interrupt().check(),
+            budget: &self.run.decoding,
+        })
+    }
+
     /// Counts a record without a key.
     ///
     /// # Errors
@@ -286,15 +298,10 @@ impl<'a> Tally<'a> {
         match self.input.keying() {
             Some(keying) if !keying.skips_bad() => {
                 let (what, advice) = bad.describe(keying.columns(chunk.part));
-                let (part, place) = (chunk.part, chunk.offset_of(record));
-                let terminator = self.run.options.format.terminator;
-                let memory_bytes = self.run.decoding.limit_bytes();
-                let stop = || self.run.interrupt().check();
-                let (line, offset) =
-                    self.input
-                        .place_of((part, place), terminator, memory_bytes, &stop);
+                let place = chunk.place_of(record);
+                let (line, offset) = self.look(|opening| self.input.place_of(place, opening));
                 Err(Error::BadRecord {
-                    path: self.input.part_name(part).to_owned(),
+                    path: self.input.part_name(chunk.part).to_owned(),
                     line,
                     offset,
                     what,
@@ -335,7 +342,7 @@ impl<'a> Tally<'a> {
         });
         let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
             if self.run.is_ipv4() {
-                check_addresses(batch, chunk, self.input)?;
+                self.check_addresses(batch, chunk)?;
             }
             worker.work(batch).map(|()| true)
         })?;

@@ -6,9 +6,11 @@
 //! *Cost:* one design for each strategy.
 
 use crate::error::{Error, Result};
+use crate::input::compressed::Decoding;
 use crate::plan::advice::{too_high, with_advice};
 use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
 use crate::plan::job::order;
+use crate::plan::layout::DecodingPlan;
 use crate::plan::{Costs, InputShape, Job, Plan, Rejected, Strategy};
 use crate::selection::{Approximate, Order};
 use crate::size::display_rate;
@@ -225,7 +227,11 @@ fn moved(job: &Job, costs: &Costs) -> u64 {
 /// What decoding adds to the reading of a byte of the inputs on average, in bytes that are moved.
 fn decoding_cost(job: &Job) -> f64 {
     let bytes = |shape: &InputShape| shape.bytes.unwrap_or(0) as f64;
-    let cost = |shape: &InputShape| shape.decoding.map_or(0, |decoding| decoding.cost) as f64;
+    let lanes = DecodingPlan::of(job).lanes as f64;
+    let cost = |shape: &InputShape| {
+        let cost = |decoding: Decoding| decoding.cost as f64 / lanes.min(decoding.pieces as f64);
+        shape.decoding.map_or(0.0, cost)
+    };
     let all: f64 = job.inputs.iter().map(bytes).sum();
     let decoded = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
     decoded.sum::<f64>() / all.max(1.0)

@@ -43,6 +43,11 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
 /// for all else.
 const MOST_EIGHTHS: u64 = 3;
+/// The fraction of the memory for buffers that decodes several pieces at the same time; for one it may be more.
+const DECODING_SHARE: u64 = 6;
+/// What the heap grows by for each of several threads that decode, in bytes: a frame of gzip takes its memory anew, and threads
+/// leave gaps for one another. 2 MiB were seen, of BGZF, with two threads.
+const LANE_BYTES: u64 = 1 << 20;
 /// The fraction of the memory for buffers that puts the answer in order.
 const ORDER_SHARE: u64 = 8;
 /// The most bytes for that: longer runs do not make a merge faster.
@@ -87,6 +92,10 @@ pub(crate) struct Layout {
     pub(crate) long_line_eighths: u64,
     /// The part of `base_bytes` that decodes a compressed input; inputs are read one after the other.
     pub(crate) decoder_bytes: u64,
+    /// The fraction of the memory that this is at most where the memory is large; 0 where nothing is decoded.
+    pub(crate) decoding_share: u64,
+    /// Pieces of a compressed input that are decoded at the same time: 1 to `workers`.
+    pub(crate) lanes: usize,
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
     /// Bytes of one block: whole pages, at most 1 MiB.
@@ -117,8 +126,9 @@ impl Layout {
     /// The two of the above: `is_last_try` says that nothing can be planned again.
     fn for_tries(job: &Job, is_last_try: bool) -> Self {
         let order_bytes = order_bytes(job);
-        let decoder_bytes = decoder_bytes(job);
-        let base_bytes = job.base_bytes + order_bytes + decoder_bytes;
+        let decoding = DecodingPlan::of(job);
+        let decoder_bytes = decoding.bytes;
+        let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
         let usable = job.memory_bytes.saturating_sub(base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
@@ -162,6 +172,8 @@ impl Layout {
             long_line_bytes,
             long_line_eighths: if plans_once { 1 } else { MOST_EIGHTHS },
             decoder_bytes,
+            decoding_share: decoding.share,
+            lanes: workers.min(decoding.lanes as usize),
             buckets: 0,
             block_bytes: LARGEST,
             pool_blocks: 0,
@@ -187,7 +199,9 @@ impl Layout {
     /// What scanning takes, in bytes: chunk buffers, one more for the unfinished line of a stream, and the
     /// room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
     pub(crate) fn scan_bytes(&self) -> u64 {
-        (self.chunk_buffers as u64 + 1) * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
+        // Where each worker decodes for itself, none has a chunk on its way; but each lane has an unfinished line.
+        let buffers = (self.chunk_buffers + 1).max(self.workers + self.lanes);
+        buffers as u64 * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
     }
 
     /// What blocks take when all are in use, in bytes.
@@ -217,9 +231,9 @@ impl Layout {
             .memory_bytes
             .saturating_sub(self.usable_bytes + self.order_bytes);
         // So does what decodes inputs.
-        let usable = match self.decoder_bytes {
+        let usable = match self.decoding_share {
             0 => usable,
-            _ => usable.saturating_add(usable / (UNPLANNED_SHARE - 1) + PAGE),
+            share => usable.saturating_add(usable / (share - 1) + PAGE),
         };
         // The part for the order of the answer grows with the limit.
         let usable = match self.order_bytes {
@@ -330,14 +344,56 @@ impl LimitAdvice for Layout {
     }
 }
 
-/// What decodes the inputs, in bytes: as much as the first frame takes that takes most, or a share of the memory where that
-/// is more.
-pub(super) fn decoder_bytes(job: &Job) -> u64 {
-    let usable = job.memory_bytes.saturating_sub(job.base_bytes);
-    let unplanned = (usable / UNPLANNED_SHARE).min(MOST_UNPLANNED_BYTES) & !(PAGE - 1);
-    let each = job.inputs.iter().filter_map(|shape| shape.decoding);
-    let most = each.map(|decoding| decoding.memory_bytes).max();
-    most.map_or(0, |bytes| bytes.max(unplanned))
+/// What decodes inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DecodingPlan {
+    /// How many pieces of an input are decoded at the same time.
+    pub(super) lanes: u64,
+    /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or for all a share of the memory
+    /// where that is more.
+    pub(super) bytes: u64,
+    /// What the heap takes beside that because several threads decode, in bytes.
+    beside_bytes: u64,
+    /// The fraction of the memory that it takes at most where that is large; 0 where nothing is decoded.
+    share: u64,
+}
+
+impl DecodingPlan {
+    /// All of that in bytes.
+    pub(super) fn all_bytes(&self) -> u64 {
+        self.bytes + self.beside_bytes
+    }
+
+    pub(super) fn of(job: &Job) -> Self {
+        let usable = job.memory_bytes.saturating_sub(job.base_bytes);
+        let unplanned = (usable / UNPLANNED_SHARE).min(MOST_UNPLANNED_BYTES) & !(PAGE - 1);
+        let each = || job.inputs.iter().filter_map(|shape| shape.decoding);
+        let Some(most) = each().map(|decoding| decoding.memory_bytes).max() else {
+            return Self {
+                lanes: 1,
+                bytes: 0,
+                beside_bytes: 0,
+                share: 0,
+            };
+        };
+        let pieces = each().map(|decoding| decoding.pieces).max().unwrap_or(1);
+        let wanted = pieces.min(job.threads as u64);
+        let wanted = wanted.min(job.most_lanes.unwrap_or(u64::MAX));
+        // More than one only where nothing is refused for it.
+        let spare = usable.saturating_sub(LEAST_USABLE_BYTES);
+        let granted = (usable / DECODING_SHARE).min(spare) / (most + LANE_BYTES);
+        let (lanes, share) = if wanted <= 1 {
+            (1, UNPLANNED_SHARE)
+        } else {
+            (granted.clamp(1, wanted), DECODING_SHARE)
+        };
+        Self {
+            lanes,
+            bytes: (lanes * most).max(unplanned),
+            beside_bytes: if lanes > 1 { lanes * LANE_BYTES } else { 0 },
+            share,
+        }
+    }
 }
 
 /// What puts the answer in order, in bytes: as large a part of the memory as that of a large filter, so that runs are

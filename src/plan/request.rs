@@ -5,9 +5,10 @@
 //! fits the limit is decided by the design.
 
 use crate::error::{Error, Result};
+use crate::plan::LEAST_MEMORY_BYTES;
 use crate::plan::Strategy;
 use crate::plan::job::{Job, MOST};
-use crate::plan::{LEAST_MEMORY_BYTES, layout};
+use crate::plan::layout::{DecodingPlan, LEAST_USABLE_BYTES};
 use crate::selection::{Approximate, Rule};
 use crate::size::{display_apart, display_at_least, display_bytes, round_mebibytes};
 
@@ -15,14 +16,16 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
-/// [`layout::LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
+/// [`LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
     let least_beside = |job: &Job| {
-        let beside = job.base_bytes.saturating_add(layout::decoder_bytes(job));
-        LEAST_MEMORY_BYTES.max(beside.saturating_add(layout::LEAST_USABLE_BYTES))
+        let beside = job
+            .base_bytes
+            .saturating_add(DecodingPlan::of(job).all_bytes());
+        LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
     };
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
@@ -38,7 +41,7 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
         least = next;
     }
     let (given, _) = display_apart(job.memory_bytes, least);
-    let what = match layout::decoder_bytes(job) {
+    let what = match DecodingPlan::of(job).bytes {
         // Less than the process itself takes.
         0..=MUCH_TO_DECODE => format!("{given} is too low for any run"),
         bytes => format!(

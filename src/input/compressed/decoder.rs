@@ -11,7 +11,7 @@
 //!     └ decoded to its checksum
 //! ```
 //!
-//! Anything else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
+//! A block of BGZF is followed by another, up to an empty one, and what pzstd says of a frame by that frame. Anything else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
 //!
 //! *Cost:* the memory of the largest frame so far.
 
@@ -19,6 +19,7 @@ use std::io;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::input::compressed::borders::{FRAME_SIZE, MARKER_BYTES, block_bytes};
 use crate::input::compressed::format::{
     Compression, Front, HEADER_BYTES, decoder_bytes, recognise,
 };
@@ -38,6 +39,10 @@ pub(crate) struct Decoder<'a> {
     budget: MemoryBudget,
     /// The memory of the frame, which the next one has too, and its bytes.
     memory: Option<(Reservation, u64)>,
+    /// Where the frames end that are wanted, though others may follow: a byte of the file.
+    border: Option<u64>,
+    /// What must still come by what the last frame says.
+    missing: Option<&'static str>,
     /// What the frames are; `None` before the first.
     compression: Option<Compression>,
     name: &'a Path,
@@ -47,6 +52,8 @@ enum State<'a> {
     /// Before a frame, or behind the last.
     Between(Source<'a>),
     Within(Frame<'a>),
+    /// Between the frames that are wanted and others.
+    AtBorder(Source<'a>),
     /// At the end, or failed.
     Ended {
         given_bytes: u64,
@@ -61,11 +68,35 @@ impl<'a> Decoder<'a> {
             state: State::Between(source),
             budget: budget.clone(),
             memory: None,
+            border: None,
+            missing: None,
             compression: None,
         }
     }
 
-    /// Decodes until `buffer` is full or the file has ended.
+    /// The same for the frames that end at `border`, a byte of the file.
+    pub(crate) fn up_to(self, border: Option<u64>) -> Self {
+        Self { border, ..self }
+    }
+
+    /// Goes on behind the border; false where the file has ended.
+    pub(crate) fn cross_border(&mut self) -> bool {
+        let given_bytes = self.given_bytes();
+        let ended = State::Ended { given_bytes };
+        match std::mem::replace(&mut self.state, ended) {
+            State::AtBorder(source) => {
+                self.border = None;
+                self.state = State::Between(source);
+                true
+            }
+            other => {
+                self.state = other;
+                false
+            }
+        }
+    }
+
+    /// Decodes until `buffer` is full, or the file or what is wanted of it has ended.
     ///
     /// # Errors
     /// [`Error::Undecodable`] for a file that is damaged, cut short or has something else behind its frames;
@@ -75,7 +106,7 @@ impl<'a> Decoder<'a> {
         while filled < buffer.len() {
             let given_bytes = self.given_bytes();
             match &mut self.state {
-                State::Ended { .. } => break,
+                State::Ended { .. } | State::AtBorder(_) => break,
                 State::Between(_) => self.begin()?,
                 State::Within(frame) => match frame.read(&mut buffer[filled..]) {
                     Ok(0) => self.end(),
@@ -86,14 +117,14 @@ impl<'a> Decoder<'a> {
         }
         Ok(Filled {
             bytes: filled,
-            is_ended: matches!(self.state, State::Ended { .. }),
+            is_ended: matches!(self.state, State::Ended { .. } | State::AtBorder(_)),
         })
     }
 
     /// How many bytes of the file were taken so far.
     pub(crate) fn given_bytes(&self) -> u64 {
         match &self.state {
-            State::Between(source) => source.given_bytes(),
+            State::Between(source) | State::AtBorder(source) => source.given_bytes(),
             State::Within(frame) => frame.given_bytes(),
             State::Ended { given_bytes } => *given_bytes,
         }
@@ -115,9 +146,21 @@ impl<'a> Decoder<'a> {
         let State::Between(mut source) = std::mem::replace(&mut self.state, ended) else {
             return Ok(());
         };
+        match self.border {
+            Some(border) if given_bytes == border => {
+                self.state = State::AtBorder(source);
+                return Ok(());
+            }
+            Some(border) if given_bytes > border => {
+                return Err(self.undecodable(format!(
+                    "a frame ends behind byte {border}, where one begins by what the file says of itself"
+                )));
+            }
+            _ => {}
+        }
         let header = source.peek(HEADER_BYTES)?;
         if header.is_empty() {
-            return Ok(());
+            return self.check_end(given_bytes);
         }
         match (recognise(header, true), self.compression) {
             (Front::Frame(found), before) if before.is_none_or(|before| before == found) => {
@@ -126,6 +169,8 @@ impl<'a> Decoder<'a> {
                     return Err(self.cut_short(given_bytes));
                 }
                 self.compression = Some(found);
+                let is_followed = block_bytes(header).is_some_and(|bytes| bytes != MARKER_BYTES);
+                self.missing = is_followed.then_some("the empty block that BGZF ends with");
                 let needed_bytes = decoder_bytes(found, header);
                 let memory_bytes = self.reserve(found, needed_bytes)?;
                 let frame = Frame::new(found, source, memory_bytes);
@@ -137,6 +182,8 @@ impl<'a> Decoder<'a> {
                 Err(self.followed_by(&format!("{} data", found.name()), given_bytes))
             }
             (Front::Skippable(bytes), None | Some(Compression::Zstd | Compression::Lz4)) => {
+                let is_size = header.starts_with(&FRAME_SIZE);
+                self.missing = is_size.then_some("the frame whose size stands before it");
                 if source.skip(bytes)? < bytes {
                     return Err(self.cut_short(source.given_bytes()));
                 }
@@ -175,7 +222,18 @@ impl<'a> Decoder<'a> {
         }
         let given_bytes = source.given_bytes();
         self.state = State::Ended { given_bytes };
-        Ok(())
+        self.check_end(given_bytes)
+    }
+
+    /// Fails where a file is cut short between two frames, and says so.
+    fn check_end(&self, given_bytes: u64) -> Result<()> {
+        match self.missing {
+            Some(what) => Err(self.undecodable(format!(
+                "the {} data end early, at byte {given_bytes}: {what} is missing",
+                self.kind()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Makes sure of `needed_bytes` for the next frame; returns what it may have.

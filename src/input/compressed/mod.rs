@@ -9,14 +9,17 @@
 //!                     └─▶ Frame: the decoder of one format ──▶ chunk buffer
 //! ```
 //!
-//! The thread that reads an input decodes it, beside the workers that hash its lines.
+//! The thread that reads an input decodes it, beside the workers that hash its lines. Where there are several files, or one that
+//! says where its frames begin ([`borders`]), each worker decodes a piece of its own ([`crate::input::pieces`]).
 //!
 //! *Cost:* a thread for as long as decoding takes; see [`mod@format`] for the memory.
 
+mod borders;
 pub(crate) mod decoder;
 pub(crate) mod format;
 mod frame;
 mod lz4;
+mod piece;
 pub(crate) mod source;
 #[cfg(test)]
 mod tests;
@@ -25,10 +28,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+pub(crate) use borders::border_after;
 pub(crate) use decoder::Decoder;
 #[cfg(feature = "parquet")]
 pub(crate) use decoder::least_for_decoding;
 pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
+pub(crate) use piece::PieceDecoder;
 pub(crate) use source::{SOURCE_BYTES, Source};
 
 /// The share of the memory that decoders get in any case, as one by this number: what a pipe needs, and a later frame of a
@@ -47,6 +52,14 @@ pub struct Decoding {
     pub memory_bytes: u64,
     /// A decoded byte costs as much time as this many that are written or read.
     pub cost: u64,
+    /// As many pieces of it can be decoded at the same time, at most: files, or what a file is made of.
+    pub pieces: u64,
+}
+
+/// About how many pieces a file of `size` bytes has that can be decoded at the same time.
+fn pieces_of(file: &File, size: u64) -> io::Result<u64> {
+    let border = border_after(file, 0, size)?;
+    Ok(border.map_or(1, |border| size.div_ceil(border)))
 }
 
 /// What the first bytes of a file of `size` bytes are.
@@ -76,6 +89,7 @@ impl Decoding {
     pub(crate) const OF_PIPE: Self = Self {
         memory_bytes: SOURCE_BYTES + (64 << 10),
         cost: 0,
+        pieces: 1,
     };
 
     /// What a file of `size` bytes takes, going by the header of its first frame that has content; `None` where it is not
@@ -92,6 +106,7 @@ impl Decoding {
                     return Ok(Some(Self {
                         memory_bytes: SOURCE_BYTES + decoder_bytes(compression, front),
                         cost: compression.cost(),
+                        pieces: pieces_of(file, size)?,
                     }));
                 }
                 Front::Plain | Front::Unclear if start == 0 => return Ok(None),
@@ -102,11 +117,12 @@ impl Decoding {
         Ok(Some(Self::OF_PIPE))
     }
 
-    /// The larger memory and the larger cost of both.
-    pub(crate) fn max(self, other: Self) -> Self {
+    /// What decoding files takes together: the larger memory and the larger cost of both, and the pieces of each.
+    pub(crate) fn with(self, other: Self) -> Self {
         Self {
             memory_bytes: self.memory_bytes.max(other.memory_bytes),
             cost: self.cost.max(other.cost),
+            pieces: self.pieces + other.pieces,
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Source<'a> {
     /// The bytes of the buffer that were not given yet.
     start: usize,
     end: usize,
-    /// How many were given.
+    /// Where in the stream the next one is.
     given_bytes: u64,
     is_ended: bool,
 }
@@ -52,12 +52,20 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// The same of a stream that begins at byte `start` of a file.
+    pub(crate) fn from(self, start: u64) -> Self {
+        Self {
+            given_bytes: start,
+            ..self
+        }
+    }
+
     /// How messages call the stream.
     pub(super) fn name(&self) -> &'a Path {
         self.name
     }
 
-    /// How many bytes were given, so where in the stream the next one is.
+    /// Where in the stream, or in the file that it is of, the next byte is.
     pub(super) fn given_bytes(&self) -> u64 {
         self.given_bytes
     }

@@ -11,12 +11,21 @@ use crate::error::{Error, ErrorKind};
 use crate::input::stream::StoppableStream;
 use crate::memory::budget::MemoryBudget;
 
-/// The formats: how messages call each, and what compresses a text to one frame.
+/// The formats: the program that writes each, and what compresses a text to one frame.
 fn formats() -> impl Iterator<Item = (&'static str, impl Fn(&[u8]) -> Vec<u8>)> {
     Compression::ALL.into_iter().map(|compression| {
         let (_, name) = compression.suffix_and_program();
         (name, move |text: &[u8]| compression.compress(text).unwrap())
     })
+}
+
+/// What messages call the data that a program writes.
+fn kind(program: &str) -> &str {
+    match program {
+        "bgzip" => "gzip",
+        "pzstd" => "zstd",
+        own => own,
+    }
 }
 
 /// Lines that compress to several blocks.
@@ -108,8 +117,10 @@ fn b21_a_byte_that_is_changed_is_an_error_or_changes_nothing() {
                 harmless += 1;
             }
         }
-        // Times and levels in headers, and bits that fill a last byte, mean nothing.
-        assert!(harmless < 12, "{name}: {harmless}");
+        // Times and levels in headers, and bits that fill a last byte, mean nothing. BGZF has two headers, and its sizes are those
+        // of blocks that are found without them.
+        let most = if name == "bgzip" { 24 } else { 12 };
+        assert!(harmless < most, "{name}: {harmless}");
     }
 }
 
@@ -121,14 +132,20 @@ fn b21_what_stands_behind_the_last_frame_is_an_error_save_padding() {
             is_refused(&[&frame[..], behind].concat(), "follow", name);
         }
         let padded = [&frame[..], &[0; 10_000]].concat();
-        if ["gzip", "xz"].contains(&name) {
+        if ["gzip", "xz"].contains(&kind(name)) {
             assert_eq!(decode(&padded).unwrap(), b"one\ntwo\n");
         } else {
             is_refused(&padded, "other bytes follow", name);
         }
-        for (other, compress) in formats().filter(|(other, _)| *other != name) {
+        for (other, compress) in formats().filter(|(other, _)| kind(other) != kind(name)) {
             let file = [frame.clone(), compress(b"three\n")].concat();
-            is_refused(&file, &format!("{other} data follow the {name} data"), name);
+            // Of pzstd comes a skippable frame first, which lz4 has, too.
+            let found = match (other, kind(name)) {
+                ("pzstd", "gzip" | "bzip2" | "xz") => "other bytes".to_owned(),
+                _ => format!("{} data", kind(other)),
+            };
+            let says = format!("{found} follow the {} data", kind(name));
+            is_refused(&file, &says, name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One reading of the rows of a file.
+//! One reading of the rows of some row groups, or of all.
 //!
 //! *Owns:* the way from row group to row group, and from values to records. *Invariants:* every row becomes one record, or is
 //! counted as left out; each column ends with its row group, so that none comes too short in silence. *Cost:* the pages of
@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ::parquet::errors::ParquetError;
 
@@ -31,20 +30,22 @@ const SMALL_BYTES: usize = 64 << 10;
 /// memory is copied.
 const EXPANSION: u64 = 12;
 
-/// Reads all rows of a file as records.
+/// Reads the rows of a piece of a file as records.
 pub(crate) struct Rows<'a> {
     table: Arc<Table>,
     file: Arc<File>,
     name: &'a Path,
     stop: &'a (dyn Fn() -> Result<()> + Sync),
     allowance: Arc<Allowance>,
-    /// The row group that is read, and how many of its rows were.
+    /// The row group that is read, where the piece ends, and how many rows of the group were read.
     group: usize,
+    end: usize,
     row: u64,
     /// The columns of the group; none before its first row.
     columns: Vec<Column>,
-    /// The number of the next row in the file, from 0.
+    /// The number of the next row in the file, from 0, and of the first.
     number: u64,
+    first_number: u64,
     /// Some records, and how many bytes of them were given.
     records: Vec<u8>,
     given: usize,
@@ -57,25 +58,33 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Reads `file`, whose memory comes from `budget`.
+    /// Reads the row groups from the first to the second of `groups`, or to the last, of `file`. Its memory comes from
+    /// `budget`.
     pub(crate) fn new(
         table: &Arc<Table>,
         (file, name): (File, &'a Path),
+        (start, end): (u64, Option<u64>),
         stop: &'a (dyn Fn() -> Result<()> + Sync),
         budget: &MemoryBudget,
     ) -> Self {
         let allowance = Allowance::new(name.to_owned(), table.columns.len() + 1, budget);
-        let records = table.header.clone().unwrap_or_default();
+        let header = table.header.as_ref().filter(|_| start == 0);
+        let records = header.cloned().unwrap_or_default();
+        let all = table.groups.len();
+        let start = all.min(start as usize);
+        let end = end.map_or(all, |end| all.min(end as usize));
         Self {
             table: Arc::clone(table),
             file: Arc::new(file),
             name,
             stop,
             allowance: Arc::new(allowance),
-            group: 0,
+            group: start,
+            end,
             row: 0,
             columns: Vec::new(),
-            number: 0,
+            number: table.rows_of(0..start).end,
+            first_number: table.rows_of(0..start).end,
             records,
             given: 0,
             scratch: Vec::new(),
@@ -112,7 +121,8 @@ impl<'a> Rows<'a> {
 
     /// About how many bytes of the file the records so far are from: as many of it as they are of the rows.
     pub(crate) fn taken_bytes(&self) -> u64 {
-        let share = self.number as f64 / self.table.rows.max(1) as f64;
+        let rows = self.number - self.first_number;
+        let share = rows as f64 / self.table.rows.max(1) as f64;
         (self.table.bytes as f64 * share) as u64
     }
 
@@ -130,7 +140,7 @@ impl<'a> Rows<'a> {
 
     /// Appends the record of the next row that is not left out. False at the end.
     fn next_row(&mut self, table: &Table) -> Result<bool> {
-        while let Some(group) = table.groups.get(self.group) {
+        while let Some(group) = table.groups[..self.end].get(self.group) {
             if self.row == group.rows {
                 self.end_group(group)?;
                 continue;
@@ -155,8 +165,10 @@ impl<'a> Rows<'a> {
             }
             self.records.truncate(start);
         }
-        table.left_out.nulls.store(self.nulls, Ordering::Relaxed);
-        table.left_out.bad.store(self.bad, Ordering::Relaxed);
+        table.leave_out(
+            std::mem::take(&mut self.nulls),
+            std::mem::take(&mut self.bad),
+        );
         Ok(false)
     }
 

@@ -5,6 +5,7 @@
 //! the key; the footer itself is not kept.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,6 +24,8 @@ use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
 const COST: u64 = 2;
 
+/// The least rows of a piece that is decoded beside others, but for the last.
+const PIECE_ROWS: u64 = 1 << 16;
 /// As many pages of the largest row group show what memory a reading takes.
 const PAGES_LOOKED_AT: usize = 64;
 /// One by the share that the largest pages may be larger than those.
@@ -49,7 +52,7 @@ pub(crate) struct Table {
     pub(super) has_row_numbers: bool,
     /// Whether rows whose key cannot be written are left out.
     pub(super) skips_bad: bool,
-    /// What the last complete reading left out.
+    /// What the last reading left out.
     pub(super) left_out: LeftOut,
 }
 
@@ -161,7 +164,45 @@ impl Table {
         Decoding {
             memory_bytes: self.memory_bytes,
             cost: COST,
+            pieces: self.pieces(),
         }
+    }
+
+    /// Where the piece ends that begins with the row group `start`, as the number of the row group behind it; `None` where that is
+    /// the end of the file.
+    pub(in crate::input) fn piece_end(&self, start: u64) -> Option<u64> {
+        let mut rows = 0;
+        let following = self.groups.get(start as usize..)?.iter().zip(start + 1..);
+        let end = following.into_iter().find_map(|(group, end)| {
+            rows += group.rows;
+            (rows >= PIECE_ROWS).then_some(end)
+        })?;
+        (end < self.groups.len() as u64).then_some(end)
+    }
+
+    /// How many pieces it has.
+    fn pieces(&self) -> u64 {
+        let ends = std::iter::successors(self.piece_end(0), |&start| self.piece_end(start));
+        1 + ends.count() as u64
+    }
+
+    /// The numbers of the rows of some row groups.
+    pub(super) fn rows_of(&self, groups: Range<usize>) -> Range<u64> {
+        let rows = |groups: &[Group]| groups.iter().map(|group| group.rows).sum::<u64>();
+        let start = rows(&self.groups[..groups.start]);
+        start..start + rows(&self.groups[groups])
+    }
+
+    /// Notes that a reading of all rows begins.
+    pub(in crate::input) fn begin_reading(&self) {
+        self.left_out.nulls.store(0, Ordering::Relaxed);
+        self.left_out.bad.store(0, Ordering::Relaxed);
+    }
+
+    /// Notes how many rows a reading of some left out: because of NULL, and because they cannot be written.
+    pub(super) fn leave_out(&self, nulls: u64, bad: u64) {
+        self.left_out.nulls.fetch_add(nulls, Ordering::Relaxed);
+        self.left_out.bad.fetch_add(bad, Ordering::Relaxed);
     }
 
     /// The names of its columns as a record, without the terminator.
@@ -175,7 +216,7 @@ impl Table {
         self.columns.len()
     }
 
-    /// How many rows of the last complete reading have NULL in the key, and how many a key that cannot be written.
+    /// How many rows of the last reading have NULL in the key, and how many a key that cannot be written.
     pub(in crate::input) fn left_out(&self) -> (u64, u64) {
         let LeftOut { nulls, bad } = &self.left_out;
         (nulls.load(Ordering::Relaxed), bad.load(Ordering::Relaxed))

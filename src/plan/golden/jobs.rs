@@ -5,6 +5,7 @@
 
 #![expect(clippy::too_many_lines, reason = "a list of jobs is as long as it is")]
 
+use crate::input::compressed::Decoding;
 use crate::plan::tests::job;
 use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
 use crate::selection::Selection;
@@ -29,6 +30,18 @@ fn cached(lines: u64) -> InputShape {
         is_cached: true,
         decoding: None,
         key_bytes: None,
+        ..input(lines, 64)
+    }
+}
+
+/// An input that is compressed with zstd, in as many pieces.
+fn compressed(lines: u64, pieces: u64) -> InputShape {
+    InputShape {
+        decoding: Some(Decoding {
+            memory_bytes: 3 * MIB,
+            cost: 1,
+            pieces,
+        }),
         ..input(lines, 64)
     }
 }
@@ -222,6 +235,29 @@ pub(super) fn requests() -> Vec<(String, Job)> {
                 is_ipv4: true,
                 ..job(&[input(100_000_000, 13); 3], 1100 * MIB)
             },
+        ),
+        (
+            "compressed as a whole, 64 MiB",
+            job(&[compressed(20_000_000, 1); 2], 64 * MIB),
+        ),
+        (
+            "compressed in pieces, 64 MiB",
+            job(&[compressed(20_000_000, 1000); 2], 64 * MIB),
+        ),
+        (
+            "compressed in pieces, one at a time, 64 MiB",
+            Job {
+                most_lanes: Some(1),
+                ..job(&[compressed(20_000_000, 1000); 2], 64 * MIB)
+            },
+        ),
+        (
+            "compressed in pieces, 16 MiB",
+            job(&[compressed(20_000_000, 1000); 2], 16 * MIB),
+        ),
+        (
+            "compressed in pieces, 4 GiB",
+            job(&[compressed(2_000_000_000, 1000); 2], 4 * GIB),
         ),
         ("cached, 8 GiB", job(&[cached(20_000_000); 2], 8 * GIB)),
         (

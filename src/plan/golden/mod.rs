@@ -97,7 +97,9 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         chunk_buffers,
         long_line_bytes,
         long_line_eighths,
-        decoder_bytes: _,
+        decoder_bytes,
+        decoding_share: _,
+        lanes,
         buckets,
         block_bytes,
         pool_blocks,
@@ -109,12 +111,16 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}{}",
+         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
         match known_bytes {
             0 => String::new(),
             bytes => format!(", {bytes} for known lines"),
+        },
+        match decoder_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} to decode {lanes} at a time"),
         },
     )
     .unwrap();

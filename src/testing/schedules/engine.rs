@@ -46,6 +46,8 @@ impl Place {
         let layout = Layout {
             known_bytes: 0,
             decoder_bytes: 0,
+            decoding_share: 0,
+            lanes: 1,
             known_line_bytes: 0,
             memory_bytes: 64 << 20,
             base_bytes: 0,

@@ -6,6 +6,7 @@ mod identity;
 mod keyed;
 mod odd;
 mod parquet;
+mod pieces;
 mod short;
 mod sides;
 mod sources;

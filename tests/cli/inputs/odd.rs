@@ -83,7 +83,7 @@ fn compressed_rows() -> Vec<Row> {
             Fails(3, "follow"),
         );
         let another = match compression {
-            Compression::Gzip => Compression::Zstd,
+            Compression::Gzip | Compression::Bgzf => Compression::Zstd,
             _ => Compression::Gzip,
         };
         let mixed = [&first[..], &packed(another, &other)].concat();
@@ -318,6 +318,12 @@ fn b24_each_odd_file_is_an_error_or_follows_a_rule() {
             }
             None => panic!("{name}: {outcome}"),
         };
-        assert_eq!(came, comes, "{name}: {outcome}");
+        // Not all that was written: it may be much.
+        let is_as_expected = came == comes;
+        assert!(
+            is_as_expected,
+            "{name}: {}: {}",
+            outcome.status, outcome.stderr
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! never poisoned: the engine ignores poison everywhere, so a model of it would test nothing.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{LockResult, PoisonError};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::time::Duration;
 
 use shuttle::sync as inner;
@@ -28,6 +28,14 @@ impl<T> Mutex<T> {
     /// As [`std::sync::Mutex::lock`]. Always `Ok`.
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         Ok(self.acquire())
+    }
+
+    /// As [`std::sync::Mutex::try_lock`].
+    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Ok(MutexGuard { guard, mutex: self }),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
     }
 
     pub(crate) fn into_inner(self) -> LockResult<T> {

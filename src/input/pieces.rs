@@ -1,0 +1,119 @@
+//! Pieces of an input that is decoded: each is decoded from its start to its end, by one thread at a time.
+//!
+//! *Owns:* which pieces there are ([`Piece`]), and who decodes which: they are claimed in their order ([`Pieces`]).
+//! *Invariants:* every line of the input belongs to one piece, and every piece is claimed once. *Cost:* a file is opened for
+//! each piece of it, and looked into for where it ends.
+//!
+//! | a file | its pieces |
+//! |---|---|
+//! | plain, or compressed as a whole | the file |
+//! | of BGZF, or by pzstd | frames of 1 MiB or more, with the lines that begin in them |
+//! | Parquet | row groups with 65,536 rows or more |
+
+use crate::error::Result;
+use crate::input::compressed::border_after;
+use crate::input::form::Form;
+use crate::input::parts::Parts;
+use crate::input::unreadable;
+use crate::sys::sync::{Mutex, PoisonError};
+
+/// A piece of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The number of its file.
+    pub(super) part: usize,
+    /// Where it begins in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
+    pub(super) start: u64,
+    /// Where the next piece begins; `None` for the last of a file.
+    pub(super) end: Option<u64>,
+}
+
+impl Piece {
+    /// A whole file.
+    pub(super) fn whole(part: usize) -> Self {
+        Self {
+            part,
+            start: 0,
+            end: None,
+        }
+    }
+
+    /// All of its file that is before it.
+    pub(super) fn before(part: usize, start: u64) -> Self {
+        Self {
+            part,
+            start: 0,
+            end: Some(start),
+        }
+    }
+
+    /// Whether it is a whole file.
+    pub(super) fn is_whole(&self) -> bool {
+        *self == Self::whole(self.part)
+    }
+}
+
+/// The pieces of an input that nobody has claimed yet.
+#[derive(Debug)]
+pub(super) struct Pieces<'a> {
+    parts: &'a Parts,
+    cuts: Cuts,
+    /// Where the next one begins: a file, and a place in it as in [`Piece::start`].
+    next: Mutex<(usize, u64)>,
+}
+
+/// Where files are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cuts {
+    /// Nowhere: each file is one piece.
+    None,
+    /// Between rows, but not within lines: where these end shows only from the start of a file on.
+    Rows,
+    /// Wherever files say that a frame begins, and between rows.
+    All,
+}
+
+impl<'a> Pieces<'a> {
+    /// All pieces of the files.
+    pub(super) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
+        Self {
+            parts,
+            cuts,
+            next: Mutex::new((0, 0)),
+        }
+    }
+
+    /// The files.
+    pub(super) fn parts(&self) -> &'a Parts {
+        self.parts
+    }
+
+    /// The next piece; `None` where there are no more.
+    ///
+    /// # Errors
+    /// As [`Parts::open`], of the file that it is of, where that is looked into.
+    pub(super) fn claim(&self) -> Result<Option<Piece>> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (part, start) = *next;
+        if part == self.parts.all().len() {
+            return Ok(None);
+        }
+        let end = self.end(part, start)?;
+        *next = end.map_or((part + 1, 0), |end| (part, end));
+        Ok(Some(Piece { part, start, end }))
+    }
+
+    /// Where the piece ends that begins at `start` of a file.
+    fn end(&self, part: usize, start: u64) -> Result<Option<u64>> {
+        let about = &self.parts.all()[part];
+        match (&about.form, self.cuts) {
+            (Form::Compressed(decoding), Cuts::All) if decoding.pieces > 1 => {
+                let file = self.parts.open(part)?;
+                let border = border_after(&file, start, about.state.size);
+                border.map_err(|error| unreadable(self.parts.name(part), error))
+            }
+            (Form::Table(table), Cuts::All | Cuts::Rows) => Ok(table.piece_end(start)),
+            _ => Ok(None),
+        }
+    }
+}
