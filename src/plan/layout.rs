@@ -44,7 +44,7 @@ pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
 /// for all else.
 const MOST_EIGHTHS: u64 = 3;
 /// The fraction of the memory for buffers that decodes several pieces at the same time; for one it may be more.
-const DECODING_SHARE: u64 = 6;
+const DECODING_SHARE: u64 = 4;
 /// What the heap grows by for each of several threads that decode, in bytes: a frame of gzip takes its memory anew, and threads
 /// leave gaps for one another. 2 MiB were seen, of BGZF, with two threads.
 const LANE_BYTES: u64 = 1 << 20;
