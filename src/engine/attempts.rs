@@ -241,11 +241,6 @@ impl<'a> Engine<'a> {
                 let error = refused_set(&job, plan.layout.memory_bytes);
                 Err(with_address_space(error, &job, self.options))
             }
-            // A frame took more than its share of what several have: plan for one at a time.
-            Error::MemoryPlan { .. } if can_start_over && plan.layout.lanes > 1 => Ok(Job {
-                most_lanes: Some(1),
-                ..job
-            }),
             // A line was longer than any in the samples: plan with more room for lines. Where its length is
             // not known (it did not end within the room) it is taken for twice that room.
             Error::LineTooLong {

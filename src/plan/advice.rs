@@ -34,7 +34,6 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
             // With `Try` a set that was asked for would fit any limit; the advice must be one under which it is
             // estimated to fit.
             set_estimate: SetEstimate::Trust,
-            most_lanes: None,
             ..job.with_memory(mebibytes << 20)
         };
         design_of(&larger, strategy).is_ok()

@@ -114,9 +114,6 @@ pub struct Job {
     pub always_spill: bool,
     /// How far the estimate of the smallest input's set is trusted.
     pub set_estimate: SetEstimate,
-    /// As many pieces of a compressed input are decoded at the same time, at most; `None`: as many as there are threads and
-    /// memory for.
-    pub most_lanes: Option<u64>,
 }
 
 impl Job {

@@ -349,8 +349,8 @@ impl LimitAdvice for Layout {
 pub(super) struct DecodingPlan {
     /// How many pieces of an input are decoded at the same time.
     pub(super) lanes: u64,
-    /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or for all a share of the memory
-    /// where that is more.
+    /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or a share of the memory where
+    /// that is more, for frames that the plan does not know of.
     pub(super) bytes: u64,
     /// What the heap takes beside that because several threads decode, in bytes.
     beside_bytes: u64,
@@ -378,10 +378,10 @@ impl DecodingPlan {
         };
         let pieces = each().map(|decoding| decoding.pieces).max().unwrap_or(1);
         let wanted = pieces.min(job.threads as u64);
-        let wanted = wanted.min(job.most_lanes.unwrap_or(u64::MAX));
         // More than one only where nothing is refused for it.
         let spare = usable.saturating_sub(LEAST_USABLE_BYTES);
-        let granted = (usable / DECODING_SHARE).min(spare) / (most + LANE_BYTES);
+        let each_bytes = most.max(unplanned);
+        let granted = (usable / DECODING_SHARE).min(spare) / (each_bytes + LANE_BYTES);
         let (lanes, share) = if wanted <= 1 {
             (1, UNPLANNED_SHARE)
         } else {
@@ -389,7 +389,7 @@ impl DecodingPlan {
         };
         Self {
             lanes,
-            bytes: (lanes * most).max(unplanned),
+            bytes: lanes * each_bytes,
             beside_bytes: if lanes > 1 { lanes * LANE_BYTES } else { 0 },
             share,
         }

@@ -204,7 +204,6 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 ///     common_share: None,
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
-///     most_lanes: None,
 /// };
 /// assert_eq!(plan(&job(Some(0.05)))?.strategy(), Strategy::Bloom);
 /// assert!(plan(&job(Some(0.01)))?.strategy().is_exact());

@@ -128,7 +128,6 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
     };
     let estimate = Job {
         set_estimate: SetEstimate::Trust,
-        most_lanes: None,
         inputs: job.inputs.iter().map(all_different).collect(),
         ..job.clone()
     };

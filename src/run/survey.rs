@@ -89,7 +89,6 @@ fn job_of_shapes(
         common_share: None,
         always_spill: options.always_spill,
         set_estimate: SetEstimate::Trust,
-        most_lanes: None,
     }
 }
 

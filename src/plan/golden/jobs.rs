@@ -245,13 +245,6 @@ pub(super) fn requests() -> Vec<(String, Job)> {
             job(&[compressed(20_000_000, 1000); 2], 64 * MIB),
         ),
         (
-            "compressed in pieces, one at a time, 64 MiB",
-            Job {
-                most_lanes: Some(1),
-                ..job(&[compressed(20_000_000, 1000); 2], 64 * MIB)
-            },
-        ),
-        (
             "compressed in pieces, 16 MiB",
             job(&[compressed(20_000_000, 1000); 2], 16 * MIB),
         ),

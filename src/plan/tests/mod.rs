@@ -39,7 +39,6 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         common_share: None,
         always_spill: false,
         set_estimate: SetEstimate::Trust,
-        most_lanes: None,
     }
 }
 

@@ -110,7 +110,7 @@ fn b22_a_bad_record_in_one_of_many_compressed_files_is_named_by_that_file() {
 }
 
 #[test]
-fn c12_frames_that_take_more_than_their_share_are_decoded_one_at_a_time() {
+fn c12_later_frames_that_take_more_than_the_first_have_room_in_each_lane() {
     let sandbox = Sandbox::new();
     let frame = |text: &[u8], window_log: u32| {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
