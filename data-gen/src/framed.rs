@@ -31,11 +31,11 @@ impl Framing {
     fn frame(self, content: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Bgzf => {
-                // The last two bytes are those for the size, less one.
-                let field = GzBuilder::new().extra(&b"BC\x02\0\0\0"[..]);
-                let mut encoder = field.write(Vec::new(), flate2::Compression::fast());
-                encoder.write_all(content)?;
-                let mut member = encoder.finish()?;
+                let mut member = bgzf_member(content, flate2::Compression::fast())?;
+                if member.len() > MOST_MEMBER_BYTES {
+                    // Random bytes grow at the fastest level, by up to an eighth; stored they grow by a few.
+                    member = bgzf_member(content, flate2::Compression::none())?;
+                }
                 let size = u16::try_from(member.len() - 1).map_err(io::Error::other)?;
                 member[16..18].copy_from_slice(&size.to_le_bytes());
                 Ok(member)
@@ -51,6 +51,17 @@ impl Framing {
             }
         }
     }
+}
+
+/// How long a member of BGZF can be, in bytes: its size less one is in two bytes.
+const MOST_MEMBER_BYTES: usize = 1 << 16;
+
+/// `content` as a gzip member with room for its size in bytes 16 and 17.
+fn bgzf_member(content: &[u8], level: flate2::Compression) -> io::Result<Vec<u8>> {
+    let field = GzBuilder::new().extra(&b"BC\x02\0\0\0"[..]);
+    let mut encoder = field.write(Vec::new(), level);
+    encoder.write_all(content)?;
+    encoder.finish()
 }
 
 /// Writes frames.
@@ -100,5 +111,48 @@ impl<W: Write> Write for FramedWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// Bytes that no compressor makes smaller: SplitMix64.
+    fn random_bytes(count: usize) -> Vec<u8> {
+        let mut state = 0_u64;
+        let mut next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (mixed ^ (mixed >> 31)).to_le_bytes()
+        };
+        std::iter::repeat_with(&mut next)
+            .flatten()
+            .take(count)
+            .collect()
+    }
+
+    #[test]
+    fn frames_hold_bytes_that_grow() -> io::Result<()> {
+        let content = random_bytes(300_000);
+        for framing in [Framing::Bgzf, Framing::Pzstd] {
+            let mut writer = FramedWriter::new(framing, Vec::new());
+            writer.write_all(&content)?;
+            let file = writer.finish()?;
+            let mut read = Vec::new();
+            match framing {
+                Framing::Bgzf => {
+                    flate2::read::MultiGzDecoder::new(&file[..]).read_to_end(&mut read)?
+                }
+                Framing::Pzstd => {
+                    zstd::stream::read::Decoder::new(&file[..])?.read_to_end(&mut read)?
+                }
+            };
+            assert!(read == content, "{framing:?}");
+        }
+        Ok(())
     }
 }
