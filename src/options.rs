@@ -22,8 +22,8 @@ pub enum KeyType {
     /// Bytes, compared as they are.
     #[default]
     Bytes,
-    /// IPv4 addresses in dotted decimal: an exact bitmap of 2^32 bits replaces sets and filters if it
-    /// fits in the memory limit. A line that is not an address fails the run.
+    /// IPv4 addresses in dotted decimal: for an intersection of all sides and for a difference an exact bitmap of 2^32
+    /// bits replaces sets and filters if it fits in the memory limit. A line that is not an address fails the run.
     Ipv4,
 }
 

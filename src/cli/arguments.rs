@@ -231,8 +231,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) lines: LineArguments,
 
-    /// Treat lines as values of this type; ipv4 finds the lines that every file has with an exact bitmap
-    /// if one fits in memory (512 MiB; 1 GiB for three or more files); with --key only with --keys-only
+    /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
+    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files)
     #[arg(long, value_name = "TYPE")]
     key_type: Option<KeyTypeName>,
 }

@@ -7,7 +7,7 @@
 use crate::input::compressed::Decoding;
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
-use crate::selection::Selection;
+use crate::selection::{Order, Selection};
 use crate::set::line_set::estimate_set_bytes;
 
 /// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
@@ -154,6 +154,26 @@ impl Job {
         } else {
             others.min(1)
         }
+    }
+
+    /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines are no
+    /// addresses, or where more must be known of them than whether a side has them. Of an intersection, those that
+    /// are common so far and those of the next input are in memory, before the last one.
+    pub(super) fn bitmaps(&self) -> Option<u64> {
+        let Selection {
+            in_first, order, ..
+        } = self.selection;
+        let repeats = self.selection.repeats();
+        // A bitmap has no room for ordinals. Repeats are written as they are read, with theirs.
+        let knows_order = repeats || order != Order::Input;
+        let is_told = self.selection.is_told_by_a_set(self.sides);
+        let scanned = if repeats {
+            self.sides
+        } else {
+            self.inputs.len()
+        };
+        let count = if scanned > 2 && !in_first { 2 } else { 1 };
+        (self.is_ipv4 && is_told && knows_order).then_some(count)
     }
 
     /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by

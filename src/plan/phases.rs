@@ -30,20 +30,28 @@ pub(super) struct Survivors {
     pub(super) read_back: u64,
 }
 
-/// The phases of a design with these costs, in the order in which the run starts them. Empty without inputs.
+/// The phases of a design with these costs, in the order in which the run starts them: with a bitmap or without,
+/// and with these survivors. Empty without inputs.
 pub(super) fn phases(
     job: &Job,
     costs: &Costs,
-    survivors: Survivors,
+    (uses_bitmap, survivors): (bool, Survivors),
     ordering: Option<&OrderPlan>,
 ) -> Vec<PlannedPhase> {
-    let mut phases = of_strategy(job, costs, survivors);
+    let mut phases = of_strategy(job, costs, uses_bitmap, survivors);
     phases.extend(ordering.map(|ordering| phase("order", ordering.answer_bytes)));
     phases
 }
 
 /// The phases without that of an order.
-fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPhase> {
+fn of_strategy(
+    job: &Job,
+    costs: &Costs,
+    uses_bitmap: bool,
+    survivors: Survivors,
+) -> Vec<PlannedPhase> {
+    // A set of the first side of a difference comes first, a bitmap has the other sides.
+    let ends_with_first = job.selection.repeats() || (uses_bitmap && job.selection.in_first);
     let inputs = read_in_order(job).into_iter().map(|size| size.bytes);
     let inputs: Vec<u64> = inputs.collect();
     let join = phase("join", survivors.joined);
@@ -52,7 +60,7 @@ fn of_strategy(job: &Job, costs: &Costs, survivors: Survivors) -> Vec<PlannedPha
         (Strategy::Memory, [first, others @ ..]) if costs.filter.is_some() => {
             sieved(*first, others)
         }
-        (Strategy::Memory, [first, others @ ..]) if job.selection.repeats() => {
+        (Strategy::Memory, [first, others @ ..]) if ends_with_first => {
             let mut phases = memory(others, job.telling_inputs());
             phases.push(phase("probe", *first));
             phases

@@ -265,6 +265,13 @@ impl Selection {
         self.needs_all(sides) && self.label == Label::None && is_once && !self.records
     }
 
+    /// Whether one set tells which lines of the first side are selected: those that are in it, or those that are not.
+    /// Nothing must be known of them beside that, neither occurrences nor a label.
+    pub(crate) fn is_told_by_a_set(&self, sides: usize) -> bool {
+        let is_bare = self.label == Label::None && !self.counts() && !self.picks_first();
+        is_bare && (self.in_first || self.needs_all(sides))
+    }
+
     /// What a filter can answer of it; `None` for intersections, and where it takes more than a filter knows: several
     /// sides, occurrences, a label.
     pub(crate) fn approximate(&self) -> Option<Approximate> {

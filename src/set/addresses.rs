@@ -9,8 +9,7 @@
 //!  │ 8: region │ 18: word in the region │ 6: bit in the word │
 //! ```
 //!
-//! So a region has the addresses with the same first byte, and going through regions, words and bits in
-//! order gives the addresses in order.
+//! So a region has the addresses with the same first byte.
 //!
 //! *Invariants:* a line that is no address fails the run; the scan checks that before anything is inserted.
 //! Regions of the bitmap are changed under a lock, so no address is lost to a race and each is taken at
@@ -66,9 +65,13 @@ impl AddressSet {
         })
     }
 
-    /// Adds an address.
-    pub(crate) fn insert(&self, address: u32) {
-        self.with_word(address, |word, bit| *word |= bit);
+    /// Adds an address. True if it was not in the set: of several threads that add the same address, one gets true.
+    pub(crate) fn insert(&self, address: u32) -> bool {
+        self.with_word(address, |word, bit| {
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        })
     }
 
     /// Whether an address is in the set.
@@ -84,30 +87,6 @@ impl AddressSet {
             *word &= !bit;
             was_in
         })
-    }
-
-    /// Calls `visit` with each address, in order, until it fails. A region stays locked while it is visited,
-    /// so `visit` must not use this set.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(Ipv4Addr) -> Result<()>) -> Result<()> {
-        for (number, region) in self.regions.iter().enumerate() {
-            let region = region.lock().unwrap_or_else(PoisonError::into_inner);
-            for (at, &word) in region
-                .words()
-                .iter()
-                .enumerate()
-                .filter(|(_, word)| **word != 0)
-            {
-                // The lowest bit of `rest` is the next address; the subtraction below clears it.
-                let mut rest = word;
-                while rest != 0 {
-                    let address =
-                        (number << REGION_SHIFT) | (at << 6) | rest.trailing_zeros() as usize;
-                    visit(Ipv4Addr::from(address as u32))?;
-                    rest &= rest - 1;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Calls `change` with the word that has the bit of `address`, and that bit alone, under the region's lock.
@@ -142,22 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn the_set_is_exact_and_ordered() {
+    fn the_set_is_exact() {
         let budget = MemoryBudget::new(BITMAP_BYTES, 0);
         let set = AddressSet::new(&budget).unwrap();
         let addresses = [0, 1, 63, 64, 1 << 24, u32::MAX - 1, u32::MAX];
-        for address in addresses.into_iter().rev() {
-            set.insert(address);
+        for address in addresses {
+            assert!(set.insert(address) && !set.insert(address), "{address}");
         }
         assert!(set.contains(64) && !set.contains(65));
-        set.insert(65);
-        assert!(set.take(65) && !set.take(65));
-        let mut seen = Vec::new();
-        set.for_each(|address| {
-            seen.push(u32::from(address));
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(seen, addresses);
+        for address in addresses {
+            assert!(set.take(address) && !set.take(address), "{address}");
+        }
     }
 }

@@ -1,58 +1,103 @@
 //! `memory` for IPv4 addresses: one bit for each of the 2^32 addresses, instead of a set of lines.
 //!
 //! ```text
-//!  inputs   common                        next
-//!  first    insert every address
-//!  middle   ask ───── if it is there ───▶ insert      then `next` becomes `common`
-//!  last     take: the worker that finds the bit set clears it and writes the line
+//!  sides       intersect                               diff
+//!  first       insert every address into `told`        insert
+//!  further     ask `told` ── if it is there ──▶ `next`   insert
+//!              then `next` becomes `told`
+//!  the last    write what is in `told`                 write what is not
 //! ```
 //!
-//! A middle input must remove the addresses that it lacks, which are known only at its end. So those that it
-//! has are collected in a second bitmap. The last input needs none: it writes an address when it finds it.
+//! A further side of an intersection must remove the addresses that it lacks, which are known only at its end. So
+//! those that it has are collected in a second bitmap. The last side needs none: its lines are written as they are read.
 //!
-//! *Owns:* nothing beyond the bitmaps. *Invariants:* exact; an address is written once, because clearing its
-//! bit and reading it happen under one lock.
+//! Which side is the last: the first one of the caller where it alone has the answer, in a difference and where its
+//! repeats or its records are written; else the largest.
 //!
-//! *Cost:* one reading of each input, no disk; one bitmap of 512 MiB, or two if there are three or more
-//! inputs. Pages of the bitmap without an address stay unused.
+//! A line that is written once takes its address out of the bitmap (`intersect`), or puts it in (`diff`). Where repeats are
+//! kept the bitmap stays as it is.
+//!
+//! *Owns:* nothing beyond the bitmaps. *Invariants:* exact; of several workers that find the same address, one
+//! writes it, because its bit is read and changed under one lock.
+//!
+//! *Cost:* one reading of each input, no disk; one bitmap of 512 MiB, or two for an intersection of three or more
+//! sides. Pages of the bitmap without an address stay unused.
 
+use crate::answer::entry::Entry;
 use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::input::Input;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
+use crate::selection::{Sides, Turn};
 use crate::set::addresses::{self, AddressSet};
 
-/// Passes the addresses that `first` and all `others` have to `out`. Without `others`, all addresses of
-/// `first`, in order.
+/// Passes the lines of the last side that the others select to `out`.
 ///
 /// # Errors
 /// [`crate::Error::NotAnAddress`] for a line that is none, [`crate::Error::Memory`] when a bitmap does not
 /// fit, or the first failure of reading or of the sink.
 pub(super) fn addresses(
     run: &Run<'_>,
-    first: &Input,
-    others: &[Input],
+    inputs: &[Input],
+    sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
-    let mut common = AddressSet::new(&run.budget)?;
-    let phase = run.input_phase("build", first);
-    scan(run, &phase, first, || {
-        Addresses(|address| common.insert(address))
-    })?;
-    // A phase ends when it is dropped: this one must not go on during the next.
-    drop(phase);
-    for (number, input) in others.iter().enumerate() {
+    let rule = sides.rule();
+    let (others, last) = in_order(inputs, sides);
+    // Nothing but the last side: it has what it has in common with itself, and nothing of it is there yet.
+    let is_difference = rule.in_first() || others.is_empty();
+    let told = if is_difference {
+        every(run, &others)?
+    } else {
+        common(run, &others)?
+    };
+    if let Some(input) = last {
         let phase = run.input_phase("probe", input);
-        if number + 1 == others.len() {
-            scan(run, &phase, input, || TakeAddresses {
-                common: &common,
-                out: Outbox::new(out),
-            })?;
-            return Ok(());
-        }
-        // Made anew for each middle input: the assignment below frees the bitmap before it.
+        scan(run, &phase, input, || Answer {
+            told: &told,
+            is_difference,
+            repeats: rule.repeats(),
+            out: Outbox::new(out),
+        })?;
+    }
+    Ok(())
+}
+
+/// The inputs that go into bitmaps, and the one whose lines are written.
+fn in_order<'i>(inputs: &'i [Input], sides: &Sides) -> (Vec<&'i Input>, Option<&'i Input>) {
+    let rule = sides.rule();
+    if !rule.in_first() && !rule.repeats() {
+        let (last, others) = inputs.split_last().unzip();
+        return (others.into_iter().flatten().collect(), last);
+    }
+    let input = |turn: &Turn| &inputs[turn.input];
+    let turns = sides.turns();
+    let others = turns.iter().filter(|turn| turn.number != 1);
+    let first = turns.iter().find(|turn| turn.number == 1);
+    (others.map(input).collect(), first.map(input))
+}
+
+/// The addresses of any of `inputs`.
+fn every(run: &Run<'_>, inputs: &[&Input]) -> Result<AddressSet> {
+    let every = AddressSet::new(&run.budget)?;
+    for input in inputs {
+        let phase = run.input_phase("build", input);
+        scan(run, &phase, input, || {
+            Addresses(|address| _ = every.insert(address))
+        })?;
+    }
+    Ok(every)
+}
+
+/// The addresses that all `inputs` have.
+fn common(run: &Run<'_>, inputs: &[&Input]) -> Result<AddressSet> {
+    let (first, further) = inputs.split_at(inputs.len().min(1));
+    let mut common = every(run, first)?;
+    for input in further {
+        let phase = run.input_phase("probe", input);
+        // Made anew for each input: the assignment below frees the bitmap before it.
         let next = AddressSet::new(&run.budget)?;
         let insert_common = |address| {
             if common.contains(address) {
@@ -62,10 +107,7 @@ pub(super) fn addresses(
         scan(run, &phase, input, || Addresses(insert_common))?;
         common = next;
     }
-    // A single input: all its addresses are the result.
-    let mut outbox = Outbox::new(out);
-    common.for_each(|address| outbox.push(address.to_string().as_bytes()))?;
-    outbox.flush()
+    Ok(common)
 }
 
 /// Hands each address of a batch to the closure, on the worker's thread. The scan has checked that all
@@ -83,24 +125,39 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
     }
 }
 
-/// Writes each address that the set still has, and takes it out, so that its repetitions are not written.
-struct TakeAddresses<'a, 's> {
-    /// Shared by all workers; what one takes, no other finds.
-    common: &'a AddressSet,
+/// Writes the lines of the last side that are selected.
+struct Answer<'a, 's> {
+    /// What the other sides tell. Shared by all workers; what one changes, all see.
+    told: &'a AddressSet,
+    /// Whether the addresses are selected that are not in `told`.
+    is_difference: bool,
+    /// Whether a line is written as often as it comes.
+    repeats: bool,
     /// This worker's lines; flushed by `finish`.
     out: Outbox<'a, 's>,
 }
 
-impl Worker for TakeAddresses<'_, '_> {
+impl Answer<'_, '_> {
+    /// Whether a line with this address is written now.
+    fn selects(&self, address: u32) -> bool {
+        match (self.repeats, self.is_difference) {
+            (true, is_difference) => self.told.contains(address) != is_difference,
+            (false, true) => self.told.insert(address),
+            (false, false) => self.told.take(address),
+        }
+    }
+}
+
+impl Worker for Answer<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        let common = self.common;
-        let is_common =
-            |line: &&&[u8]| addresses::parse(line).is_some_and(|address| common.take(address));
-        batch
-            .keys
-            .iter()
-            .filter(is_common)
-            .try_for_each(|line| self.out.push(line))
+        for (index, key) in (0..).zip(batch.keys) {
+            if addresses::parse(key).is_some_and(|address| self.selects(address)) {
+                let line = batch.lines[index as usize];
+                let entry = Entry::once(line, batch.ordinal(index));
+                self.out.push_found(&entry)?;
+            }
+        }
+        Ok(())
     }
 
     /// Passes on what is left. A scan that has failed does not call it: its lines are of no use.

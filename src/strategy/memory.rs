@@ -68,7 +68,7 @@ pub(crate) fn memory(
         return Ok(());
     };
     match (plan.costs.filter, plan.second_filter, others) {
-        _ if plan.uses_bitmap => addresses(run, first, others, out),
+        _ if plan.uses_bitmap => addresses(run, inputs, sides, out),
         (Some(shape), Some(second_shape), [second, rest @ ..]) => {
             let mut screen = filter(run, first, None, &shape)?;
             save_if_wanted(filters, &mut screen)?;

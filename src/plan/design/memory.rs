@@ -9,7 +9,6 @@ use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::{Costs, FilterPlan, Strategy};
-use crate::selection::Order;
 use crate::set::addresses::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 
@@ -58,14 +57,10 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes = resident_set_bytes(sizes.of_set).saturating_add(job.tally_bytes(sizes.of_set));
     let beside_set = layout.base_bytes + layout.scan_bytes();
-    // From three inputs on, the bitmap of what is common so far and that of the next input are both in
-    // memory.
-    let bitmap_bytes = BITMAP_BYTES * if job.inputs.len() > 2 { 2 } else { 1 };
-    let uses_bitmap =
-        job.is_ipv4 && job.finds_common() && beside_set + bitmap_bytes <= job.memory_bytes;
-    // A bitmap has no room for ordinals.
-    let uses_bitmap = uses_bitmap && job.selection.order != Order::Input;
-    let needed = beside_set + if uses_bitmap { bitmap_bytes } else { set_bytes };
+    let bitmap_bytes = job.bitmaps().map(|count| count * BITMAP_BYTES);
+    let bitmap_bytes = bitmap_bytes.filter(|bytes| beside_set + bytes <= job.memory_bytes);
+    let uses_bitmap = bitmap_bytes.is_some();
+    let needed = beside_set + bitmap_bytes.unwrap_or(set_bytes);
     let is_wanted = job.strategy == Some(Strategy::Memory);
     let is_refused = match job.set_estimate {
         SetEstimate::Try if is_wanted => false,

@@ -106,7 +106,12 @@ impl Design {
         Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
-            phases: phases(job, &self.costs, self.survivors, self.ordering.as_ref()),
+            phases: phases(
+                job,
+                &self.costs,
+                (self.uses_bitmap, self.survivors),
+                self.ordering.as_ref(),
+            ),
             ordering: self.ordering,
             known_bytes: self.layout.known_bytes,
             guesses_sizes: job.guesses_sizes(),

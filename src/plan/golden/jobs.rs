@@ -230,6 +230,24 @@ pub(super) fn requests() -> Vec<(String, Job)> {
             },
         ),
         (
+            "what one file of addresses has alone, 1 GiB",
+            Job {
+                is_ipv4: true,
+                selection: Selection::difference(),
+                memory_bytes: GIB,
+                ..base()
+            },
+        ),
+        (
+            "all records of addresses that three files have, 2 GiB",
+            Job {
+                is_ipv4: true,
+                selection: Selection::intersection().of_records().with_repeats(),
+                sides: 3,
+                ..job(&[input(100_000_000, 60); 3], 2 * GIB)
+            },
+        ),
+        (
             "addresses in three files, 1100 MiB",
             Job {
                 is_ipv4: true,

@@ -90,6 +90,57 @@ fn addresses_are_intersected_with_and_without_room_for_the_bitmap() {
 }
 
 #[test]
+fn addresses_alone_and_records_of_addresses_come_through_a_bitmap() {
+    let (shared, alone) = (addresses(1000..3000), addresses(0..1000));
+    let twice = [&alone[..], &shared, &alone, &shared].concat();
+    let sandbox = Sandbox::with(&twice, &addresses(1000..9000));
+    sandbox.write("rows", &rows_of(&twice));
+    for memory in ["16M", "600M", "1200M"] {
+        let written = |words: &str| {
+            let outcome = sandbox.run(&format!("{words} --key-type ipv4 -m {memory}"));
+            outcome.succeeds_silently();
+            outcome.stdout
+        };
+        let any_order = |words: &str, expected: &[u8]| {
+            assert!(
+                sorted(&written(words)) == sorted(expected),
+                "{words} -m {memory}"
+            );
+        };
+        any_order("diff a b", &alone);
+        any_order("diff a a", b"");
+        any_order("diff a b --repeats", &[&alone[..], &alone].concat());
+        any_order("intersect a a b", &shared);
+        any_order(
+            "intersect a a b --repeats",
+            &[&shared[..], &shared].concat(),
+        );
+        for (operation, text) in [("intersect", &shared), ("diff", &alone)] {
+            let keyed = format!("{operation} --tsv -k 2 rows b --key-of 2=1");
+            let records = rows_of(&[&text[..], text].concat());
+            any_order(&keyed, &records);
+            any_order(&format!("{keyed} --distinct"), &rows_of(text));
+            any_order(&format!("{keyed} --keys-only"), text);
+            let ordered = written(&format!("{keyed} --order input"));
+            assert!(ordered == records, "{keyed} -m {memory}");
+        }
+    }
+}
+
+/// Each line as the second of three columns.
+fn rows_of(text: &[u8]) -> Vec<u8> {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let row = |line: &[u8]| [b"row\t", line.trim_ascii_end(), b"\tend\n"].concat();
+    lines.flat_map(row).collect()
+}
+
+fn sorted(text: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
 fn a_line_that_is_no_address_fails_the_run_with_its_file_and_place() {
     let mut bad = addresses(0..100);
     let place = bad.len();

@@ -33,7 +33,7 @@ pub fn setting(choices: &mut Choices, case: &Case) -> Setting {
     ]);
     let way = way(choices, case);
     let (buckets, always_spill) = buckets_and_spill(choices);
-    let memory_bytes = if case.is_ipv4 && choices.one_in(12) {
+    let memory_bytes = if case.is_ipv4 && choices.one_in(4) {
         ROOM_FOR_BITMAPS
     } else {
         choices.pick(&[16, 16, 16, 20, 32, 64, 256]) * MIB

@@ -1,0 +1,360 @@
+//! Random files of records.
+//!
+//! *Owns:* what stands in them, and where their keys are. *Invariants:* each record has what it was written from beside it.
+//! *Cost:* a few thousand records.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use data_gen::Compression;
+use outset::{BadRecords, Field, Files, Keys, Source, Syntax};
+
+use super::{table, writing};
+use crate::choices::Choices;
+
+/// The names of the columns, before they are put in some order.
+pub(super) const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
+
+/// What fields may have between them.
+const SYNTAXES: [Syntax; 5] = [
+    Syntax::Csv(b','),
+    Syntax::Csv(b';'),
+    Syntax::Delimited(b'\t'),
+    Syntax::JsonLines,
+    Syntax::Whole,
+];
+
+/// A record: what its fields say, and how it stands in a file.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// `None` for one that has no key.
+    pub(super) key: Option<Vec<String>>,
+    pub(super) raw: Vec<u8>,
+    /// The values of all columns, in the order of [`NAMES`]; none of what has no key.
+    pub(super) values: Vec<String>,
+}
+
+/// One case.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) keys: Keys,
+    pub(super) inputs: Vec<Vec<Record>>,
+    /// The header of each input, if there are headers.
+    pub(super) headers: Vec<Option<Vec<u8>>>,
+    /// Whether the headers have the same names in another order.
+    pub(super) has_other_headers: bool,
+    /// How many of the inputs, the first ones, are different files; the last may be the first one again.
+    pub(super) distinct_inputs: usize,
+    /// Which columns of which inputs are in a Parquet file, in which order.
+    pub(super) tables: Vec<Option<Vec<usize>>>,
+    /// Whether all keys are IPv4 addresses.
+    pub(super) is_ipv4: bool,
+}
+
+/// Where the columns of the inputs are.
+struct Columns {
+    syntax: Syntax,
+    /// Which of the names are the key; none where a record is its own key.
+    wanted: Vec<usize>,
+    /// Whether keys are named, not numbered.
+    by_name: bool,
+    /// Whether each input has its columns in another order.
+    shift: bool,
+    /// Which inputs are Parquet files.
+    tables: Vec<bool>,
+}
+
+impl Columns {
+    fn random(choices: &mut Choices<'_>, syntax: Syntax, has_header: bool) -> Self {
+        let count = choices.pick(&[2, 2, 2, 3, 4]);
+        Self {
+            syntax,
+            wanted: match syntax {
+                Syntax::Whole => Vec::new(),
+                _ => choices
+                    .pick(&[&[1][..], &[0], &[3], &[1, 2], &[3, 0]])
+                    .to_vec(),
+            },
+            by_name: syntax == Syntax::JsonLines || (has_header && choices.one_in(2)),
+            shift: choices.one_in(2),
+            // A line cannot have several columns.
+            tables: (0..count).map(|_| choices.one_in(4)).collect(),
+        }
+    }
+
+    /// Where the column with this name stands in an input, from 0.
+    fn place(&self, input: usize, name: usize) -> usize {
+        if self.shift { (name + input) % 4 } else { name }
+    }
+
+    /// The names of an input's columns in their order.
+    fn order(&self, input: usize) -> Vec<usize> {
+        let mut order = vec![0; 4];
+        (0..4).for_each(|name| order[self.place(input, name)] = name);
+        order
+    }
+
+    /// The names that are the key; of a whole line the first.
+    fn of_key(&self) -> &[usize] {
+        match &self.wanted[..] {
+            [] => &[0],
+            wanted => wanted,
+        }
+    }
+
+    /// The key of an input, as it is asked for.
+    fn fields(&self, input: usize) -> Vec<Field> {
+        let field = |&name: &usize| match self.by_name {
+            true => Field::Name(NAMES[name].into()),
+            false => Field::Number(self.place(input, name) as u32 + 1),
+        };
+        self.wanted.iter().map(field).collect()
+    }
+
+    /// The keys of the inputs that need words of their own.
+    fn fields_of(&self) -> Vec<(u32, Vec<Field>)> {
+        let inputs = 0..self.tables.len();
+        match self.syntax {
+            Syntax::Whole => inputs
+                .filter(|&input| self.tables[input])
+                .map(|input| (input as u32 + 1, vec![Field::Name(NAMES[0].into())]))
+                .collect(),
+            _ if self.by_name => Vec::new(),
+            _ => inputs
+                .skip(1)
+                .map(|input| (input as u32 + 1, self.fields(input)))
+                .collect(),
+        }
+    }
+
+    /// Whether a record of an input can be without a key.
+    fn can_lack(&self, input: usize) -> bool {
+        let is_lacking =
+            |&name: &usize| self.syntax == Syntax::JsonLines || self.place(input, name) > 0;
+        self.tables[input] || self.wanted.iter().any(is_lacking)
+    }
+
+    /// A record with these values.
+    fn written(&self, choices: &mut Choices<'_>, input: usize, values: &[String]) -> Vec<u8> {
+        match self.syntax {
+            Syntax::Whole => values[0].clone().into_bytes(),
+            _ if self.tables[input] => writing::row(self.syntax, &self.wanted, values),
+            _ => writing::record(choices, self.syntax, &self.order(input), values),
+        }
+    }
+
+    fn header(&self, choices: &mut Choices<'_>, input: usize) -> Vec<u8> {
+        let names: Vec<String> = NAMES.iter().map(ToString::to_string).collect();
+        match self.syntax {
+            Syntax::Whole if !self.tables[input] => b"The Header".to_vec(),
+            _ => self.written(choices, input, &names),
+        }
+    }
+}
+
+/// What the records of a case are made of.
+struct Contents {
+    /// How many different values there are.
+    pool: u64,
+    /// The most records of an input.
+    most: u64,
+    /// The most bytes that a column beside the key has in addition.
+    padding: u64,
+    /// Whether some records have no key.
+    has_bad: bool,
+    is_ipv4: bool,
+}
+
+impl Contents {
+    fn random(choices: &mut Choices<'_>, columns: &Columns) -> Self {
+        Self {
+            pool: choices.pick(&[5, 100, 2000]),
+            most: choices.pick(&[0, 3, 300, 3000, 9000]),
+            padding: choices.pick(&[0, 0, 30, 300]),
+            has_bad: choices.one_in(3),
+            is_ipv4: columns.of_key().len() == 1 && choices.one_in(4),
+        }
+    }
+
+    /// A record of an input, the one with this number.
+    fn record(
+        &self,
+        choices: &mut Choices<'_>,
+        columns: &Columns,
+        keys: &Keys,
+        (input, number): (usize, u64),
+    ) -> Record {
+        if self.has_bad && columns.can_lack(input) && choices.one_in(50) {
+            return bad(columns.syntax, number);
+        }
+        let of_key = columns.of_key();
+        let mut values: Vec<String> = (0..4)
+            .map(|name| match self.is_ipv4 && of_key.contains(&name) {
+                true => address(choices, self.pool, keys.trims),
+                false => value(choices, columns.syntax, self.pool),
+            })
+            .collect();
+        let padding = choices.below(self.padding + 1);
+        values[2].push_str(&"x".repeat(padding as usize));
+        let fields = of_key
+            .iter()
+            .map(|&name| normal(keys, values[name].clone()));
+        Record {
+            key: Some(fields.collect()),
+            raw: columns.written(choices, input, &values),
+            values,
+        }
+    }
+}
+
+impl Case {
+    pub(super) fn random(choices: &mut Choices<'_>) -> Self {
+        let syntax = choices.pick(&SYNTAXES);
+        let has_header = syntax != Syntax::JsonLines && choices.one_in(2);
+        let columns = Columns::random(choices, syntax, has_header);
+        let keys = Keys {
+            syntax,
+            fields: columns.fields(0),
+            fields_of: columns.fields_of(),
+            row_numbers: false,
+            has_header,
+            ignores_case: choices.one_in(4),
+            trims: choices.one_in(4),
+            bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
+        };
+        let contents = Contents::random(choices, &columns);
+        let (mut inputs, mut headers) = (Vec::new(), Vec::new());
+        let count = columns.tables.len();
+        for input in 0..count {
+            let records = (0..choices.below(contents.most + 1))
+                .map(|number| contents.record(choices, &columns, &keys, (input, number)));
+            inputs.push(records.collect());
+            let header = columns.header(choices, input);
+            headers.push(has_header.then_some(header));
+        }
+        let order = |input: usize| columns.tables[input].then(|| columns.order(input));
+        Self {
+            keys,
+            inputs,
+            headers,
+            has_other_headers: has_header && (columns.shift || columns.tables.contains(&true)),
+            distinct_inputs: count,
+            tables: (0..count).map(order).collect(),
+            is_ipv4: contents.is_ipv4,
+        }
+        .named_again(choices.one_in(5))
+    }
+
+    /// The same with the first input as one more side.
+    fn named_again(mut self, is_wanted: bool) -> Self {
+        if is_wanted {
+            let own = self.keys.fields_of.first();
+            if let Some((1, fields)) = own.cloned().filter(|_| self.keys.fields.is_empty()) {
+                let number = self.inputs.len() as u32 + 1;
+                self.keys.fields_of.push((number, fields));
+            }
+            self.tables.push(None);
+            self.inputs.push(self.inputs[0].clone());
+            self.headers.push(self.headers[0].clone());
+        }
+        self
+    }
+
+    /// Writes the inputs: each as a file, or as several, of which some are compressed.
+    pub(super) fn write(&self, choices: &mut Choices<'_>, directory: &Path) -> Vec<Source> {
+        let files = self.inputs.iter().zip(&self.headers);
+        let files = files.take(self.distinct_inputs).enumerate();
+        let source = |(number, (records, header)): (usize, (&Vec<Record>, &Option<Vec<u8>>))| {
+            let parts = choices.pick(&[1, 1, 1, 3, 7]) as usize;
+            let paths: Vec<PathBuf> = (0..parts)
+                .map(|part| {
+                    let path = directory.join(format!("{number}.{part}"));
+                    let range = records.len() * part / parts..records.len() * (part + 1) / parts;
+                    if let Some(order) = &self.tables[number] {
+                        table::write(choices, &path, order, &records[range]);
+                        return path;
+                    }
+                    let lines = header
+                        .iter()
+                        .chain(records[range].iter().map(|record| &record.raw));
+                    let mut text = Vec::new();
+                    for line in lines {
+                        text.extend_from_slice(line);
+                        text.push(b'\n');
+                    }
+                    if choices.one_in(3) && text.len() > 1 && !text.ends_with(b"\n\n") {
+                        text.pop();
+                    }
+                    let stored = match choices.one_in(4) {
+                        true => choices.pick(&Compression::ALL).compress(&text).unwrap(),
+                        false => text,
+                    };
+                    fs::write(&path, stored).unwrap();
+                    path
+                })
+                .collect();
+            match &paths[..] {
+                [only] => Source::from(only),
+                _ => Source::from(Files::new(format!("side {number}"), paths)),
+            }
+        };
+        let mut sources: Vec<Source> = files.map(source).collect();
+        if self.inputs.len() > self.distinct_inputs {
+            sources.push(sources[0].clone());
+        }
+        sources
+    }
+}
+
+/// What a field says as a part of a key.
+fn normal(keys: &Keys, field: String) -> String {
+    let field = match keys.trims {
+        true => field.trim_matches([' ', '\t']).to_owned(),
+        false => field,
+    };
+    match keys.ignores_case {
+        true => field.to_ascii_lowercase(),
+        false => field,
+    }
+}
+
+/// What a field of a record says.
+fn value(choices: &mut Choices<'_>, syntax: Syntax, pool: u64) -> String {
+    let number = choices.below(pool);
+    match choices.below(12) {
+        0 => String::new(),
+        1 => format!(" V{number} "),
+        2 => format!("v{number}"),
+        3 => format!("q\"{number}"),
+        4 => format!("é{number};,"),
+        5 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => {
+            format!("two\nlines {number}\t")
+        }
+        6 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => format!("\"\n\"\"{number}"),
+        _ => format!("http://example.org/{number}"),
+    }
+}
+
+/// An IPv4 address, with blanks around it if they do not matter.
+fn address(choices: &mut Choices<'_>, pool: u64, trims: bool) -> String {
+    let number = choices.below(pool) as u32;
+    // From all over the bitmap, with neighbours.
+    let address = std::net::Ipv4Addr::from((number / 4).wrapping_mul(0x9e37_79b1) ^ (number % 4));
+    match trims && choices.one_in(3) {
+        true => format!(" {address} "),
+        false => address.to_string(),
+    }
+}
+
+/// A record without a key.
+fn bad(syntax: Syntax, number: u64) -> Record {
+    let raw = match syntax {
+        Syntax::JsonLines => format!("{{\"other\": {number}}}"),
+        _ => String::new(),
+    };
+    Record {
+        key: None,
+        raw: raw.into_bytes(),
+        values: Vec::new(),
+    }
+}

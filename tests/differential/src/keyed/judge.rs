@@ -1,0 +1,168 @@
+//! The naive answer.
+//!
+//! *Owns:* what must come of a case, and the comparison. *Invariants:* sorted maps of the fields that records were written
+//! from. *Cost:* an entry for each key.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use outset::{BadRecords, Error, Label, Options, Order, Strategy};
+
+use super::case::Case;
+use super::{Answer, Mode, Wanted, writing};
+
+impl Case {
+    /// Compares what a run said with what it had to say.
+    ///
+    /// # Panics
+    /// Where they differ.
+    pub(super) fn judge(
+        &self,
+        result: outset::Result<outset::Stats>,
+        found: Answer,
+        wanted: Wanted,
+        options: &Options,
+    ) {
+        let about = format!("{wanted:?} {options:?} {:?}", self.keys);
+        let Wanted { name, mode, .. } = wanted;
+        let without_key = |is_table: bool| {
+            let inputs = self.inputs.iter().zip(&self.tables);
+            let inputs = inputs.take(self.distinct_inputs);
+            let inputs = inputs.filter(|(_, table)| table.is_some() == is_table);
+            let records = inputs.flat_map(|(records, _)| records);
+            records.filter(|record| record.key.is_none()).count() as u64
+        };
+        let (bad, nulls) = (without_key(false), without_key(true));
+        let skips = self.keys.bad_records == BadRecords::Skip;
+        let stats = match result {
+            Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
+            Err(Error::Usage { .. })
+                if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
+            {
+                return;
+            }
+            Err(Error::Usage { .. })
+                if self.has_other_headers
+                    && mode != Mode::Keys
+                    && !["intersect", "diff"].contains(&name) =>
+            {
+                return;
+            }
+            Err(Error::MemoryPlan { .. }) => return,
+            result => result.unwrap_or_else(|error| panic!("{about}: {error}")),
+        };
+        let counts = stats.inputs.iter().filter_map(|input| input.bad_records);
+        let left_out: u64 = counts.sum();
+        // Every input is read to its end, whatever the answer is.
+        assert!(
+            left_out == bad && (bad == 0 || skips),
+            "{about}: {left_out} of {bad}"
+        );
+        let found_nulls: u64 = stats
+            .inputs
+            .iter()
+            .filter_map(|input| input.null_rows)
+            .sum();
+        assert_eq!(found_nulls, nulls, "{about}");
+        let (expected, dropped) = self.expected(wanted);
+        compare(found.lines, expected, wanted.order == Order::Any, &about);
+        let dropped = if wanted.drops { dropped } else { Vec::new() };
+        compare(found.dropped, dropped, true, &about);
+        let has_fields = !self.keys.fields.is_empty();
+        match (mode, &self.headers[0]) {
+            (Mode::Keys, Some(_)) if has_fields => assert!(found.header.is_some(), "{about}"),
+            (Mode::Keys, _) => {}
+            (_, header) => {
+                let label = match wanted.label {
+                    Label::Sides => "files\t",
+                    Label::SideCount => "file_count\t",
+                    Label::Count => "count\t",
+                    _ => "",
+                };
+                let behind = |header: &Vec<u8>| [label.as_bytes(), header].concat();
+                assert_eq!(found.header, header.as_ref().map(behind), "{about}");
+            }
+        }
+    }
+
+    /// The lines of the answer, in the order of the inputs unless they are to be sorted; and what else has their keys.
+    fn expected(&self, wanted: Wanted) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut counts: BTreeMap<&Vec<String>, Vec<usize>> = BTreeMap::new();
+        for (number, records) in self.inputs.iter().enumerate() {
+            for key in records.iter().filter_map(|record| record.key.as_ref()) {
+                counts
+                    .entry(key)
+                    .or_insert_with(|| vec![0; self.inputs.len()])[number] += 1;
+            }
+        }
+        let sides = |counts: &[usize]| counts.iter().filter(|&&count| count > 0).count();
+        let selects = |counts: &[usize]| match wanted.name {
+            "intersect" => sides(counts) == counts.len(),
+            "diff" => sides(counts) == 1 && counts[0] > 0,
+            "union" => true,
+            "symdiff" => sides(counts) == 1,
+            _ => sides(counts) >= 2,
+        };
+        let label = |counts: &[usize]| match wanted.label {
+            Label::Sides => {
+                let digit = |&count: &usize| if count > 0 { '1' } else { '0' };
+                counts.iter().map(digit).collect::<String>() + "\t"
+            }
+            Label::SideCount => format!("{}\t", sides(counts)),
+            Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
+            _ => String::new(),
+        };
+        let first_alone = ["intersect", "diff"].contains(&wanted.name);
+        let from = if first_alone { 1 } else { self.inputs.len() };
+        let mut written = BTreeSet::new();
+        let (mut lines, mut dropped) = (Vec::new(), Vec::new());
+        for record in self.inputs.iter().take(from).flatten() {
+            let Some(key) = record.key.as_ref().filter(|key| selects(&counts[key])) else {
+                continue;
+            };
+            let line = match wanted.mode {
+                Mode::Keys => writing::key(self.keys.syntax, key),
+                _ => record.raw.clone(),
+            };
+            if written.insert(key) || wanted.mode == Mode::Every {
+                lines.push([label(&counts[key]).into_bytes(), line].concat());
+            } else {
+                dropped.push(line);
+            }
+        }
+        if wanted.order == Order::Sorted {
+            // By the lines: a label is no part of the order.
+            let behind = |line: &Vec<u8>| match wanted.label {
+                Label::None => line.clone(),
+                _ => line[line.iter().position(|&byte| byte == b'\t').unwrap() + 1..].to_vec(),
+            };
+            lines.sort_by_key(behind);
+        }
+        (lines, dropped)
+    }
+}
+
+/// Compares lines that came with those that had to.
+fn compare(mut lines: Vec<Vec<u8>>, mut expected: Vec<Vec<u8>>, is_any_order: bool, about: &str) {
+    if is_any_order {
+        expected.sort();
+        lines.sort();
+    }
+    if lines == expected {
+        return;
+    }
+    let mut pairs = lines.iter().zip(&expected);
+    let differs = pairs.position(|(line, other)| line != other);
+    let shown = |lines: &[Vec<u8>]| {
+        let from = differs.unwrap_or(lines.len().saturating_sub(2));
+        let lines = lines.iter().skip(from).take(3);
+        let lines = lines.map(|line| line.escape_ascii().to_string());
+        lines.collect::<Vec<_>>()
+    };
+    panic!(
+        "{about}: {} lines came, {} expected; from {differs:?} on {:?}, expected {:?}",
+        lines.len(),
+        expected.len(),
+        shown(&lines),
+        shown(&expected)
+    );
+}
