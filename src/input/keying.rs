@@ -366,8 +366,7 @@ fn lines_before(
     (part, offset): (usize, u64),
     opening: &PieceOpening<'_>,
 ) -> Result<u64> {
-    let budget = MemoryBudget::new(opening.budget.limit_bytes(), 0);
-    let mut supply = Supply::of_part(parts, part, opening.stop, &budget)?;
+    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
     let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
     while left > 0 {
         let filled = supply.fill(&mut buffer)?;

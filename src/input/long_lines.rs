@@ -9,11 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::input::chunk::Place;
+use crate::input::placed::PlacedFailure;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE, round_up};
 use crate::size::round_mebibytes;
-use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::thread;
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +34,7 @@ pub(crate) struct LongLines<'a> {
     budget: MemoryBudget,
     /// Held by the reader that puts a line together.
     turn: Mutex<()>,
-    failure: &'a FirstFailure,
+    failure: &'a PlacedFailure,
     interrupt: &'a Interrupt,
     /// Names the limit that would do for a line that does not fit.
     advice: &'a dyn LimitAdvice,
@@ -53,7 +54,7 @@ impl<'a> LongLines<'a> {
         budget: MemoryBudget,
         advice: &'a dyn LimitAdvice,
         interrupt: &'a Interrupt,
-        failure: &'a FirstFailure,
+        failure: &'a PlacedFailure,
     ) -> Self {
         Self {
             budget,
@@ -72,8 +73,13 @@ impl<'a> LongLines<'a> {
 
     /// An error if the scan is to stop.
     pub(super) fn check(&self) -> Result<()> {
-        self.failure.check()?;
+        self.failure.first().check()?;
         self.interrupt.check()
+    }
+
+    /// Notes `error` of the line at `place`. Returns what the thread is to end with.
+    pub(super) fn note_at(&self, place: Place, error: Error) -> Error {
+        self.failure.note_at(place, error)
     }
 
     /// A first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
@@ -112,7 +118,7 @@ impl<'a> LongLines<'a> {
             let others = self.budget.limit_bytes() - self.budget.available_bytes() - held;
             match ask() {
                 Err(Error::Memory { .. }) if others > 0 => {
-                    self.failure.check()?;
+                    self.check()?;
                     thread::sleep(WAIT);
                 }
                 Err(Error::Memory { .. }) => return Err(self.too_long(name, offset, None)),

@@ -33,6 +33,7 @@ pub(crate) mod parquet;
 pub(crate) mod parquet;
 pub(crate) mod parts;
 mod pieces;
+pub(crate) mod placed;
 pub(crate) mod range;
 pub(crate) mod reading;
 mod repeats;

@@ -183,12 +183,19 @@ fn supplies<'a>(
     };
     parts.tables().for_each(|table| table.begin_reading());
     let pieces = Arc::new(Pieces::new(parts, cuts));
-    let opening = PieceOpening {
-        terminator: rules.chunks.format.terminator,
-        stop: rules.stop,
-        budget: rules.decoding,
+    // A share for each lane: whether a piece can be decoded must not depend on what others decode at the time.
+    let share = rules.decoding.limit_bytes() / lanes as u64;
+    let next = || {
+        let budget = rules.decoding.split_off("decoder", share);
+        let opening = budget.map(|budget| PieceOpening {
+            terminator: rules.chunks.format.terminator,
+            stop: rules.stop,
+            budget,
+        });
+        opening
+            .and_then(|opening| Supply::of_pieces(&pieces, opening))
+            .transpose()
     };
-    let next = || Supply::of_pieces(&pieces, opening).transpose();
     std::iter::from_fn(next).take(lanes).collect()
 }
 
@@ -207,9 +214,9 @@ mod tests {
     use crate::input::keying::Opening;
     use crate::input::lines::LineFormat;
     use crate::input::long_lines::{LimitAdvice, LongLines};
+    use crate::input::placed::PlacedFailure;
     use crate::input::{Files, Source};
     use crate::interrupt::Interrupt;
-    use crate::sys::first_error::FirstFailure;
 
     #[derive(Debug)]
     struct NoAdvice;
@@ -228,7 +235,8 @@ mod tests {
         read: impl FnOnce(&Reading<'_>, &dyn Fn() -> Buffer),
     ) {
         let budget = MemoryBudget::new(1 << 20, 0);
-        let (interrupt, failure) = (Interrupt::new(), FirstFailure::default());
+        let decoding = MemoryBudget::new(1 << 20, 0);
+        let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
         let room = budget.split_off("long lines", 1 << 16).unwrap();
         let long_lines = LongLines::new(room, &NoAdvice, &interrupt, &failure);
         let rules = ReadingRules {
@@ -238,7 +246,7 @@ mod tests {
                 long_lines: &long_lines,
             },
             budget: &budget,
-            decoding: &budget,
+            decoding: &decoding,
             lanes: 1,
             stop,
             waiting: None,

@@ -21,7 +21,8 @@ use std::path::Path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
-use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
+use crate::input::chunk::{Chunk, ChunkRules, Cut, Place, Pooled};
+use crate::input::pieces::Piece;
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
@@ -249,14 +250,22 @@ impl<'a> StreamChunks<'a> {
     /// once fits the carry, so that whatever follows the terminator does too.
     ///
     /// # Errors
-    /// [`Error::LineTooLong`], with the line's place in its file.
+    /// [`Error::LineTooLong`], noted with the line's place where that has to be looked up.
     fn read_long_line(&mut self, front: &[u8]) -> Result<Chunk> {
-        let _turn = self.rules.long_lines.take_turn();
-        let mut read = self.read_in_turn(front);
-        if let Err(Error::LineTooLong { offset, .. }) = &mut read {
-            *offset += self.supply.bytes_before().unwrap_or(0);
+        let long_lines = self.rules.long_lines;
+        let _turn = long_lines.take_turn();
+        let Piece { part, start, .. } = self.supply.place();
+        let place = Place {
+            part,
+            piece_start: start,
+            offset: self.offset,
+        };
+        match self.read_in_turn(front) {
+            Err(error @ Error::LineTooLong { .. }) if start > 0 => {
+                Err(long_lines.note_at(place, error))
+            }
+            read => read,
         }
-        read
     }
 
     /// As [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.

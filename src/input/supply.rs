@@ -58,14 +58,14 @@ struct Following<'a> {
 }
 
 /// What it takes to read a piece.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct PieceOpening<'a> {
     /// What lines end in.
     pub(crate) terminator: u8,
     /// Returns an error when the run is to stop.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Grants the memory of decoders.
-    pub(crate) budget: &'a MemoryBudget,
+    /// Grants the memory of the decoder.
+    pub(crate) budget: MemoryBudget,
 }
 
 impl<'a> Supply<'a> {
@@ -138,12 +138,12 @@ impl<'a> Supply<'a> {
         parts: &'a Parts,
         part: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
-        budget: &'a MemoryBudget,
+        budget: &MemoryBudget,
     ) -> Result<Self> {
         let opening = PieceOpening {
             terminator: b'\n',
             stop,
-            budget,
+            budget: budget.clone(),
         };
         Self::of_piece(parts, Piece::whole(part), &opening)
     }
@@ -171,23 +171,6 @@ impl<'a> Supply<'a> {
         self.following
             .as_ref()
             .map_or(0, |following| following.part_start)
-    }
-
-    /// The decoded bytes of the file that are before the piece that is read. That takes decoding them.
-    ///
-    /// # Errors
-    /// As [`bytes_before`].
-    pub(super) fn bytes_before(&self) -> Result<u64> {
-        let Some(Following {
-            pieces,
-            opening,
-            piece,
-            ..
-        }) = &self.following
-        else {
-            return Ok(0);
-        };
-        bytes_before(pieces.parts(), (piece.part, piece.start), opening)
     }
 
     /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted promptly,
@@ -290,13 +273,7 @@ pub(super) fn bytes_before(
     if start == 0 {
         return Ok(0);
     }
-    // The decoders that read the input have all of theirs; this is the end of them.
-    let budget = MemoryBudget::new(opening.budget.limit_bytes(), 0);
-    let opening = PieceOpening {
-        budget: &budget,
-        ..*opening
-    };
-    let mut supply = Supply::of_piece(parts, Piece::before(part, start), &opening)?;
+    let mut supply = Supply::of_piece(parts, Piece::before(part, start), opening)?;
     let mut buffer = vec![0; SOURCE_BYTES as usize];
     while !supply.fill(&mut buffer)?.is_ended {}
     Ok(supply.given_bytes)
@@ -330,7 +307,7 @@ fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Resul
     let PieceOpening {
         terminator,
         stop,
-        budget,
+        ref budget,
     } = *opening;
     Ok(match &parts.all()[part].form {
         Form::Plain => Bytes::Plain(StoppableStream::new(file, stop)),

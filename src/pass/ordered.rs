@@ -31,10 +31,11 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::ChunkRules;
 use crate::input::long_lines::LongLines;
+use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
-use crate::pass::scan::{Tally, Worker};
+use crate::pass::scan::{self, Tally, Worker};
 use crate::plan::Layout;
 use crate::run::{Phase, Run};
 use crate::sys::first_error::FirstFailure;
@@ -190,9 +191,10 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let layout = &run.layout;
     let room = run.budget.split_off("long lines", layout.long_line_bytes)?;
     output.lock().turn = 0;
-    let failure = FirstFailure::default();
-    let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(room, layout, run.interrupt(), &failure);
+    let placed = PlacedFailure::default();
+    let failure = placed.first();
+    let tally = Tally::new(run, phase, input, &placed);
+    let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: layout.chunk_bytes,
@@ -209,13 +211,13 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         waiting: Some(&waiting),
     };
     let reading = Reading::open(input, rules)?;
-    run.workers.run(&failure, |found_work| {
+    run.workers.run(failure, |found_work| {
         work(&tally, &reading, output, found_work, new_worker())
     });
     drop(reading);
     let counts = tally.finish();
     drop(long_lines);
-    failure.into_result()?;
+    scan::end(run, input, placed)?;
     counts.check_and_note(input)
 }
 

@@ -32,6 +32,7 @@ use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::keying::Keying;
 use crate::input::long_lines::LongLines;
+use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::input::supply::PieceOpening;
 use crate::memory::budget::MemoryBudget;
@@ -105,14 +106,15 @@ fn scan_in<W: Worker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let layout = &run.layout;
-    let failure = FirstFailure::default();
-    let tally = Tally::new(run, phase, input, &failure);
-    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &failure);
+    let placed = PlacedFailure::default();
+    let tally = Tally::new(run, phase, input, &placed);
+    let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
         chunk_bytes: layout.chunk_bytes,
         long_lines: &long_lines,
     };
+    let failure = placed.first();
     // A silent pipe must not keep a run from ending: reading asks this while it waits.
     let stop = || failure.check().and_then(|()| run.interrupt().check());
     let rules = ReadingRules {
@@ -125,18 +127,28 @@ fn scan_in<W: Worker>(
     };
     let reading = Reading::open(input, rules)?;
     if reading.is_read_by_workers() {
-        run.workers.run(&failure, |found_work| {
+        run.workers.run(failure, |found_work| {
             tally.read_and_work(&reading, found_work, new_worker())
         });
     } else {
         pipeline(&tally, &reading, new_worker);
     }
-    // Both borrow `failure`, which is about to be taken apart; the room for long lines is free again.
+    // All of them borrow `placed`, which is about to be taken apart. What they had of memory is free again.
     drop(reading);
     let counts = tally.finish();
     drop(long_lines);
-    failure.into_result()?;
+    end(run, input, placed)?;
     counts.check_and_note(input)
+}
+
+/// The failure of a scan whose threads have ended, if it failed.
+pub(super) fn end(run: &Run<'_>, input: &Input, failure: PlacedFailure) -> Result<()> {
+    let opening = PieceOpening {
+        terminator: run.options.format.terminator,
+        stop: &|| run.interrupt().check(),
+        budget: run.decoding.clone(),
+    };
+    failure.into_result(input, &opening)
 }
 
 /// What a scan has read, of all threads together.
@@ -166,6 +178,8 @@ pub(super) struct Tally<'a> {
     pub(super) run: &'a Run<'a>,
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
+    /// The same, for failures of lines.
+    placed: &'a PlacedFailure,
     phase: &'a Phase<'a>,
     input: &'a Input,
     /// Lines of complete chunks.
@@ -181,11 +195,12 @@ impl<'a> Tally<'a> {
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         input: &'a Input,
-        failure: &'a FirstFailure,
+        placed: &'a PlacedFailure,
     ) -> Self {
         Self {
             run,
-            failure,
+            failure: placed.first(),
+            placed,
             phase,
             input,
             lines: AtomicU64::new(0),
@@ -266,31 +281,26 @@ impl<'a> Tally<'a> {
         })
     }
 
-    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this.
+    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where the
+    /// line is, is looked up in the end.
     fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
         /// As much of the line as a message shows, in bytes.
         const SHOWN: usize = 40;
         let mut lines = batch.keys.iter().zip(batch.lines);
         match lines.find(|(key, _)| addresses::parse(key).is_none()) {
             None => Ok(()),
-            Some((line, record)) => Err(Error::NotAnAddress {
-                path: self.input.part_name(chunk.part).to_owned(),
-                offset: self.look(|opening| self.input.offset_of(chunk.place_of(record), opening)),
-                line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
-            }),
+            Some((line, record)) => {
+                let error = Error::NotAnAddress {
+                    path: self.input.part_name(chunk.part).to_owned(),
+                    offset: 0,
+                    line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
+                };
+                Err(self.placed.note_at(chunk.place_of(record), error))
+            }
         }
     }
 
-    /// Looks at the input again to say where something is, until the run is to stop.
-    fn look<T>(&self, look: impl FnOnce(&PieceOpening<'_>) -> T) -> T {
-        look(&PieceOpening {
-            terminator: self.run.options.format.terminator,
-            stop: &|| self.run.interrupt().check(),
-            budget: &self.run.decoding,
-        })
-    }
-
-    /// Counts a record without a key.
+    /// Counts a record without a key. Where it is, is looked up in the end if it fails the scan.
     ///
     /// # Errors
     /// [`Error::BadRecord`], unless such records are to be left out.
@@ -298,15 +308,14 @@ impl<'a> Tally<'a> {
         match self.input.keying() {
             Some(keying) if !keying.skips_bad() => {
                 let (what, advice) = bad.describe(keying.columns(chunk.part));
-                let place = chunk.place_of(record);
-                let (line, offset) = self.look(|opening| self.input.place_of(place, opening));
-                Err(Error::BadRecord {
+                let error = Error::BadRecord {
                     path: self.input.part_name(chunk.part).to_owned(),
-                    line,
-                    offset,
+                    line: None,
+                    offset: 0,
                     what,
                     advice,
-                })
+                };
+                Err(self.placed.note_at(chunk.place_of(record), error))
             }
             _ => {
                 self.bad_records.fetch_add(1, Ordering::Relaxed);

@@ -152,8 +152,9 @@ impl Layout {
             writes_early || job.strategy == Some(Strategy::Bloom) && !job.finds_common();
         let plans_once = has_stream || is_last_try || writes_early;
         let share = if plans_once { 8 } else { 128 };
-        let long_line_bytes = (usable / share)
-            .max(job.longest_line_bytes.saturating_mul(2))
+        // As much as with a single decoder: a run must not be refused because several decode.
+        let long_line_bytes = ((usable + decoding.further_bytes()) / share)
+            .max(long_room(job))
             .min(usable * MOST_EIGHTHS / 8)
             .max(least_long)
             & !(PAGE - 1);
@@ -344,6 +345,11 @@ impl LimitAdvice for Layout {
     }
 }
 
+/// The room in bytes for lines as long as the longest that is known: a buffer, and one that is twice as large while it grows.
+fn long_room(job: &Job) -> u64 {
+    job.longest_line_bytes.saturating_mul(2)
+}
+
 /// What decodes inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DecodingPlan {
@@ -364,6 +370,11 @@ impl DecodingPlan {
         self.bytes + self.beside_bytes
     }
 
+    /// What the decoders beside the first take, in bytes.
+    fn further_bytes(&self) -> u64 {
+        self.all_bytes() - self.bytes / self.lanes
+    }
+
     pub(super) fn of(job: &Job) -> Self {
         let usable = job.memory_bytes.saturating_sub(job.base_bytes);
         let unplanned = (usable / UNPLANNED_SHARE).min(MOST_UNPLANNED_BYTES) & !(PAGE - 1);
@@ -378,8 +389,9 @@ impl DecodingPlan {
         };
         let pieces = each().map(|decoding| decoding.pieces).max().unwrap_or(1);
         let wanted = pieces.min(job.threads as u64);
-        // More than one only where nothing is refused for it.
-        let spare = usable.saturating_sub(LEAST_USABLE_BYTES);
+        // More than one only where nothing is refused for it: lines that are known to be long need their room.
+        let for_lines = long_room(job).saturating_mul(8) / MOST_EIGHTHS;
+        let spare = usable.saturating_sub(LEAST_USABLE_BYTES.max(for_lines));
         let each_bytes = most.max(unplanned);
         let granted = (usable / DECODING_SHARE).min(spare) / (each_bytes + LANE_BYTES);
         let (lanes, share) = if wanted <= 1 {

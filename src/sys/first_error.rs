@@ -24,23 +24,27 @@ pub(crate) struct FirstFailure {
 }
 
 impl FirstFailure {
-    /// Notes an error, unless there is one already. [`Error::Interrupted`] is kept only until a cause comes:
-    /// a thread that was stopped may be quicker than the one that knows why.
-    pub(crate) fn note(&self, error: Error) {
+    /// Notes an error, unless there is one already; returns whether this one was kept. [`Error::Interrupted`] is kept only
+    /// until a cause comes: a thread that was stopped may be quicker than the one that knows why.
+    pub(crate) fn note(&self, error: Error) -> bool {
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         // A thread that stopped because of another reports this; it says nothing about the cause.
         let is_echo = matches!(error, Error::Interrupted);
-        match &*first {
-            None => *first = Some(error),
-            Some(Error::Interrupted) if !is_echo => *first = Some(error),
-            Some(_) => {}
+        let is_kept = match &*first {
+            None => true,
+            Some(Error::Interrupted) => !is_echo,
+            Some(_) => false,
+        };
+        if is_kept {
+            *first = Some(error);
         }
         self.has_failed.store(true, Ordering::Release);
+        is_kept
     }
 
     /// Notes the error of a result, or returns its value.
     pub(crate) fn record<T>(&self, result: Result<T>) -> Option<T> {
-        result.map_err(|error| self.note(error)).ok()
+        result.map_err(|error| _ = self.note(error)).ok()
     }
 
     /// Whether anything has failed. Cheap enough to ask for every chunk.

@@ -13,12 +13,12 @@ use crate::input::chunk::{ChunkRules, Pooled};
 use crate::input::keying::Opening;
 use crate::input::lines::LineFormat;
 use crate::input::long_lines::{LimitAdvice, LongLines};
+use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::input::supply::PieceOpening;
 use crate::input::{Files, Input, Source};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
-use crate::sys::first_error::FirstFailure;
 
 #[derive(Debug)]
 struct NoAdvice;
@@ -35,7 +35,8 @@ type Read = (usize, u64, Vec<u8>);
 /// All lines of the files at `paths`, read in up to `lanes` lanes by three threads; and how many lanes there were.
 fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
     let budget = MemoryBudget::new(64 << 20, 0);
-    let (interrupt, failure) = (Interrupt::new(), FirstFailure::default());
+    let decoding = MemoryBudget::new(64 << 20, 0);
+    let (interrupt, failure) = (Interrupt::new(), PlacedFailure::default());
     let source = Source::from(Files::new("all", paths.to_vec()));
     let opening = Opening {
         decodes: true,
@@ -52,7 +53,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
             long_lines: &long_lines,
         },
         budget: &budget,
-        decoding: &budget,
+        decoding: &decoding,
         lanes,
         stop: &go_on,
         waiting: None,
@@ -61,7 +62,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
     let place_opening = PieceOpening {
         terminator: b'\n',
         stop: &go_on,
-        budget: &budget,
+        budget: budget.clone(),
     };
     let read_all = || -> Result<Vec<Read>> {
         let mut lines = Vec::new();

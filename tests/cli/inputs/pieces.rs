@@ -5,6 +5,7 @@ use std::io::Write;
 use data_gen::Compression;
 
 use crate::data::{EXACT, OPERATIONS, UNION};
+use crate::limits::memory::measured;
 use crate::sandbox::Sandbox;
 
 /// Lines with these numbers that hardly compress: 1 MiB has about 16,000 of them.
@@ -109,15 +110,86 @@ fn b22_a_bad_record_in_one_of_many_compressed_files_is_named_by_that_file() {
     assert!(outcome.stderr.contains("300"), "{}", outcome.stderr);
 }
 
+/// A frame of zstd with a window of this many bits.
+fn frame(text: &[u8], window_log: u32) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(window_log).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The same behind its size, as pzstd writes it.
+fn sized_frame(text: &[u8], window_log: u32) -> Vec<u8> {
+    let frame = frame(text, window_log);
+    let size = (frame.len() as u32).to_le_bytes();
+    [&b"\x50\x2a\x4d\x18\x04\0\0\0"[..], &size, &frame].concat()
+}
+
+#[test]
+fn c12_many_workers_that_meet_bad_records_stay_within_the_limit() {
+    let sandbox = Sandbox::new();
+    // A window of 8 MiB is full when the first bad record comes, and then each worker has some.
+    let mut text = Vec::new();
+    let mut lines = 0;
+    while text.len() < 9 << 20 {
+        writeln!(text, "{lines}\t{}", lines * 7919).unwrap();
+        lines += 1;
+    }
+    text.extend(b"1\tx\nbad\n".repeat(500_000));
+    sandbox.write("a", frame(&text, 23));
+    let (outcome, peak) = measured(&sandbox, "union a --tsv -k 2 -j 8 -m 32M --count-only");
+    outcome.fails(3, &["a: the record at line "]);
+    let line = outcome.stderr.split("at line ").nth(1).unwrap();
+    let line: u64 = line.split(' ').next().unwrap().parse().unwrap();
+    assert!(
+        line > lines && (line - lines).is_multiple_of(2),
+        "{outcome}"
+    );
+    assert!(peak <= 32 << 20, "{} KiB resident", peak >> 10);
+}
+
+#[test]
+fn c12_several_decoders_leave_room_for_the_lines_that_one_would() {
+    let sandbox = Sandbox::new();
+    let mut text = dense(0..100_000);
+    text.extend(b"long ".repeat((27 << 20) / 5));
+    text.push(b'\n');
+    text.extend(dense(100_000..200_000));
+    let frames = text.chunks(6 << 20);
+    sandbox.write(
+        "a",
+        frames
+            .flat_map(|part| sized_frame(part, 22))
+            .collect::<Vec<_>>(),
+    );
+    for threads in [1, 4] {
+        let outcome = sandbox.run(&format!("union a -j {threads} -m 96M --count-only"));
+        assert_eq!(outcome.succeeds().stdout, b"200001\n", "{outcome}");
+    }
+}
+
+#[test]
+fn c12_a_frame_that_takes_too_much_is_refused_whatever_other_threads_decode() {
+    let sandbox = Sandbox::new();
+    let text = dense(0..160_000);
+    let frames = text.chunks(1 << 20).enumerate();
+    let frame_of = |(number, part): (usize, &[u8])| {
+        let is_large = number == 5;
+        sized_frame(part, if is_large { 21 } else { 17 })
+    };
+    sandbox.write("a", frames.flat_map(frame_of).collect::<Vec<_>>());
+    let run = |memory: &str| sandbox.run(&format!("union a -j 4 -m {memory} --count-only"));
+    let refused = run("64M");
+    refused.fails(6, &["decoding its zstd data takes"]);
+    for _ in 0..3 {
+        assert_eq!(run("64M").stderr, refused.stderr);
+    }
+    run(&refused.advised()).succeeds();
+}
+
 #[test]
 fn c12_later_frames_that_take_more_than_the_first_have_room_in_each_lane() {
     let sandbox = Sandbox::new();
-    let frame = |text: &[u8], window_log: u32| {
-        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.window_log(window_log).unwrap();
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
-    };
     let (mut names, mut texts) = (String::new(), Vec::new());
     for number in 0..4 {
         let text = dense(number * 20_000..(number + 1) * 20_000);

@@ -94,7 +94,7 @@ fn addresses_alone_and_records_of_addresses_come_through_a_bitmap() {
     let (shared, alone) = (addresses(1000..3000), addresses(0..1000));
     let twice = [&alone[..], &shared, &alone, &shared].concat();
     let sandbox = Sandbox::with(&twice, &addresses(1000..9000));
-    sandbox.write("rows", &rows_of(&twice));
+    sandbox.write("rows", rows_of(&twice));
     for memory in ["16M", "600M", "1200M"] {
         let written = |words: &str| {
             let outcome = sandbox.run(&format!("{words} --key-type ipv4 -m {memory}"));
