@@ -4,6 +4,7 @@ mod cli;
 mod watchdog;
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use differential::case::Case;
 use differential::choices::{Choices, mixed};
 use differential::generate;
 use differential::judge::{Difference, Tally, first_difference};
+use differential::keyed;
 use differential::lines::Scale;
 use differential::place::Place;
 use differential::run::Runner;
@@ -19,6 +21,9 @@ use differential::{script, shrink};
 
 use crate::cli::Cli;
 use crate::watchdog::Watchdog;
+
+/// One of so many cases is of records with keys.
+const RECORDS_EVERY: u64 = 4;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -42,7 +47,8 @@ fn run(cli: &Cli) -> io::Result<bool> {
         measures_memory: true,
     };
     let numbers = cli.case.map_or(0..cli.cases, |number| number..number + 1);
-    let (started, mut done) = (Instant::now(), 0);
+    let started = Instant::now();
+    let (mut done, mut of_records) = (0, 0);
     let mut tally = Tally {
         tells_refusals: cli.tell_refusals,
         ..Tally::default()
@@ -60,6 +66,13 @@ fn run(cli: &Cli) -> io::Result<bool> {
             break;
         }
         watchdog.next(number);
+        if number % RECORDS_EVERY == 3 {
+            if !records_agree(cli, (seed, number))? {
+                return Ok(false);
+            }
+            (done, of_records) = (done + 1, of_records + 1);
+            continue;
+        }
         let case = generate::case(
             &mut Choices::seeded(mixed(seed ^ mixed(number))),
             Scale::SEEDED,
@@ -80,7 +93,7 @@ fn run(cli: &Cli) -> io::Result<bool> {
     }
     let by_command = commands.map_or(0, |program| program.runs);
     println!(
-        "{done} cases, {} runs, {by_command} by the command, 0 differences, {:.0} s; {} lines found, {} peaks measured, \
+        "{done} cases, {of_records} of them of records, {} runs of the others, {by_command} by the command, 0 differences, {:.0} s; {} lines found, {} peaks measured, \
          {} rates checked, {} refused and {} again with the memory that was advised",
         tally.runs,
         started.elapsed().as_secs_f64(),
@@ -93,6 +106,25 @@ fn run(cli: &Cli) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Runs a case of records with keys, as CSV, TSV, JSON and Parquet; false if it failed, which is printed then.
+fn records_agree(cli: &Cli, (seed, number): (u64, u64)) -> io::Result<bool> {
+    let parent = cli.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let directory = tempfile::tempdir_in(parent)?;
+    let mut choices = Choices::seeded(mixed(seed ^ mixed(number)));
+    let check = AssertUnwindSafe(|| keyed::check(&mut choices, directory.path()));
+    let agrees = catch_unwind(check).is_ok();
+    if !agrees {
+        println!("case {number} of seed {seed}: of records");
+        println!("{}", again((seed, number)));
+    }
+    Ok(agrees)
+}
+
+/// How a case is run once more.
+fn again((seed, number): (u64, u64)) -> String {
+    format!("again: cargo run --release -p differential -- --seed {seed} --case {number}")
+}
+
 /// Shrinks the case and prints it.
 fn tell(
     cli: &Cli,
@@ -103,7 +135,7 @@ fn tell(
 ) -> io::Result<()> {
     println!("case {number} of seed {seed}: {}", difference.wrong);
     println!("with {:?}", difference.setting);
-    println!("again: cargo run --release -p differential -- --seed {seed} --case {number}");
+    println!("{}", again((seed, number)));
     let small = case.with_setting(difference.setting);
     let limit = Duration::from_secs(cli.shrink_seconds);
     let (small, found) = shrink::shrink(runner, small, difference.wrong.kind, limit)?;
