@@ -45,8 +45,11 @@ pub struct InputStats {
     /// How many files it has, if it is a list of files ([`Source::Files`](crate::Source::Files)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Its bytes.
+    /// Its bytes, as they are when they are decoded.
     pub bytes: u64,
+    /// The bytes of its files, where some of them are compressed or are Parquet files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_bytes: Option<u64>,
     /// Its lines, repeats included.
     pub lines: u64,
     /// Records that were left out because they have no key; only where lines are records.

@@ -276,6 +276,7 @@ impl<'a> Engine<'a> {
             path: input.name().display().to_string(),
             files: input.file_count(),
             bytes: input.read_bytes(),
+            stored_bytes: input.stored_bytes(),
             lines: input.lines(),
             bad_records: input.keying().map(|_| input.bad_records()),
             null_rows: input.null_rows(),

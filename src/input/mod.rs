@@ -216,6 +216,13 @@ impl Input {
         self.bad_records.load(Ordering::Relaxed) + of_tables
     }
 
+    /// The bytes of its files, where some of them are decoded.
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
+        let parts = self.parts()?;
+        parts.decoding()?;
+        Some(parts.all().iter().map(|part| part.state.size).sum())
+    }
+
     /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has no
     /// such files.
     pub(crate) fn null_rows(&self) -> Option<u64> {

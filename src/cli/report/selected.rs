@@ -114,8 +114,12 @@ fn summary(figures: &Figures, found: &[Named]) -> Markup {
         "/stats/inputs",
         &[
             ("path", "/path", Unit::Text),
+            ("files", "/files", Unit::Count),
+            ("bytes as stored", "/stored_bytes", Unit::Bytes),
             ("bytes", "/bytes", Unit::Bytes),
             ("lines, repeats included", "/lines", Unit::Count),
+            ("left out without a key", "/bad_records", Unit::Count),
+            ("left out with NULL", "/null_rows", Unit::Count),
         ],
     );
     html! { section { h2 { "Result and inputs" } div.pair { div { (result) } div { (inputs) } } } }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use data_gen::Compression;
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
@@ -125,6 +126,30 @@ fn the_tables_the_document_and_the_stats_file_say_the_same() {
             page.html().contains(&format!(">{grouped}</td>")),
             "{grouped}"
         );
+    }
+}
+
+#[test]
+fn the_page_of_records_says_what_was_left_out_and_how_files_are_stored() {
+    let sandbox = Sandbox::new();
+    let text = "1\ta\nno key\n2\tb\n".repeat(500);
+    let stored = Compression::Gzip.compress(text.as_bytes()).unwrap();
+    let stored_bytes = stored.len();
+    sandbox.write("a", stored);
+    sandbox.write("b", "x\tb\n");
+    sandbox
+        .run("intersect --tsv -k 2 --bad-records skip a b -o ../out/o --report ../out/r.html")
+        .succeeds();
+    let page = parsed(&sandbox.output("r.html"));
+    let document = document(&page);
+    let input = &document["stats"]["inputs"][0];
+    assert_eq!(input["bad_records"], 500);
+    assert_eq!(input["stored_bytes"], stored_bytes);
+    assert_eq!(input["bytes"], text.len());
+    compared_cells(&page, &document);
+    for figure in ["bad_records", "stored_bytes", "bytes"] {
+        let cell = format!("data-figure=\"/stats/inputs/0/{figure}\"");
+        assert!(page.html().contains(&cell), "{figure}");
     }
 }
 

@@ -193,6 +193,9 @@ fn b23_rows_with_null_are_in_no_answer_and_are_counted() {
     let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
     assert_eq!(stats["inputs"][0]["null_rows"], 1);
     assert_eq!(stats["inputs"][0]["lines"], 4);
+    let stored = fs::metadata(sandbox.input("crawl.parquet")).unwrap().len();
+    assert_eq!(stats["inputs"][0]["stored_bytes"], stored);
+    assert_eq!(stats["inputs"][1]["stored_bytes"], Value::Null);
     assert_eq!(stats["inputs"][1]["null_rows"], Value::Null);
 }
 
