@@ -88,7 +88,7 @@ def find_tools(binaries: Path, venv: Path | None, zet: str) -> dict[str, Tool]:
         "datafusion": "datafusion",
     }
     tools = {name: _package(python, package) for name, package in packages.items()}
-    tools["outset"] = _program(str(binaries / "outset"), "cargo build --release")
+    tools["outset"] = _program(str(binaries / "outset"), "cargo build --release --workspace")
     tools["sort"] = _program("sort", "GNU coreutils")
     tools["zet"] = _program(zet, "cargo install zet")
     tools["sqlite"] = Tool(Path(sys.executable), f"SQLite {sqlite3.sqlite_version}", "")

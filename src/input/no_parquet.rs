@@ -35,7 +35,7 @@ impl Table {
                 "{}: is a Parquet file, which this build does not read",
                 name.display()
             ),
-            advice: "build outset with its feature parquet, or write the column as lines first"
+            advice: "build outset with --features parquet, or write the column as lines first"
                 .into(),
         })
     }

@@ -22,6 +22,6 @@ pub(super) fn find_rows(
             "{}: is to be a Parquet file, which this build does not write",
             result.name()
         ),
-        advice: "build outset with its feature parquet, or give the output another name".into(),
+        advice: "build outset with --features parquet, or give the output another name".into(),
     })
 }
