@@ -159,28 +159,32 @@ fn b21_a_damaged_file_fails_the_run_with_its_name_and_leaves_no_output() {
     let sandbox = Sandbox::new();
     let text = lines(0..60_000);
     sandbox.write("b", lines(0..100));
-    for (compression, task) in Compression::ALL.into_iter().zip(&TASKS) {
+    for (turn, (compression, task)) in Compression::ALL.into_iter().zip(&TASKS).enumerate() {
         let whole = frames(compression, &text, 2);
         let mut changed = whole.clone();
         let middle = whole.len() / 2 + 100;
         changed[middle..middle + 4].fill(0x55);
-        for (file, words) in [
+        let damaged = [
             (whole[..whole.len() - 3].to_vec(), "end early"),
             (
                 [&whole[..], b"https://example.com/\n"].concat(),
                 "other bytes follow",
             ),
             (changed, " data are damaged at byte "),
-        ] {
+        ];
+        for (number, (file, words)) in damaged.into_iter().enumerate() {
             sandbox.write("a", &file);
             let arguments = format!("{} a b -o ../out/r", task.words);
             sandbox
                 .run(&arguments)
                 .fails(3, &["a: ", words, "--decompress none"]);
             assert!(!sandbox.output("r").exists());
-            let arguments = format!("{} - b -o ../out/r", task.words);
-            sandbox.run_fed(&arguments, &file).fails(3, &["-: ", words]);
-            assert!(!sandbox.output("r").exists());
+            // Through a pipe by turns.
+            if turn % 3 == number {
+                let arguments = format!("{} - b -o ../out/r", task.words);
+                sandbox.run_fed(&arguments, &file).fails(3, &["-: ", words]);
+                assert!(!sandbox.output("r").exists());
+            }
         }
     }
 }
