@@ -230,6 +230,24 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// A stream of frames or a shard file cannot be used: damaged, incomplete, or of another job.
+    #[error("{}: byte {offset}: {what}: make the shard again, or send it again", path.display())]
+    BadFrames {
+        /// The file, or `-` for standard input.
+        path: PathBuf,
+        /// Where in it, in bytes.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// What several commands of one job report does not fit together.
+    #[error("{what}: {advice}")]
+    Unfinished {
+        /// What is missing, or does not agree.
+        what: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// Interrupted from outside ([`Interrupt`](crate::interrupt::Interrupt)).
     #[error("interrupted: the run was stopped: run it again")]
     Interrupted,
@@ -260,9 +278,11 @@ impl Error {
             | Self::Memory { .. }
             | Self::MemoryPlan { .. }
             | Self::RateTooHigh { .. } => ErrorKind::Memory,
-            Self::Damaged { .. } | Self::LinesLost { .. } | Self::BadFilter { .. } => {
-                ErrorKind::Damaged
-            }
+            Self::Damaged { .. }
+            | Self::LinesLost { .. }
+            | Self::BadFilter { .. }
+            | Self::BadFrames { .. }
+            | Self::Unfinished { .. } => ErrorKind::Damaged,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Machine { .. } => ErrorKind::Machine,
         }

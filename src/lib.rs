@@ -203,10 +203,12 @@
 
 mod answer;
 mod batch;
+pub mod cluster;
 pub mod compare;
 mod engine;
 mod error;
 pub mod estimate;
+mod exchange;
 pub mod filter;
 pub mod hash;
 mod input;

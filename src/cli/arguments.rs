@@ -7,16 +7,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use outset::size::{parse_bytes, parse_count, parse_rate};
+use outset::size::{parse_count, parse_rate};
 use outset::{Error, Interrupt, KeyType, Options, Selection, Strategy};
 
+use super::cluster::{FinishArguments, JoinArguments, ShardArguments};
 use super::compare::CompareArguments;
 use super::estimate::EstimateArguments;
 use super::filter::FilterCommand;
 use super::keys::RecordArguments;
 use super::manual::{CompletionArguments, ManArguments};
 use super::operation::Operation;
-use super::options::{LineArguments, MachineArguments, TalkArguments, parse_bits};
+use super::options::{LineArguments, MachineArguments, TalkArguments, TempArguments, parse_bits};
 use super::overlaps::OverlapsArguments;
 use super::select::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, SideArguments,
@@ -61,6 +62,9 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     Compare(CompareArguments),
     Estimate(EstimateArguments),
+    Shard(ShardArguments),
+    Join(JoinArguments),
+    Finish(FinishArguments),
     #[command(subcommand)]
     Filter(FilterCommand),
     Size(SizeArguments),
@@ -216,17 +220,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
-    /// Directory for temporary files; repeat the option to use several directories
-    ///
-    /// Directories with more free space get more files. A file whose directory fills up continues in
-    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the
-    /// current directory).
-    #[arg(short = 'T', long, value_name = "DIR")]
-    temp_dir: Vec<PathBuf>,
-
-    /// Maximum temporary disk space [default: all free space]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_temp: Option<u64>,
+    #[command(flatten)]
+    temp: TempArguments,
 
     #[command(flatten)]
     pub(crate) lines: LineArguments,
@@ -243,7 +238,7 @@ impl PlanArguments {
     /// # Errors
     /// Where a number of files is given that the operation does not have.
     pub(crate) fn selection(&self) -> Result<Selection, Error> {
-        let selection = self.of_operation()?;
+        let selection = self.sides.of(self.operation)?;
         let as_asked = |selection| {
             let selection = self.written.add_to(selection);
             let selection = self.order.add_to(self.repeats.add_to(selection));
@@ -265,31 +260,16 @@ impl PlanArguments {
                 .into(),
         })
     }
-
-    fn of_operation(&self) -> Result<Selection, Error> {
-        let by_number = self.sides.selection();
-        if self.operation == Operation::Intersect {
-            return Ok(by_number);
-        }
-        if by_number == Selection::intersection() {
-            return Ok(self.operation.selection());
-        }
-        Err(Error::Usage {
-            what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
-            advice: "leave them out".into(),
-        })
-    }
 }
 
 impl RunArguments {
     /// The options that these arguments ask for; `output` decides where temporary files go by
     /// default.
     pub(crate) fn options(&self, output: Option<&Path>, interrupt: &Interrupt) -> Options {
+        let options = self.lines.reading.add_to(self.machine.options(interrupt));
         Options {
             buckets: self.buckets,
             bits_per_key: self.bits_per_key,
-            temp_dirs: self.temp_dirs(output),
-            max_temp_bytes: self.max_temp,
             format: self.lines.format(),
             key_type: if self.key_type.is_some() {
                 KeyType::Ipv4
@@ -297,19 +277,7 @@ impl RunArguments {
                 KeyType::Bytes
             },
             hash_key: self.lines.hash_key(),
-            ..self.lines.reading.add_to(self.machine.options(interrupt))
-        }
-    }
-
-    fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {
-        let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
-        match output.and_then(Path::parent) {
-            Some(parent)
-                if self.temp_dir.is_empty() && !has_tmpdir && !parent.as_os_str().is_empty() =>
-            {
-                vec![parent.to_owned()]
-            }
-            _ => self.temp_dir.clone(),
+            ..self.temp.add_to(options, output)
         }
     }
 }

@@ -9,6 +9,7 @@
 //! signals.
 
 mod arguments;
+mod cluster;
 mod compare;
 mod estimate;
 mod exit;
@@ -98,6 +99,9 @@ fn run() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, &interrupt),
         Command::Compare(arguments) => compare::run(arguments, &interrupt),
         Command::Estimate(arguments) => estimate::run(arguments, &interrupt),
+        Command::Shard(arguments) => cluster::run_shard(arguments, &interrupt),
+        Command::Join(arguments) => cluster::run_join(arguments, &interrupt),
+        Command::Finish(arguments) => cluster::run_finish(arguments, &interrupt),
         Command::Filter(command) => filter::run(command, &interrupt),
         Command::Size(arguments) => size::run(arguments),
         Command::Completions(arguments) => manual::completions(arguments, Cli::command()),

@@ -3,11 +3,15 @@
 //! *Owns:* the groups of options about the machine and about lines, and the parsing of values that
 //! is not the library's. *Invariants:* an option means the same wherever it is.
 
+use std::path::{Path, PathBuf};
+
 use super::keys::KeyArguments;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use outset::cluster::JobKey;
 use outset::filter::Kind;
 use outset::hash::HashKey;
-use outset::size::{ParseSizeError, Size, parse_count};
+use outset::size::{ParseSizeError, Size, parse_bytes, parse_count};
 use outset::{Interrupt, LineFormat, Options, machine};
 
 /// What a command may use of the machine.
@@ -46,9 +50,9 @@ impl MachineArguments {
     }
 }
 
-/// What a line is, and how lines are hashed.
+/// What a line is.
 #[derive(Debug, Args)]
-pub(crate) struct LineArguments {
+pub(crate) struct FormatArguments {
     /// Lines end in NUL instead of newline
     #[arg(short, long)]
     zero_terminated: bool,
@@ -56,6 +60,24 @@ pub(crate) struct LineArguments {
     /// Treat a CR before the line end as part of the line end
     #[arg(long)]
     strip_cr: bool,
+}
+
+impl FormatArguments {
+    /// What a line is.
+    pub(crate) fn format(&self) -> LineFormat {
+        LineFormat {
+            terminator: if self.zero_terminated { 0 } else { b'\n' },
+            strip_cr: self.strip_cr,
+            ..LineFormat::default()
+        }
+    }
+}
+
+/// What a line is, and how lines are hashed.
+#[derive(Debug, Args)]
+pub(crate) struct LineArguments {
+    #[command(flatten)]
+    format: FormatArguments,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
@@ -66,21 +88,22 @@ pub(crate) struct LineArguments {
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
     #[arg(long, value_name = "HEX")]
     hash_key: Option<HashKey>,
+
+    /// Use the hash key in FILE (64 hexadecimal digits), which other users cannot see as they see arguments
+    #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = PathBufValueParser::new().try_map(|path| JobKey::read(&path)))]
+    hash_key_file: Option<JobKey>,
 }
 
 impl LineArguments {
     /// What a line is.
     pub(crate) fn format(&self) -> LineFormat {
-        LineFormat {
-            terminator: if self.zero_terminated { 0 } else { b'\n' },
-            strip_cr: self.strip_cr,
-            ..LineFormat::default()
-        }
+        self.format.format()
     }
 
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
-        self.hash_key.unwrap_or_default()
+        let of_file = self.hash_key_file.map(HashKey::from);
+        self.hash_key.or(of_file).unwrap_or_default()
     }
 }
 
@@ -90,6 +113,13 @@ pub(crate) struct ReadingArguments {
     #[command(flatten)]
     pub(crate) keys: KeyArguments,
 
+    #[command(flatten)]
+    decoding: DecodingArguments,
+}
+
+/// Whether compressed inputs are decoded.
+#[derive(Debug, Args)]
+pub(crate) struct DecodingArguments {
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
     /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
@@ -102,9 +132,57 @@ impl ReadingArguments {
     /// `options` with this.
     pub(crate) fn add_to(&self, options: Options) -> Options {
         Options {
-            decompress: self.decompress == Decompress::Auto,
             keys: self.keys.keys(),
+            ..self.decoding.add_to(options)
+        }
+    }
+}
+
+impl DecodingArguments {
+    /// `options` with this.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            decompress: self.decompress == Decompress::Auto,
             ..options
+        }
+    }
+}
+
+/// Where temporary files go.
+#[derive(Debug, Args)]
+pub(crate) struct TempArguments {
+    /// Directory for temporary files; repeat the option to use several directories
+    ///
+    /// Directories with more free space get more files. A file whose directory fills up continues in
+    /// another one. Default: $TMPDIR, else the directory of the output (for standard output, the
+    /// current directory).
+    #[arg(short = 'T', long, value_name = "DIR")]
+    temp_dir: Vec<PathBuf>,
+
+    /// Maximum temporary disk space [default: all free space]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_temp: Option<u64>,
+}
+
+impl TempArguments {
+    /// `options` with these; `output` decides where temporary files go by default.
+    pub(crate) fn add_to(&self, options: Options, output: Option<&Path>) -> Options {
+        Options {
+            temp_dirs: self.temp_dirs(output),
+            max_temp_bytes: self.max_temp,
+            ..options
+        }
+    }
+
+    fn temp_dirs(&self, output: Option<&Path>) -> Vec<PathBuf> {
+        let has_tmpdir = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
+        match output.and_then(Path::parent) {
+            Some(parent)
+                if self.temp_dir.is_empty() && !has_tmpdir && !parent.as_os_str().is_empty() =>
+            {
+                vec![parent.to_owned()]
+            }
+            _ => self.temp_dir.clone(),
         }
     }
 }

@@ -50,6 +50,27 @@ pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
         .map_err(|error| not_handled(&error))
 }
 
+/// How often the parent is looked for.
+const PARENT_LOOK_UP: Duration = Duration::from_millis(100);
+
+/// Ends this process, as SIGTERM does, when its parent has ended and another process has become its parent.
+pub(crate) fn watch_parent(interrupt: &Interrupt) -> Result<(), Error> {
+    let parent = rustix::process::getppid();
+    let interrupt = interrupt.clone();
+    std::thread::Builder::new()
+        .name("parent".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            while rustix::process::getppid() == parent {
+                std::thread::sleep(PARENT_LOOK_UP);
+            }
+            interrupt.stop_and_clean_up();
+            end_by(SIGTERM);
+        })
+        .map(drop)
+        .map_err(|error| not_handled(&error))
+}
+
 fn not_handled(error: &io::Error) -> Error {
     let text = error.to_string();
     let reason = text.split(" (os error").next().unwrap_or(&text);

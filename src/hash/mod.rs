@@ -315,6 +315,28 @@ mod tests {
     }
 
     #[test]
+    fn the_bucket_of_a_line_in_a_job_is_as_promised() {
+        // Shards of other versions and other programs depend on these: docs/clusters.md has them, too.
+        let key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+        let Ok(HashKey::Fixed(key)) = key.parse() else {
+            panic!()
+        };
+        let hasher = LineHasher::with_key(key);
+        let vectors: [(&[u8], u64, u32, u32); 5] = [
+            (b"", 0x5750_9d6b_fe99_4b31, 260, 17044),
+            (b"a", 0x8a30_dd6e_0034_3fa6, 65, 4311),
+            (b"https://example.org/", 0xc061_f4c2_6f63_c129, 372, 24380),
+            (b"\xff\x00\r", 0xcb0d_215f_3ee1_314a, 402, 26360),
+            (&[b'x'; 1000], 0xe3a4_40b6_8488_c693, 693, 45465),
+        ];
+        for (line, hash, of_1000, of_65536) in vectors {
+            let found = hasher.hash(line);
+            let buckets = [1000, 65_536].map(|count| hasher.bucket(found, 0, count));
+            assert_eq!((found, buckets), (hash, [of_1000, of_65536]), "{line:?}");
+        }
+    }
+
+    #[test]
     fn a_key_is_64_hexadecimal_digits() {
         let text = "0000000000000001000000000000000a000000000000000fffffffffffffffff";
         assert_eq!(text.parse(), Ok(HashKey::Fixed([1, 10, 15, u64::MAX])));

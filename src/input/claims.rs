@@ -72,9 +72,10 @@ struct Claim {
 impl<'a> Claims<'a> {
     /// Starts a reading of `parts`, of which `first`, the first one, is open.
     pub(super) fn new(parts: &'a Parts, first: PositionedFile, rules: ChunkRules<'a>) -> Self {
+        let range = parts.range(0);
         let first = OpenFile {
             part: 0,
-            unread: ranges(first.size(), rules.chunk_bytes),
+            unread: ranges(range.end - range.start, rules.chunk_bytes),
             file: Arc::new(first),
         };
         Self {
@@ -83,7 +84,7 @@ impl<'a> Claims<'a> {
             state: Mutex::new(State {
                 number: 0,
                 part: 0,
-                start: 0,
+                start: range.start,
                 open: vec![first],
             }),
         }
@@ -131,9 +132,10 @@ impl<'a> Claims<'a> {
     fn claim(&self) -> Result<Option<Claim>> {
         let mut state = self.lock();
         let part = state.part;
-        let Some(size) = self.parts.all().get(part).map(|part| part.state.size) else {
+        if part >= self.parts.all().len() {
             return Ok(None);
-        };
+        }
+        let range = self.parts.range(part);
         let mut claim = Claim {
             number: state.number,
             part,
@@ -143,10 +145,11 @@ impl<'a> Claims<'a> {
         // Also where opening fails: the number, and so the turn, is not given to another.
         state.number += 1;
         state.start += self.rules.chunk_bytes;
-        if state.start >= size {
+        if state.start >= range.end {
+            // Only an input of one file has a range that does not begin with the file.
             (state.part, state.start) = (part + 1, 0);
         }
-        let unread = ranges(size, self.rules.chunk_bytes);
+        let unread = ranges(range.end - range.start, self.rules.chunk_bytes);
         claim.shared = match state.open.iter().find(|open| open.part == part) {
             Some(open) => Some(open.file.clone()),
             None if unread > 1 => Some(self.open_shared(&mut state, part, unread)?),
@@ -192,9 +195,9 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// In how many ranges a file of `size` bytes is read.
-fn ranges(size: u64, chunk_bytes: u64) -> u64 {
-    size.div_ceil(chunk_bytes).max(1)
+/// In how many ranges `bytes` of a file are read.
+fn ranges(bytes: u64, chunk_bytes: u64) -> u64 {
+    bytes.div_ceil(chunk_bytes).max(1)
 }
 
 /// Opens a file for reading, directly if it was not in the page cache.

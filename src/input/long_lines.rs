@@ -92,6 +92,18 @@ impl<'a> LongLines<'a> {
         })
     }
 
+    /// A buffer of `bytes` for a line that takes as many, with what is stored beside it, at `offset` of `name`. Only one
+    /// thread may ask for these.
+    ///
+    /// # Errors
+    /// [`Error::LineTooLong`] where the whole budget has not as much.
+    pub(crate) fn whole(&self, name: &Path, offset: u64, bytes: u64) -> Result<Buffer> {
+        match self.buffer(name, offset, bytes) {
+            Err(Error::LineTooLong { .. }) => Err(self.too_long(name, offset, Some(bytes))),
+            other => other,
+        }
+    }
+
     /// Doubles the buffer, or gives it all of the budget where that is less. The bytes in it stay.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ pub(crate) mod windows;
 
 use std::fs::File;
 use std::io;
-use std::ops::Add;
+use std::ops::{Add, Range};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,6 +139,43 @@ impl Input {
             keying: self.keying.map(Keying::of_copy),
             ..self
         })
+    }
+
+    /// The same with only those lines of the file that begin in `range`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for anything but one plain file, whose lines can begin anywhere.
+    pub(crate) fn in_range(self, range: Range<u64>) -> Result<Self> {
+        let refuse = |what: &str, advice: &str| Error::Usage {
+            what: format!("{}: {what}", self.name.display()),
+            advice: advice.into(),
+        };
+        if self.parts().is_some_and(|parts| parts.decoding().is_some()) {
+            return Err(refuse(
+                "is compressed, and only its start can be found",
+                "leave out --range: one command reads all of it",
+            ));
+        }
+        match self.access {
+            Access::Parts(parts) => {
+                let parts = parts.in_range(range);
+                let likely = parts.range(0);
+                Ok(Self {
+                    likely_bytes: AtomicU64::new(likely.end - likely.start),
+                    access: Access::Parts(parts),
+                    ..self
+                })
+            }
+            Access::Stream(_) => Err(refuse(
+                "is no regular file, and has no ranges",
+                "leave out --range, or name a file",
+            )),
+        }
+    }
+
+    /// The file's size as it is stored; `None` for a stream.
+    pub(crate) fn file_bytes(&self) -> Option<u64> {
+        self.parts().map(Parts::bytes)
     }
 
     /// The same under another name.
@@ -289,10 +326,11 @@ impl Input {
     /// Its size, where that is known: of a plain file, and of a compressed one that was read.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let parts = self.parts()?;
-        match (parts.decoding(), self.read_bytes()) {
-            (None, _) => Some(parts.bytes()),
-            (Some(_), 0) => None,
-            (Some(_), decoded) => Some(decoded),
+        let is_known = parts.decoding().is_none() && !parts.has_range();
+        match self.read_bytes() {
+            _ if is_known => Some(parts.bytes()),
+            0 => None,
+            read => Some(read),
         }
     }
 

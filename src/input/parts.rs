@@ -11,6 +11,7 @@
 //! *Cost:* 80 bytes for each file, beside its path; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,6 +96,8 @@ pub(super) struct Parts {
     /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
     /// `None` where each file is called by its path.
     name: Option<PathBuf>,
+    /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
+    range: Option<Range<u64>>,
 }
 
 impl Parts {
@@ -115,7 +118,29 @@ impl Parts {
             paths: Arc::from([path]),
             all: vec![part],
             name: Some(name),
+            range: None,
         }
+    }
+
+    /// The same where only the lines count that begin in `range` of the only file. What of it lies behind the end of
+    /// the file is left out.
+    pub(super) fn in_range(self, range: Range<u64>) -> Self {
+        let size = self.bytes();
+        let start = range.start.min(size);
+        Self {
+            range: Some(start..range.end.clamp(start, size)),
+            ..self
+        }
+    }
+
+    /// Where in a part the lines begin that are read, in bytes.
+    pub(super) fn range(&self, part: usize) -> Range<u64> {
+        self.range.clone().unwrap_or(0..self.all[part].state.size)
+    }
+
+    /// Whether only a range of the file is read.
+    pub(super) fn has_range(&self) -> bool {
+        self.range.is_some()
     }
 
     /// Checks the files at `paths` of the input with `number`, from 1, one after the other: no more than one is open at a
@@ -139,6 +164,7 @@ impl Parts {
             paths,
             all: parts,
             name: None,
+            range: None,
         })
     }
 

@@ -41,6 +41,12 @@ impl PlacedFailure {
         Error::Interrupted
     }
 
+    /// The first failure of a pass that reads no input: its errors say where they are. To be called when all threads have
+    /// ended.
+    pub(crate) fn into_unplaced(self) -> Result<()> {
+        self.first.into_result()
+    }
+
     /// The first failure, with the place of its line in the file. To be called when all threads have ended and nothing
     /// of `input` is decoded any more: `opening` grants a decoder as much as all of them had.
     pub(crate) fn into_result(self, input: &Input, opening: &PieceOpening<'_>) -> Result<()> {

@@ -45,8 +45,10 @@ impl RangeReader<'_> {
     /// [`Error::Input`], [`Error::InputChanged`] where the file has become shorter, [`Error::LineTooLong`].
     pub(super) fn read(&self, start: u64, mut buffer: Buffer) -> Result<Cut> {
         let size = self.file.size();
-        let end = (start + self.rules.chunk_bytes).min(size);
-        let base = start.saturating_sub(PAGE);
+        let limit = self.parts.range(self.part).end;
+        let end = (start + self.rules.chunk_bytes).min(limit);
+        // The page with the byte before the range, wherever in a page that begins.
+        let base = start.saturating_sub(1) & !(PAGE - 1);
         let read_end = (end + PAGE).min(size);
         self.fill(&mut buffer, base, read_end)?;
         let data = &buffer[..(read_end - base) as usize];

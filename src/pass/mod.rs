@@ -15,6 +15,7 @@ pub(crate) mod known;
 pub(crate) mod look;
 pub(crate) mod ordered;
 mod pipeline;
+pub(crate) mod receive;
 mod recent;
 pub(crate) mod scan;
 pub(crate) mod spill;

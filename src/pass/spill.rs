@@ -26,6 +26,7 @@
 //!
 //! *Cost:* one reading of the input; what the pool cannot hold is written.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::answer::{Collector, Outbox};
@@ -44,7 +45,7 @@ use crate::selection::{Found, Rule};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
-use crate::spill::writer::BucketWriter;
+use crate::spill::writer::{BucketWriter, Outlet};
 
 /// What a spill pass leaves.
 #[derive(Debug)]
@@ -69,6 +70,9 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) known: Option<(&'a KnownLines, usize)>,
     /// Where the lines go that the screen refuses; `None` drops them.
     pub(crate) refused: Option<Refused<'a, 's>>,
+    /// Takes the blocks of the buckets, in place of memory and temporary files. The buckets then have counts and no
+    /// lines.
+    pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
 impl<'a> Screening<'a, '_> {
@@ -111,6 +115,7 @@ pub(crate) fn spill(
         keeps_repeats,
         known,
         refused,
+        outlet,
     } = screening;
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
@@ -120,9 +125,13 @@ pub(crate) fn spill(
         pool,
         address: run.new_store(0),
         buckets: run.layout.buckets,
-        writers: run.layout.writers,
+        writers: match outlet {
+            Some(_) => 0,
+            None => run.layout.writers,
+        },
         has_ordinals: input.first_ordinal().is_some(),
         columns: input.record_columns(),
+        outlet,
     };
     // `fill` lends the writer of buckets to the scan, and `scan` calls the inner closure on each worker
     // thread for the state that this worker has for itself. Nothing outlives `fill`.
@@ -252,6 +261,8 @@ pub(crate) struct ToBuckets<'a> {
     writer: &'a BucketWriter<'a>,
     /// Gives the bucket number of a hash on the writer's split level.
     hasher: LineHasher,
+    /// The buckets that lines go to: of the writer's all, or those of one side.
+    buckets: Range<u32>,
     /// Groups a batch by bucket, so that each lock is taken once a batch.
     scatter: Scatter,
 }
@@ -261,8 +272,16 @@ impl<'a> ToBuckets<'a> {
         Self {
             writer,
             hasher,
+            buckets: 0..writer.buckets(),
             scatter: Scatter::default(),
         }
+    }
+
+    /// Goes on with one side, from 0, of `sides` that share the writer: side s has as many of its buckets as any other,
+    /// behind those of the sides before.
+    pub(crate) fn turn_to(&mut self, side: u32, sides: u32) {
+        let each = self.writer.buckets() / sides;
+        self.buckets = side * each..(side + 1) * each;
     }
 
     /// Appends the lines at `indexes` to the buckets of their hashes.
@@ -271,12 +290,13 @@ impl<'a> ToBuckets<'a> {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
     ) -> Result<()> {
-        let (buckets, level) = (self.writer.buckets(), self.writer.level());
+        let (all, level) = (self.writer.buckets(), self.writer.level());
+        let Range { start, end } = self.buckets;
         let bucket_of = |index: u32| {
-            self.hasher
-                .bucket(batch.hashes[index as usize], level, buckets)
+            let hash = batch.hashes[index as usize];
+            start + self.hasher.bucket(hash, level, end - start)
         };
-        self.scatter.group(buckets as usize, indexes, bucket_of);
+        self.scatter.group(all as usize, indexes, bucket_of);
         for (bucket, group) in self.scatter.groups() {
             self.writer.append(bucket, batch, group)?;
         }

@@ -34,6 +34,7 @@ mod buckets;
 mod choice;
 mod costs;
 mod design;
+pub(crate) mod exchange;
 mod filters;
 mod job;
 pub(crate) mod layout;

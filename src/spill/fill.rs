@@ -21,7 +21,7 @@ use crate::record::Columns;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::pool::BlockPool;
-use crate::spill::writer::{BucketWriter, FullBlock};
+use crate::spill::writer::{BucketWriter, FullBlock, Outlet};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::{FirstFailure, PanicAlarm};
 use crate::sys::sync::channel::{self, Receiver, Sender};
@@ -47,6 +47,9 @@ pub(crate) struct FillRules<'a> {
     pub(crate) has_ordinals: bool,
     /// Where the keys of the lines are, if they are records.
     pub(crate) columns: Option<&'a Arc<Columns>>,
+    /// Takes all blocks; the sealed buckets then have counts and no lines. Not for lines with ordinals. `None`: blocks
+    /// are held in memory or written to `space`.
+    pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
 /// Fills buckets through `work` and seals them: one bucket for each number below `rules.buckets`, in order.

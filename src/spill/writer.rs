@@ -13,6 +13,9 @@
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
 //!
+//! Where the filling has an [`Outlet`], the worker hands it each full block, under the bucket's lock, and goes on in
+//! the same buffer: nothing is held and nothing is written.
+//!
 //! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
 //! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
 //! So a worker that waits delays only workers that need the same bucket.
@@ -67,6 +70,46 @@ impl FullBlock {
             self.buffer.len() as u64,
         )
     }
+}
+
+/// Takes the blocks of a filling, in place of memory and files. Threads share it by reference.
+pub(crate) trait Outlet: Sync + std::fmt::Debug {
+    /// Takes whole records. Called under the lock of their bucket.
+    ///
+    /// # Errors
+    /// Whatever ends the filling.
+    fn put(&self, content: Content<'_>) -> Result<()>;
+}
+
+/// What an [`Outlet`] gets: the records of a block, or one that is longer than a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content<'c> {
+    pub(crate) bucket: u32,
+    pub(crate) records: u64,
+    /// The sum of the hashes of their lines, modulo 2^64.
+    pub(crate) hash_sum: u64,
+    /// The records in two pieces, of which the second may be empty; in the format of [`block`].
+    pub(crate) payload: [&'c [u8]; 2],
+}
+
+/// Hands `outlet` one line that is longer than a block. What the open block of `part` has goes first.
+fn push_out(
+    outlet: &dyn Outlet,
+    part: &mut Part,
+    bucket: u32,
+    (line, hash): (&[u8], u64),
+) -> Result<()> {
+    part.hand_over(outlet, bucket)?;
+    let mut length = [0; MAX_LENGTH_BYTES];
+    let taken = block::put_length(&mut length, line.len());
+    outlet.put(Content {
+        bucket,
+        records: 1,
+        hash_sum: hash,
+        payload: [&length[..taken], line],
+    })?;
+    part.handed_sum = part.handed_sum.wrapping_add(hash);
+    Ok(())
 }
 
 /// Appends lines to buckets; shared by all threads of a pass.
@@ -146,20 +189,32 @@ impl<'a> BucketWriter<'a> {
         for &index in indexes {
             let ordinal = batch.ordinal(index).to_le_bytes();
             let behind = &ordinal[..behind];
-            self.push(&mut part, bucket, batch.lines[index as usize], behind)?;
-            part.hash_sum = part.hash_sum.wrapping_add(batch.hashes[index as usize]);
+            let hash = batch.hashes[index as usize];
+            let line = batch.lines[index as usize];
+            self.push(&mut part, bucket, (line, hash), behind)?;
+            part.hash_sum = part.hash_sum.wrapping_add(hash);
         }
         Ok(())
     }
 
-    /// Appends one line, with its ordinal or nothing `behind` it. The caller holds the lock of `part`, which is bucket
-    /// number `bucket`.
-    fn push(&self, part: &mut Part, bucket: u32, line: &[u8], behind: &[u8]) -> Result<()> {
+    /// Appends one line with this hash, with its ordinal or nothing `behind` it. The caller holds the lock of `part`,
+    /// which is bucket number `bucket`, and adds the hash to its sum afterwards: a block that is handed over meanwhile
+    /// has the sum of the lines before.
+    fn push(
+        &self,
+        part: &mut Part,
+        bucket: u32,
+        (line, hash): (&[u8], u64),
+        behind: &[u8],
+    ) -> Result<()> {
         let length = line.len() + behind.len();
         let bytes = block::record_bytes(length);
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
-            self.push_long(part, bucket, line, behind)?;
+            match self.rules.outlet {
+                Some(outlet) => push_out(outlet, part, bucket, (line, hash))?,
+                None => self.push_long(part, bucket, line, behind)?,
+            }
         } else {
             let open = self.room(part, bucket, bytes)?;
             // `room` has checked that all of the record fits behind `at`.
@@ -234,6 +289,9 @@ impl<'a> BucketWriter<'a> {
     /// Seals the open block and puts an empty one in its place. Holds the full block in memory if the pool
     /// has a further block for it, else writes it.
     fn rotate(&self, part: &mut Part, bucket: u32) -> Result<()> {
+        if let Some(outlet) = self.rules.outlet {
+            return part.hand_over(outlet, bucket);
+        }
         let Some(next) = self.rules.pool.take_if_roomy()? else {
             return self.rotate_to_file(part, bucket);
         };
@@ -320,6 +378,7 @@ impl<'a> BucketWriter<'a> {
     /// | an empty block | it goes back to the pool |
     /// | a block with lines, and the pool has room beside the next filling's blocks | it is held |
     /// | a block with lines, and the pool is short | it is written, here or by a writer thread |
+    /// | a block with lines, and the filling has an outlet | it is handed over and goes back to the pool |
     /// | no block because it got no line | its claim goes back |
     ///
     /// Called once, when no thread appends any more.
@@ -330,6 +389,9 @@ impl<'a> BucketWriter<'a> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {
             let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(outlet) = self.rules.outlet {
+                part.hand_over(outlet, bucket as u32)?;
+            }
             match part.open.take() {
                 Some(open) if open.filled == HEADER => pool.put(open.buffer),
                 Some(open) if pool.may_hold(u64::from(self.rules.buckets)) => {
@@ -373,9 +435,31 @@ struct Part {
     record_bytes: u64,
     longest_line: u64,
     hash_sum: u64,
+    /// The part of `hash_sum` that outlets were told of.
+    handed_sum: u64,
 }
 
 impl Part {
+    /// Hands the lines of the open block to `outlet`, if there are any, and empties the block.
+    ///
+    /// # Errors
+    /// What the outlet reports. The block is still full then, and the filling fails.
+    fn hand_over(&mut self, outlet: &dyn Outlet, bucket: u32) -> Result<()> {
+        let Some(open) = self.open.as_mut().filter(|open| open.records > 0) else {
+            return Ok(());
+        };
+        let content = Content {
+            bucket,
+            records: open.records,
+            hash_sum: self.hash_sum.wrapping_sub(self.handed_sum),
+            payload: [&open.buffer[HEADER..open.filled], &[]],
+        };
+        outlet.put(content)?;
+        (open.filled, open.records) = (HEADER, 0);
+        self.handed_sum = self.hash_sum;
+        Ok(())
+    }
+
     /// The bucket, complete. Its open block must be gone.
     fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
         Bucket {

@@ -25,6 +25,11 @@ pub(crate) fn in_place(seed: u64, bytes: &[u8]) -> u64 {
 pub(crate) struct Running(XxHash3_64);
 
 impl Running {
+    /// The checksum of [`in_place`], of bytes that come in pieces.
+    pub(crate) fn in_place(seed: u64) -> Self {
+        Self(XxHash3_64::with_seed(seed))
+    }
+
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -50,6 +55,9 @@ mod tests {
             let mut running = Running::default();
             bytes.chunks(100).for_each(|piece| running.update(piece));
             assert_eq!(running.finish(), xxh3_64(bytes), "{length} bytes in pieces");
+            let mut running = Running::in_place(seed);
+            bytes.chunks(100).for_each(|piece| running.update(piece));
+            assert_eq!(running.finish(), in_place(seed, bytes));
         }
     }
 }

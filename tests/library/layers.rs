@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The rooms from the bottom to the top, those of one layer beside each other. What is not here is above
 /// all of them: `lib`, `main`, `cli`, and the doors for tests.
-const LAYERS: [&[&str]; 15] = [
+const LAYERS: [&[&str]; 16] = [
     &["notice", "size", "stats"],
     &["error"],
     &["record", "selection", "sys"],
@@ -14,6 +14,7 @@ const LAYERS: [&[&str]; 15] = [
     &["output"],
     &["batch", "input", "sketch", "temp"],
     &["filter", "set", "spill"],
+    &["exchange"],
     &["answer", "plan"],
     &["observer"],
     &["options"],
@@ -21,7 +22,7 @@ const LAYERS: [&[&str]; 15] = [
     &["pass"],
     &["estimate", "stored", "strategy"],
     &["engine"],
-    &["compare", "overlaps"],
+    &["cluster", "compare", "overlaps"],
 ];
 const ABOVE_ALL: [&str; 4] = ["lib", "main", "cli", "testing"];
 

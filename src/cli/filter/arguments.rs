@@ -98,7 +98,7 @@ pub(crate) struct BuildArguments {
 
     /// Copy kind, size, hash functions, hash key and line format from this filter, so that the two can
     /// be merged
-    #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key"])]
+    #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key", "hash_key_file"])]
     pub(crate) like: Option<PathBuf>,
 
     #[command(flatten)]

@@ -36,8 +36,13 @@ impl ResultFile {
 
     /// A writer with one number and a line end written to it.
     pub(crate) fn number(&self, number: u64) -> Result<OutputWriter> {
+        self.text(&number.to_string())
+    }
+
+    /// A writer with a text and a line end written to it.
+    pub(crate) fn text(&self, text: &str) -> Result<OutputWriter> {
         let mut writer = self.writer()?;
-        writeln!(writer, "{number}").map_err(|error| self.error(error))?;
+        writeln!(writer, "{text}").map_err(|error| self.error(error))?;
         Ok(writer)
     }
 
@@ -46,7 +51,8 @@ impl ResultFile {
         self.0.finish()
     }
 
-    fn error(&self, source: io::Error) -> Error {
+    /// The error of a write that failed.
+    pub(crate) fn error(&self, source: io::Error) -> Error {
         Error::Output {
             target: self.name().to_owned(),
             what: "cannot write",

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use outset::{Interrupt, Label, Options, Order, Selection};
+use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::arguments::{
     ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
 };
 use crate::cli::keys::RecordArguments;
-use crate::cli::operation::{DIFF_ALIASES, SYMDIFF_ALIAS, UNION_ALIASES};
+use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
 use crate::cli::sides::{FILES, InputArguments};
 
@@ -152,6 +152,24 @@ pub(crate) struct SideArguments {
 }
 
 impl SideArguments {
+    /// The lines that the command `operation` writes with these options.
+    ///
+    /// # Errors
+    /// Where it takes none of them.
+    pub(crate) fn of(&self, operation: Operation) -> Result<Selection, Error> {
+        let by_number = self.selection();
+        if operation == Operation::Intersect {
+            return Ok(by_number);
+        }
+        if by_number == Selection::intersection() {
+            return Ok(operation.selection());
+        }
+        Err(Error::Usage {
+            what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
+            advice: "leave them out".into(),
+        })
+    }
+
     /// The lines that are asked for: without an option, those of every file.
     pub(crate) fn selection(&self) -> Selection {
         match (self.exactly, self.at_least, self.at_most) {

@@ -125,6 +125,7 @@ pub(super) fn split(
             writers: 0,
             has_ordinals: bucket.has_ordinals,
             columns: bucket.columns.as_ref(),
+            outlet: None,
         };
         stores.push(fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);

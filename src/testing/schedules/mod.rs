@@ -163,6 +163,7 @@ impl Store {
             writers: 2,
             has_ordinals: false,
             columns: None,
+            outlet: None,
         };
         fill(rules, |writer| {
             let failure = FirstFailure::default();

@@ -2,6 +2,7 @@
 
 mod approximate;
 mod bytes;
+mod clusters;
 mod compare;
 mod duplicates;
 mod estimate;

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::sandbox::Sandbox;
 
 /// Every command; the empty name is that of the program.
-pub(crate) const COMMANDS: [&str; 20] = [
+pub(crate) const COMMANDS: [&str; 23] = [
     "",
     "intersect",
     "diff",
@@ -28,6 +28,9 @@ pub(crate) const COMMANDS: [&str; 20] = [
     "filter count",
     "filter info",
     "filter merge",
+    "shard",
+    "join",
+    "finish",
     "size",
     "completions",
     "man",

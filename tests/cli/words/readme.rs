@@ -4,16 +4,67 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::sandbox::OUTSET;
+use crate::data::{common, lines};
+use crate::json;
+use crate::sandbox::{OUTSET, assert_same_lines};
 
 /// The block of shell commands behind a marker of a page.
 fn block(page: &str, marker: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = fs::read_to_string(page).unwrap();
-    let (_, behind) = text
-        .split_once(&format!("<!-- {marker} -->\n```sh\n"))
-        .unwrap();
+    let (_, behind) = text.split_once(&format!("<!-- {marker} -->\n```")).unwrap();
+    let (_, behind) = behind.split_once('\n').unwrap();
     behind.split_once("```").unwrap().0.to_owned()
+}
+
+/// A place whose shell finds the program, and its files `a.txt` and `b.txt`.
+fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("a.txt"), lines(0..3000)).unwrap();
+    fs::write(place.path().join("b.txt"), lines(2000..6000)).unwrap();
+    let text = block("docs/clusters.md", marker);
+    let program = if marker.ends_with("make") {
+        fs::write(place.path().join("Makefile"), text).unwrap();
+        let mut make = Command::new("make");
+        make.args(["-j", "4"]);
+        make
+    } else {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", &text]);
+        shell
+    };
+    let name = program.get_program().to_owned();
+    if Command::new(&name).arg("--version").output().is_err() {
+        println!("skipped: there is no {}", name.display());
+        return None;
+    }
+    let mut command = program;
+    let path = Path::new(OUTSET).parent().unwrap();
+    let path = format!("{}:{}", path.display(), env!("PATH"));
+    command.current_dir(place.path()).env("PATH", path);
+    Some((place, command))
+}
+
+#[test]
+fn m9_the_recipes_for_other_schedulers_give_the_common_lines() {
+    for marker in ["run: by hand", "run: make"] {
+        let Some((place, mut command)) = recipe(marker) else {
+            continue;
+        };
+        let outcome = command.output().unwrap();
+        let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+        assert!(outcome.status.success(), "{marker}: {said}");
+        let result = place.path().join("result");
+        let part = |bucket| fs::read(result.join(format!("part-{bucket}"))).unwrap();
+        let found: Vec<u8> = (0..8).flat_map(part).collect();
+        assert_same_lines(
+            &found,
+            b'\n',
+            &common(&[&lines(0..3000), &lines(2000..6000)]),
+        );
+        let summary = fs::read(result.join("_SUCCESS")).unwrap();
+        assert_eq!(json::parse(&summary)["output_lines"], 1000);
+    }
 }
 
 #[test]

@@ -1,0 +1,288 @@
+//! The arguments of the commands that work for a cluster: shard, join, finish.
+//!
+//! *Owns:* their options and help texts. *Invariants:* as in [`arguments`](crate::cli::arguments).
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use outset::cluster::{Compression, JobKey, JoinRequest, ShardRequest, Shards};
+use outset::size::parse_bytes;
+use outset::{Error, Interrupt, Options, Result, Selection, Source};
+
+use crate::cli::operation::Operation;
+use crate::cli::options::{
+    DecodingArguments, FormatArguments, MachineArguments, TalkArguments, TempArguments,
+};
+use crate::cli::select::{SideArguments, WrittenArguments};
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed · 4 temporary space · 5 output
+             6 memory limit too low · 7 damaged or incomplete shards · 101 a bug
+             Retry after 3, 4, 5 and 7, and after an end by a signal; 2, 6 and 101 will come again.";
+
+/// Split an input by hash into blocks of lines, for `outset join` on this or another machine.
+///
+/// Every line of FILE that begins in the range goes to one of N buckets. Equal lines of all inputs of a job go to the
+/// same bucket, because all shards have the same key and the same N. The blocks go to standard output, or to a shard
+/// file with an index. They end with a trailer; without it they are not complete, and no join accepts them.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ShardArguments {
+    /// The input; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+
+    /// Which side of the operation the lines belong to, from 1
+    #[arg(long, value_name = "I", value_parser = clap::value_parser!(u32).range(1..))]
+    side: u32,
+
+    /// Number of buckets, the same for all shards of the job
+    ///
+    /// Memory needs a block for each: N times 4 KiB at least; from 64 KiB on, larger blocks gain little.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    buckets: u32,
+
+    /// File with the hash key of the job (64 hexadecimal digits)
+    ///
+    /// Draw a new key for each job, and let only its owner read the file: (umask 077; od -An -vtx8 -N32 /dev/urandom |
+    /// tr -d ' \n' > job.key). Anyone who knows the key can craft lines that all go to one bucket.
+    #[arg(long, value_name = "KEY", value_parser = PathBufValueParser::new().try_map(|path| JobKey::read(&path)))]
+    hash_key_file: JobKey,
+
+    /// Take only lines that begin in this range of FILE, in bytes
+    ///
+    /// Ranges that cover FILE once have each of its lines once, wherever they begin. Not for compressed files.
+    #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
+    range: Option<Range<u64>>,
+
+    /// Leave out lines that this stored filter certainly does not contain
+    ///
+    /// For an intersection, a filter of one side spares the others lines that cannot be common. Build it with
+    /// --hash-key-file and the key of the job.
+    #[arg(long, value_name = "FILTER")]
+    pub(super) filter: Option<PathBuf>,
+
+    /// How to compress blocks
+    #[arg(long, value_name = "NAME", default_value = "lz4")]
+    compress: CompressionName,
+
+    /// Write the blocks to SHARD, complete or not at all [default: standard output]
+    #[arg(short, long, value_name = "SHARD")]
+    pub(super) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    format: FormatArguments,
+
+    #[command(flatten)]
+    decoding: DecodingArguments,
+
+    #[command(flatten)]
+    machine: MachineArguments,
+
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+}
+
+/// Join the shards of one bucket: write the lines of the bucket that an operation asks for.
+///
+/// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
+/// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
+/// the lines alone.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct JoinArguments {
+    /// Shard files (with --bucket), or `-` for a stream of blocks
+    #[arg(value_name = "SHARD", required = true)]
+    shards: Vec<PathBuf>,
+
+    /// Which lines are written, by the name of the command that writes them
+    #[arg(long, value_name = "NAME", default_value = "intersect")]
+    operation: Operation,
+
+    /// Number of sides of the job
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sides: u32,
+
+    /// The bucket to join, from 0
+    ///
+    /// With `-`, all that comes must be of it; without the option, everything that comes is joined.
+    #[arg(long, value_name = "K")]
+    bucket: Option<u32>,
+
+    #[command(flatten)]
+    by_number: SideArguments,
+
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    /// Write each line as often as the first side has it, instead of once
+    #[arg(long, conflicts_with_all = ["all", "count"])]
+    repeats: bool,
+
+    /// Write the lines to FILE, complete or not at all [default: frames to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Lines end in NUL instead of newline
+    #[arg(short, long)]
+    zero_terminated: bool,
+
+    #[command(flatten)]
+    temp: TempArguments,
+
+    #[command(flatten)]
+    machine: MachineArguments,
+
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+}
+
+/// Compare the reports of all shards and joins of a job, and write a summary if the job is complete.
+///
+/// Fails, with status 7, unless every shard is there, every bucket was joined once, and lines and sums of hashes of all
+/// shards are those of all joins. The ranges of a file must cover it once.
+///
+/// Example: outset finish stats/*.json -o result/_SUCCESS
+#[derive(Debug, Args)]
+pub(crate) struct FinishArguments {
+    /// The files that --stats of shard and join wrote; several reports may be in one file
+    #[arg(value_name = "STATS", required = true)]
+    pub(super) reports: Vec<PathBuf>,
+
+    /// How many shards there must be [default: as many as cover the files]
+    ///
+    /// Required if a shard has read a pipe.
+    #[arg(long, value_name = "N")]
+    pub(super) shards: Option<u64>,
+
+    /// Write the summary to FILE as JSON, complete or not at all [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+/// What a step of a job has.
+#[derive(Debug, Args)]
+pub(crate) struct WorkArguments {
+    /// Write the report of this step to FILE as JSON, for `outset finish`
+    #[arg(long, value_name = "FILE")]
+    pub(super) stats: Option<PathBuf>,
+
+    /// End when the process that started this one has ended
+    ///
+    /// For a step that writes files and whose scheduler may be killed. What it has written is removed.
+    #[arg(long)]
+    pub(super) end_with_parent: bool,
+
+    #[command(flatten)]
+    pub(super) talk: TalkArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CompressionName {
+    Lz4,
+    None,
+}
+
+impl ShardArguments {
+    /// The input.
+    pub(super) fn source(&self) -> Source {
+        Source::from(&self.file)
+    }
+
+    pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = Options {
+            format: self.format.format(),
+            ..self.machine.options(interrupt)
+        };
+        self.decoding.add_to(options)
+    }
+
+    pub(super) fn request(&self) -> ShardRequest {
+        ShardRequest {
+            side: self.side,
+            buckets: self.buckets,
+            key: self.hash_key_file,
+            range: self.range.clone(),
+            filter: self.filter.clone(),
+            compression: match self.compress {
+                CompressionName::Lz4 => Compression::Lz4,
+                CompressionName::None => Compression::None,
+            },
+        }
+    }
+}
+
+impl JoinArguments {
+    /// The shard files; none for a stream.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        if self.is_stream() { &[] } else { &self.shards }
+    }
+
+    fn is_stream(&self) -> bool {
+        matches!(&self.shards[..], [only] if only.as_os_str() == "-")
+    }
+
+    pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
+        let options = self.machine.options(interrupt);
+        self.temp.add_to(options, self.output.as_deref())
+    }
+
+    /// What stands behind each line.
+    pub(super) fn terminator(&self) -> u8 {
+        if self.zero_terminated { 0 } else { b'\n' }
+    }
+
+    /// # Errors
+    /// Where options do not go together.
+    pub(super) fn request(&self) -> Result<JoinRequest> {
+        Ok(JoinRequest {
+            selection: self.selection()?,
+            sides: self.sides,
+            bucket: self.bucket,
+        })
+    }
+
+    /// Where the frames come from.
+    ///
+    /// # Errors
+    /// Where standard input is closed.
+    pub(super) fn shards(&self) -> Result<Shards> {
+        if !self.is_stream() {
+            return Ok(Shards::Files(self.shards.clone()));
+        }
+        let file = rustix::io::dup(std::io::stdin()).map_err(|error| Error::Input {
+            path: "-".into(),
+            source: error.into(),
+            advice: "check that standard input is open and readable",
+        })?;
+        Ok(Shards::Stream(file.into(), "-".into()))
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        if self.operation == Operation::Overlaps {
+            return Err(Error::Usage {
+                what: "operation: overlaps counts the lines of all buckets together".into(),
+                advice: "use intersect, diff, union or symdiff, with --which if need be".into(),
+            });
+        }
+        let selection = self.written.add_to(self.by_number.of(self.operation)?);
+        Ok(if self.repeats {
+            selection.with_repeats()
+        } else {
+            selection
+        })
+    }
+}
+
+fn parse_range(text: &str) -> Result<Range<u64>, String> {
+    let advice = || "give the first byte and the number of bytes, such as 1G:256M".to_owned();
+    let (offset, length) = text.split_once(':').ok_or_else(advice)?;
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(number) => Ok(number),
+        Err(_) => parse_bytes(text).map_err(|_| advice()),
+    };
+    let offset = number(offset)?;
+    Ok(offset..offset.saturating_add(number(length)?))
+}

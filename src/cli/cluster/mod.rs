@@ -1,0 +1,140 @@
+//! `outset shard`, `join` and `finish`: the steps of a job on several machines.
+//!
+//! *Owns:* opening their outputs, running them, and what they print. *Invariants:* a shard file, a result and a report
+//! are complete or not there. *Cost:* that of [`outset::cluster`].
+
+mod arguments;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use outset::cluster::{LineFrames, finish, join, shard};
+use outset::{Error, Interrupt, Result, WriteSink};
+
+pub(crate) use self::arguments::{FinishArguments, JoinArguments, ShardArguments};
+use super::numbers;
+use super::outputs::Claims;
+use super::print::json;
+use super::progress::Reporter;
+use super::{signals, warn};
+
+/// Runs `outset shard`.
+pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Result<()> {
+    let work = &arguments.work;
+    begin(work, interrupt)?;
+    let reporter = Arc::new(Reporter::new(&work.talk));
+    let mut claims = Claims::reading([&arguments.file].into_iter().chain(&arguments.filter));
+    claims.write_result(arguments.output.as_deref(), "-o")?;
+    claims.write_stats(work.stats.as_deref())?;
+    if let Some(filter) = &arguments.filter {
+        signals::watch_mapping(filter, interrupt)?;
+    }
+    let outputs = claims.open(interrupt)?;
+    let result = outputs.require_result()?;
+    let mut options = arguments.options(interrupt);
+    options.observer = Some(reporter.clone());
+    let mut writer = result.writer()?;
+    let out = (&mut writer as _, result.name());
+    let stats = shard(&arguments.source(), &arguments.request(), &options, out)?;
+    reporter.finish();
+    result.flush(writer)?;
+    outputs.fill_stats(&stats)?;
+    outputs.put_in_place()?;
+    if !work.talk.quiet {
+        warn(&format!(
+            "{} of {} lines sent in {} frames, {} of {} · peak memory {} of {} · {:.1} s",
+            stats.sent.lines,
+            stats.input.lines,
+            stats.frames,
+            numbers::bytes(stats.stream_bytes),
+            numbers::bytes(stats.input.bytes),
+            numbers::bytes(stats.memory.peak_rss_bytes),
+            numbers::bytes(stats.memory.limit_bytes),
+            stats.seconds
+        ));
+    }
+    Ok(())
+}
+
+/// Runs `outset join`.
+pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Result<()> {
+    let work = &arguments.work;
+    begin(work, interrupt)?;
+    let request = arguments.request()?;
+    let reporter = Arc::new(Reporter::new(&work.talk));
+    let mut claims = Claims::reading(arguments.files());
+    claims.write_result(arguments.output.as_deref(), "-o")?;
+    claims.write_stats(work.stats.as_deref())?;
+    let outputs = claims.open(interrupt)?;
+    let result = outputs.require_result()?;
+    let mut options = arguments.options(interrupt);
+    options.observer = Some(reporter.clone());
+    let (mut writer, terminator) = (result.writer()?, arguments.terminator());
+    let is_file = arguments.output.as_ref();
+    let is_file = is_file.is_some_and(|path| path.as_os_str() != "-");
+    let stats = if is_file {
+        let mut sink = WriteSink::new(&mut writer, terminator, result.name());
+        join(&request, arguments.shards()?, &options, &mut sink)?
+    } else {
+        let mut sink = LineFrames::new(&mut writer, terminator, result.name());
+        let stats = join(&request, arguments.shards()?, &options, &mut sink)?;
+        sink.finish().map_err(|error| result.error(error))?;
+        stats
+    };
+    reporter.finish();
+    result.flush(writer)?;
+    outputs.fill_stats(&stats)?;
+    outputs.put_in_place()?;
+    if !work.talk.quiet {
+        let lines: u64 = stats.sides.iter().map(|side| side.lines).sum();
+        warn(&format!(
+            "{} of {lines} lines written · temporary disk {} · peak memory {} of {} · {:.1} s",
+            stats.output.lines,
+            numbers::bytes(stats.temp.peak_bytes),
+            numbers::bytes(stats.memory.peak_rss_bytes),
+            numbers::bytes(stats.memory.limit_bytes),
+            stats.seconds
+        ));
+    }
+    Ok(())
+}
+
+/// Runs `outset finish`.
+pub(crate) fn run_finish(arguments: &FinishArguments, interrupt: &Interrupt) -> Result<()> {
+    let mut claims = Claims::reading(&arguments.reports);
+    claims.write_result(arguments.output.as_deref(), "-o")?;
+    // The reports are opened one by one as they are read: there may be thousands.
+    let failed = std::cell::Cell::new(None);
+    let open = |path: &PathBuf| match File::open(path) {
+        Ok(file) => Some((path.display().to_string(), BufReader::new(file))),
+        Err(source) => {
+            failed.set(Some(Error::Input {
+                path: path.clone(),
+                source,
+                advice: "check the name",
+            }));
+            None
+        }
+    };
+    let reports = arguments.reports.iter().map_while(open);
+    let finished = finish(reports, arguments.shards);
+    if let Some(error) = failed.take() {
+        return Err(error);
+    }
+    let text = json(&finished?)?;
+    let outputs = claims.open(interrupt)?;
+    let result = outputs.require_result()?;
+    let writer = result.text(&text)?;
+    result.flush(writer)?;
+    outputs.put_in_place()
+}
+
+/// What both steps begin with.
+fn begin(work: &arguments::WorkArguments, interrupt: &Interrupt) -> Result<()> {
+    if work.end_with_parent {
+        signals::watch_parent(interrupt)?;
+    }
+    Ok(())
+}

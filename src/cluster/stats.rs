@@ -1,0 +1,108 @@
+//! What the steps of a job report, for [`finish`](crate::cluster::finish()) and for people. The field names are stable.
+//!
+//! *Owns:* the statistics of `shard` and `join`. *Invariants:* everything was counted by the command itself. Numbers that
+//! use all 64 bits are written as 16 hexadecimal digits, because JSON readers round large numbers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::{BucketStats, MemoryStats, OutputStats, PhaseStats, TempStats};
+
+/// The report of a `shard`.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShardStats {
+    /// The crate's version.
+    pub version: &'static str,
+    /// `shard`.
+    pub command: &'static str,
+    /// What all shards of the job have in common: a function of the key and the number of buckets.
+    pub job: String,
+    /// The number that this attempt drew for itself.
+    pub shard: String,
+    /// Of which side the lines are, from 1.
+    pub side: u32,
+    /// The number of buckets.
+    pub buckets: u32,
+    /// What was read.
+    pub input: ShardInputStats,
+    /// What was sent: the lines of the input, less those that a filter refused.
+    pub sent: SideStats,
+    /// Frames of lines.
+    pub frames: u64,
+    /// Bytes of the stream, the trailer included.
+    pub stream_bytes: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Memory of the process.
+    pub memory: MemoryStats,
+    /// The phases.
+    pub phases: Vec<PhaseStats>,
+}
+
+/// What a shard was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardInputStats {
+    /// Its path, `-` for standard input.
+    pub path: String,
+    /// The size of the file in bytes, as it is stored; `None` for a pipe.
+    pub file_bytes: Option<u64>,
+    /// The range that was asked for; `None` for all of it.
+    pub range: Option<RangeStats>,
+    /// Bytes of the lines that were read, as they are when they are decoded.
+    pub bytes: u64,
+    /// The lines.
+    pub lines: u64,
+    /// Whether the file is read as it is stored, so that the bytes of all ranges are those of the file.
+    pub is_plain: bool,
+}
+
+/// A range of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RangeStats {
+    /// Its first byte.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub length: u64,
+}
+
+/// Lines of one side.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SideStats {
+    /// Lines, repeats included.
+    pub lines: u64,
+    /// The sum of their hashes under the key of the job, modulo 2^64: 16 hexadecimal digits.
+    pub hash_sum: String,
+}
+
+/// The report of a `join`.
+#[derive(Debug, Clone, Serialize)]
+pub struct JoinStats {
+    /// The crate's version.
+    pub version: &'static str,
+    /// `join`.
+    pub command: &'static str,
+    /// The operation.
+    pub operation: &'static str,
+    /// The job of all frames; `None` where none came.
+    pub job: Option<String>,
+    /// The buckets that were joined: those that were asked for, or of which frames came.
+    pub joined: Vec<u32>,
+    /// What came of each side.
+    pub sides: Vec<SideStats>,
+    /// The result.
+    pub output: OutputStats,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Memory of the process.
+    pub memory: MemoryStats,
+    /// Temporary disk.
+    pub temp: TempStats,
+    /// Buckets within the join.
+    pub buckets: BucketStats,
+    /// The phases.
+    pub phases: Vec<PhaseStats>,
+}
+
+/// A number of 64 bits as it is reported.
+pub(super) fn hex(number: u64) -> String {
+    format!("{number:016x}")
+}

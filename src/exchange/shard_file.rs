@@ -1,0 +1,205 @@
+//! Reading one bucket of a shard file.
+//!
+//! *Owns:* finding the frames of a bucket from the end of the file.
+//!
+//! 1. The last bytes are a trailer, which says where the counters are and how long the file must be.
+//! 2. The counters say where the last frame of the bucket begins, and what all of them have.
+//! 3. Each frame says where the one before it begins. The first says that there is none.
+//!
+//! *Invariants:* frames lie before the frame that leads to them, so the chain ends. All of them are of the shard and the
+//! bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
+//!
+//! *Cost:* two system calls for each frame, and as many for each 256 buckets when the file is opened. No other bucket is
+//! read.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::exchange::frame::{FrameKind, HEADER, Header, NOWHERE};
+use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
+use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
+use crate::input::unreadable;
+use crate::sys::checksum;
+
+/// Entries of counters that are read at a time.
+const ENTRIES: usize = 256;
+
+/// One bucket of a shard file.
+pub(crate) struct ShardFile {
+    file: File,
+    path: PathBuf,
+    /// The header of its counters: all frames have its job, shard and side.
+    counters: Header,
+    bucket: u32,
+    /// What the file has in the bucket.
+    totals: BucketTotals,
+    /// Where the next frame begins; [`NOWHERE`] behind the first.
+    next: u64,
+    /// Where the frame begins that led there: the next one lies before it.
+    before: u64,
+    /// What was read.
+    read: BucketTotals,
+}
+
+impl ShardFile {
+    /// Opens the file at `path`, to read its lines of `bucket`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where it cannot be read, [`Error::BadFrames`] where it is damaged or no complete shard file,
+    /// [`Error::Usage`] where it has fewer buckets.
+    pub(crate) fn open(path: &Path, bucket: u32) -> Result<Self> {
+        let fail = |error| unreadable(path, error);
+        let file = File::open(path).map_err(fail)?;
+        let size = file.metadata().map_err(fail)?.len();
+        let trailer = trailer_of(&file, path, size)?;
+        let mut shard = Self {
+            file,
+            path: path.to_owned(),
+            counters: Header::nothing(),
+            bucket,
+            totals: BucketTotals::default(),
+            next: NOWHERE,
+            before: trailer.counters,
+            read: BucketTotals::default(),
+        };
+        shard.read_counters(trailer)?;
+        shard.next = shard.totals.last;
+        Ok(shard)
+    }
+
+    /// What it has in the bucket.
+    pub(crate) fn totals(&self) -> &BucketTotals {
+        &self.totals
+    }
+
+    /// Reads and checks the counters, and keeps those of the bucket.
+    fn read_counters(&mut self, trailer: Trailer) -> Result<()> {
+        let at = trailer.counters;
+        let (header, sum) = self.header(at)?;
+        let bytes = u64::from(header.records) * ENTRY as u64;
+        let end = at.saturating_add(HEADER as u64).saturating_add(bytes);
+        if header.kind != FrameKind::Counters
+            || header.decoded_bytes != bytes
+            || end != trailer.bytes
+        {
+            return Err(self.wrong(at, "it does not have the counters of the file"));
+        }
+        if self.bucket >= header.records {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: has {} buckets, and bucket {} is none of them",
+                    self.path.display(),
+                    header.records,
+                    self.bucket
+                ),
+                advice: "give --bucket a number from 0 to one less than --buckets".into(),
+            });
+        }
+        let mut running = checksum::Running::in_place(header.seed());
+        let mut entries = [0; ENTRY * ENTRIES];
+        let (mut place, mut number) = (at + HEADER as u64, 0);
+        while place < end {
+            let piece = &mut entries[..(end - place).min((ENTRY * ENTRIES) as u64) as usize];
+            read_exactly(&self.file, &self.path, piece, place)?;
+            running.update(piece);
+            for entry in piece.chunks_exact(ENTRY) {
+                if number == self.bucket {
+                    self.totals = BucketTotals::decode(entry);
+                }
+                number += 1;
+            }
+            place += piece.len() as u64;
+        }
+        if running.finish() != sum {
+            return Err(self.wrong(at, "its checksum does not match its content"));
+        }
+        self.counters = header;
+        Ok(())
+    }
+
+    /// Reads the header of the frame at `at`.
+    fn header(&self, at: u64) -> Result<(Header, u64)> {
+        let mut bytes = [0; HEADER];
+        read_exactly(&self.file, &self.path, &mut bytes, at)?;
+        Header::decode(&bytes).map_err(|what| self.wrong(at, what))
+    }
+
+    fn wrong(&self, at: u64, what: &str) -> Error {
+        bad_frames(&self.path, at, what)
+    }
+}
+
+impl Frames for ShardFile {
+    fn next(&mut self, room: &mut MakeRoom<'_>) -> Result<Option<Frame>> {
+        let at = self.next;
+        if at == NOWHERE {
+            if self.read.agrees(&self.totals) {
+                return Ok(None);
+            }
+            let (read, said) = (self.read.lines, self.totals.lines);
+            let what = format!(
+                "bucket {} has {said} lines, and its frames have {read}",
+                self.bucket
+            );
+            return Err(bad_frames(&self.path, self.before, what));
+        }
+        if at >= self.before {
+            return Err(self.wrong(self.before, "the frame before it lies behind it"));
+        }
+        let (header, sum) = self.header(at)?;
+        let place = |header: &Header| (header.job, header.shard, header.side);
+        let number = self.totals.frames.wrapping_sub(self.read.frames + 1);
+        let belongs = place(&header) == place(&self.counters)
+            && (header.kind, header.bucket) == (FrameKind::Records, self.bucket)
+            && header.number == number;
+        if !belongs || header.stored_bytes > self.before - at {
+            return Err(self.wrong(at, "it belongs to another place"));
+        }
+        let mut payload = room(&header, at)?;
+        let stored = &mut payload[..header.stored_bytes as usize];
+        read_exactly(&self.file, &self.path, stored, at + HEADER as u64)?;
+        self.read.count(&header);
+        (self.next, self.before) = (header.previous, at);
+        Ok(Some(Frame {
+            header,
+            sum,
+            payload,
+            offset: at,
+        }))
+    }
+
+    fn name(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The trailer of a file of `size` bytes.
+fn trailer_of(file: &File, path: &Path, size: u64) -> Result<Trailer> {
+    let start = size.saturating_sub(TRAILER as u64);
+    let mut bytes = [0; TRAILER];
+    if size > TRAILER as u64 {
+        read_exactly(file, path, &mut bytes, start)?;
+    }
+    let trailer = Trailer::decode(&bytes).filter(|trailer| trailer.bytes == start);
+    match trailer {
+        Some(trailer) if trailer.counters < start => Ok(trailer),
+        Some(_) => Err(bad_frames(path, start, "it has no counters of its buckets")),
+        None => Err(bad_frames(
+            path,
+            start,
+            "it does not end with a trailer: it is no shard file, or was cut short",
+        )),
+    }
+}
+
+/// Fills `buffer` from `at` on.
+fn read_exactly(file: &File, path: &Path, buffer: &mut [u8], at: u64) -> Result<()> {
+    file.read_exact_at(buffer, at)
+        .map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => bad_frames(path, at, "the file ends before its end"),
+            _ => unreadable(path, error),
+        })
+}

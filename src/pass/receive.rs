@@ -1,0 +1,307 @@
+//! The receive pass: frames of shards, checked and decoded, their lines hashed and appended to the buckets of their side.
+//!
+//! *Owns:* the way from frames to buckets. What [`spill`](crate::pass::spill) does for lines of one input, this does for
+//! lines of all sides in one reading, because they come mixed:
+//!
+//! ```text
+//!  read-0 ──frame──▶ bounded channel ──▶ worker: check, decode, hash, scatter ──full block──▶ spill-N ──▶ file
+//!     ▲                                     │
+//!     └────────────── empty buffer ◀────────┘
+//!
+//!  buckets of the writer   │ side 1: 0 .. B-1 │ side 2: B .. 2B-1 │ ...      B for each side, by the same hash
+//! ```
+//!
+//! 1. `read-0` reads one frame after the other, of one source after the other. It counts what their headers say.
+//! 2. A worker checks the frame and decodes it into a buffer of its own.
+//! 3. It hashes the lines under the key of this run, which is not the key of the job: no hash of a bucket of the job has
+//!    anything to do with the bucket that the lines are in.
+//! 4. It appends them to the buckets of their side ([`ToBuckets`]).
+//!
+//! *Invariants:* every line of every frame is in its bucket, or the pass fails. The threads end as those of a
+//! [`pipeline`](crate::pass::pipeline) do.
+//!
+//! *Cost:* one reading; the buffers of the layout, each as large as a decoded frame.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::batch::{Ordinals, Scratch, for_each_batch};
+use crate::error::{Error, Result};
+use crate::exchange::frame::{Header, MOST_DECODED};
+use crate::exchange::totals::BucketTotals;
+use crate::exchange::{Frame, Frames, bad_frames};
+use crate::input::long_lines::LongLines;
+use crate::input::placed::PlacedFailure;
+use crate::memory::buffer::Buffer;
+use crate::pass::spill::ToBuckets;
+use crate::run::{Phase, Run};
+use crate::spill::block::Records;
+use crate::spill::writer::BucketWriter;
+use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
+use crate::sys::sync::thread;
+use crate::sys::threads;
+
+/// How often a waiting thread checks for the failure of another.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+/// What frames must be, to be received.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    /// How many sides there are.
+    pub(crate) sides: u32,
+    /// The only bucket that they may be of, if there is one.
+    pub(crate) bucket: Option<u32>,
+}
+
+/// What came.
+#[derive(Debug, Default)]
+pub(crate) struct Received {
+    /// The job of all frames; `None` where none came.
+    pub(crate) job: Option<u64>,
+    /// What each side has.
+    pub(crate) sides: Vec<BucketTotals>,
+    /// The buckets of the frames.
+    pub(crate) buckets: BTreeSet<u32>,
+}
+
+/// A frame on its way to a worker, and which of the sources it is of.
+struct Arrival {
+    frame: Frame,
+    source: usize,
+    /// Whether its buffer is to be given back.
+    is_pooled: bool,
+}
+
+/// Reads all frames of `sources` and appends their lines to `writer`, which has as many buckets for each side.
+///
+/// # Errors
+/// The first failure of reading, of a frame, or of appending.
+pub(crate) fn receive(
+    run: &Run<'_>,
+    phase: &Phase<'_>,
+    mut sources: Vec<Box<dyn Frames + '_>>,
+    expected: Expected,
+    writer: &BucketWriter<'_>,
+) -> Result<Received> {
+    let placed = PlacedFailure::default();
+    let failure = placed.first();
+    let room = run
+        .budget
+        .split_off("long lines", run.layout.long_line_bytes)?;
+    let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &placed);
+    let names: Vec<_> = sources.iter().map(|it| it.name().to_owned()).collect();
+    let buffers = run.layout.chunk_buffers;
+    let (full_sender, full) = bounded(buffers);
+    let (empty_sender, empty) = bounded(buffers);
+    let mut received = Received {
+        sides: vec![BucketTotals::default(); expected.sides as usize],
+        ..Received::default()
+    };
+    thread::scope(|scope| {
+        let reader = Reader {
+            run,
+            expected,
+            full: full_sender,
+            empty: &empty,
+            long_lines: &long_lines,
+            failure,
+            unmade: buffers,
+        };
+        let (sources, received) = (&mut sources, &mut received);
+        let body = move || {
+            // Noted as a failure when this thread unwinds: the workers would wait for its frames.
+            let _alarm = PanicAlarm(failure);
+            failure.record(reader.read_all(sources, received));
+        };
+        failure.record(threads::spawn(scope, "read-0", body));
+        run.workers.run(failure, |found_work| {
+            let mut worker = Worker {
+                run,
+                phase,
+                sides: expected.sides,
+                scratch: Scratch::default(),
+                decoded: Buffer::new(&run.budget, "decoded frames", MOST_DECODED)?,
+                to_buckets: ToBuckets::new(writer, run.hasher),
+            };
+            for arrival in &full {
+                found_work();
+                if !failure.has_failed() {
+                    let done = worker.work(&arrival);
+                    failure.record(done.map_err(|wrong| {
+                        let name = &names[arrival.source];
+                        wrong.unwrap_or_else(|what| bad_frames(name, arrival.frame.offset, what))
+                    }));
+                }
+                if arrival.is_pooled {
+                    let _has_room = empty_sender.send(arrival.frame.payload);
+                }
+            }
+            failure.check()
+        });
+    });
+    drop(long_lines);
+    placed.into_unplaced().map(|()| received)
+}
+
+/// The thread that reads.
+struct Reader<'a> {
+    run: &'a Run<'a>,
+    expected: Expected,
+    full: Sender<Arrival>,
+    empty: &'a Receiver<Buffer>,
+    long_lines: &'a LongLines<'a>,
+    failure: &'a FirstFailure,
+    /// Buffers that may still be made.
+    unmade: usize,
+}
+
+impl Reader<'_> {
+    fn read_all(
+        mut self,
+        sources: &mut [Box<dyn Frames + '_>],
+        received: &mut Received,
+    ) -> Result<()> {
+        for (source, frames) in sources.iter_mut().enumerate() {
+            let name = frames.name().to_owned();
+            let mut is_pooled = true;
+            while let Some(frame) = frames.next(&mut |header, offset| {
+                self.expected.check(header, received, (&name, offset))?;
+                is_pooled = header.stored_bytes <= MOST_DECODED;
+                if is_pooled {
+                    self.take_buffer()
+                } else {
+                    self.long_lines.whole(&name, offset, header.stored_bytes)
+                }
+            })? {
+                received.count(&frame.header);
+                self.send(Arrival {
+                    frame,
+                    source,
+                    is_pooled,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A buffer to read into: an empty one, else a new one, else the next that a worker gives back.
+    fn take_buffer(&mut self) -> Result<Buffer> {
+        self.failure.check()?;
+        if let Ok(buffer) = self.empty.try_recv() {
+            return Ok(buffer);
+        }
+        if self.unmade > 0 {
+            self.unmade -= 1;
+            return Buffer::new(&self.run.budget, "frames", MOST_DECODED);
+        }
+        loop {
+            self.failure.check()?;
+            self.run.interrupt().check()?;
+            match self.empty.recv_timeout(LOOK_UP) {
+                Ok(buffer) => return Ok(buffer),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Interrupted),
+            }
+        }
+    }
+
+    /// Hands a frame to the workers, waiting while they have as many as there is room for.
+    fn send(&self, mut arrival: Arrival) -> Result<()> {
+        loop {
+            self.failure.check()?;
+            match self.full.send_timeout(arrival, LOOK_UP) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(back)) => arrival = back,
+                Err(SendTimeoutError::Disconnected(_)) => return Err(Error::Interrupted),
+            }
+        }
+    }
+}
+
+impl Expected {
+    /// Refuses a frame, at a place in its source, that cannot be received beside those before it.
+    fn check(&self, header: &Header, received: &Received, place: (&Path, u64)) -> Result<()> {
+        let Header {
+            job, side, bucket, ..
+        } = *header;
+        let refuse = |what: String, advice: &str| {
+            let (name, offset) = place;
+            Err(Error::Usage {
+                what: format!("{}: the frame at byte {offset} is {what}", name.display()),
+                advice: advice.into(),
+            })
+        };
+        if received.job.is_some_and(|other| other != job) {
+            return refuse(
+                "of another job than those before it".into(),
+                "give all shards of a job the same hash key and the same number of buckets",
+            );
+        }
+        if side > self.sides {
+            return refuse(
+                format!("of side {side}, and there are {}", self.sides),
+                "give the number of sides with --sides",
+            );
+        }
+        match self.bucket {
+            Some(only) if only != bucket => refuse(
+                format!("of bucket {bucket}, and not of {only}"),
+                "send each bucket to a join of its own, or leave out --bucket",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Received {
+    fn count(&mut self, header: &Header) {
+        self.job = Some(header.job);
+        self.buckets.insert(header.bucket);
+        self.sides[header.side as usize - 1].count(header);
+    }
+}
+
+/// What a worker has for itself.
+struct Worker<'a> {
+    run: &'a Run<'a>,
+    phase: &'a Phase<'a>,
+    sides: u32,
+    scratch: Scratch,
+    /// Room for a decoded payload.
+    decoded: Buffer,
+    to_buckets: ToBuckets<'a>,
+}
+
+impl Worker<'_> {
+    /// Checks and decodes a frame and appends its lines.
+    ///
+    /// # Errors
+    /// What is wrong with the frame, in words; or any other error.
+    fn work(&mut self, arrival: &Arrival) -> Result<(), Result<Error, &'static str>> {
+        self.run.interrupt().check().map_err(Ok)?;
+        let frame = &arrival.frame;
+        let payload = frame.open(&mut self.decoded).map_err(Err)?;
+        self.to_buckets.turn_to(frame.header.side - 1, self.sides);
+        let to_buckets = &mut self.to_buckets;
+        let appended = for_each_batch(
+            Records(payload),
+            Ordinals::None,
+            None,
+            &self.run.hasher,
+            &mut self.scratch,
+            |batch| {
+                to_buckets
+                    .append(batch, 0..batch.lines.len() as u32)
+                    .map(|()| true)
+            },
+        );
+        let lines = appended.map_err(Ok)?;
+        if lines != u64::from(frame.header.records) {
+            return Err(Err("its number of lines is another than its header says"));
+        }
+        self.phase.advance(frame.header.stored_bytes, lines);
+        Ok(())
+    }
+}

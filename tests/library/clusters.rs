@@ -1,0 +1,502 @@
+//! Jobs of several processes: shards of any ranges and joins of their buckets give what one run gives, and what is
+//! damaged, cut, mixed or repeated on the way is refused or harmless.
+
+use std::fs::{self, File};
+use std::ops::Range;
+
+use differential::choices::{Choices, mixed};
+use differential::generate;
+use differential::lines::Scale;
+use outset::cluster::{
+    Compression, JobKey, JoinRequest, JoinStats, ShardRequest, ShardStats, Shards, finish, join,
+    shard,
+};
+use outset::{Error, ErrorKind, Label, LineFormat, Options, Result, Selection, Source, select};
+
+use crate::util::{MIB, Place, alone, from_here};
+
+/// The bytes of a header, and of a trailer.
+const HEADER: usize = 88;
+const TRAILER: usize = 32;
+
+fn key() -> JobKey {
+    JobKey::new([1, 2, 3, 4])
+}
+
+fn request(side: u32, buckets: u32) -> ShardRequest {
+    ShardRequest {
+        side,
+        buckets,
+        key: key(),
+        range: None,
+        filter: None,
+        compression: Compression::Lz4,
+    }
+}
+
+fn options(place: &Place, terminator: u8) -> Options {
+    Options {
+        memory_bytes: Some(64 * MIB),
+        temp_dirs: vec![place.temp()],
+        threads: Some(2),
+        format: LineFormat {
+            terminator,
+            ..LineFormat::default()
+        },
+        ..Options::default()
+    }
+}
+
+/// The stream of a shard, and its report.
+fn sharded(
+    source: &Source,
+    request: &ShardRequest,
+    options: &Options,
+) -> Result<(Vec<u8>, ShardStats)> {
+    let mut stream = Vec::new();
+    let stats = shard(
+        source,
+        request,
+        &from_here(options),
+        (&mut stream, "memory"),
+    )?;
+    Ok((stream, stats))
+}
+
+/// The lines of a join, sorted, and its report.
+fn joined(
+    (selection, sides): (Selection, u32),
+    bucket: Option<u32>,
+    shards: Shards,
+    options: &Options,
+) -> Result<(Vec<Vec<u8>>, JoinStats)> {
+    let request = JoinRequest {
+        selection,
+        sides,
+        bucket,
+    };
+    let mut lines = Vec::new();
+    let mut sink = |line: &[u8]| {
+        lines.push(line.to_vec());
+        Ok(())
+    };
+    let stats = join(&request, shards, &from_here(options), &mut sink)?;
+    lines.sort_unstable();
+    Ok((lines, stats))
+}
+
+/// A stream that is read from a file.
+fn stream(place: &Place, bytes: impl AsRef<[u8]>) -> Shards {
+    let path = place.file("stream", bytes);
+    Shards::Stream(File::open(&path).unwrap(), path)
+}
+
+/// The frames of a stream of one section, each with its header, without those of counters.
+fn frames(stream: &[u8]) -> Vec<&[u8]> {
+    let (mut rest, mut frames) = (&stream[..stream.len() - TRAILER], Vec::new());
+    while !rest.is_empty() {
+        let stored = u64::from_le_bytes(rest[64..72].try_into().unwrap()) as usize;
+        let kind = rest[32];
+        let (frame, behind) = rest.split_at(HEADER + stored);
+        if kind == 0 {
+            frames.push(frame);
+        }
+        rest = behind;
+    }
+    frames
+}
+
+/// A stream of these frames, as a program that moves frames writes it.
+fn mixed_stream(frames: &[&[u8]]) -> Vec<u8> {
+    let mut stream = frames.concat();
+    let numbers = [frames.len() as u64, stream.len() as u64, u64::MAX];
+    stream.extend(b"OUTSETE1");
+    stream.extend(numbers.map(u64::to_le_bytes).as_flattened());
+    stream
+}
+
+/// Ranges that cover `size` bytes once.
+fn division(choices: &mut Choices, size: u64) -> Vec<Range<u64>> {
+    let mut cuts = vec![0, size];
+    for _ in 0..choices.below(4) {
+        cuts.push(choices.below(size + 1));
+    }
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| pair[0]..pair[1]).collect()
+}
+
+/// The selections that a number of sides can have.
+fn selections(sides: u32) -> Vec<Selection> {
+    let mut selections = vec![
+        Selection::intersection(),
+        Selection::union(),
+        Selection::union().with_all(),
+        Selection::union().labelled(Label::Count),
+        Selection::union().labelled(Label::Sides),
+    ];
+    if sides > 1 {
+        selections.extend([
+            Selection::difference(),
+            Selection::symmetric_difference(),
+            Selection::at_least(2),
+            Selection::intersection().with_all(),
+            Selection::difference().with_repeats(),
+        ]);
+    }
+    selections
+}
+
+/// A job of random inputs, ranges, buckets and memory gives what a run over the whole inputs gives.
+fn check_job(number: u64) {
+    let mut choices = Choices::seeded(mixed(number));
+    let case = generate::case(&mut choices, Scale::SEEDED);
+    let place = Place::new();
+    let options = Options {
+        memory_bytes: Some(choices.pick(&[16, 64, 256]) * MIB),
+        threads: Some(choices.between(1, 3) as usize),
+        always_spill: choices.one_in(3),
+        ..options(&place, case.terminator)
+    };
+    let sources: Vec<Source> = place
+        .files(&case.contents())
+        .iter()
+        .map(Source::from)
+        .collect();
+    let sides = sources.len() as u32;
+    let buckets = choices.pick(&[1, 2, 7, 20]);
+    let (mut files, mut reports, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    for (side, source) in (1..).zip(&sources) {
+        let Source::Path(path) = source else { panic!() };
+        let size = fs::metadata(path).unwrap().len();
+        for range in division(&mut choices, size) {
+            let request = ShardRequest {
+                range: Some(range),
+                compression: choices.pick(&[Compression::Lz4, Compression::None]),
+                ..request(side, buckets)
+            };
+            let (stream, stats) = sharded(source, &request, &options).unwrap();
+            reports.push(serde_json::to_string(&stats).unwrap());
+            files.push(place.file(&format!("{}.shard", files.len()), &stream));
+            all.push(stream);
+        }
+    }
+    // By turns: all of them would take long.
+    let turn = choices.below(3) as usize;
+    for selection in selections(sides).into_iter().skip(turn).step_by(3) {
+        let mut expected = Vec::new();
+        let mut sink = |line: &[u8]| {
+            expected.push(line.to_vec());
+            Ok(())
+        };
+        select(&sources, selection, &from_here(&options), &mut sink).unwrap();
+        expected.sort_unstable();
+        let wanted = (selection, sides);
+        let (mut found, mut joins) = (Vec::new(), reports.clone());
+        for bucket in 0..buckets {
+            let shards = Shards::Files(files.clone());
+            let (lines, stats) = joined(wanted, Some(bucket), shards, &options).unwrap();
+            found.extend(lines);
+            joins.push(serde_json::to_string(&stats).unwrap());
+        }
+        found.sort_unstable();
+        assert_eq!(
+            found, expected,
+            "case {number}, {selection:?}, {buckets} buckets"
+        );
+        let reports = joins
+            .iter()
+            .map(|text| ("a report".to_owned(), text.as_bytes()));
+        let finished = finish(reports, None).unwrap();
+        assert_eq!(finished.output_lines, expected.len() as u64);
+        // All shards, one behind the other, are a stream of all buckets.
+        let (lines, _) = joined(wanted, None, stream(&place, all.concat()), &options).unwrap();
+        assert_eq!(lines, expected, "case {number}, {selection:?}, as a stream");
+    }
+}
+
+#[test]
+fn m1_shards_of_any_ranges_and_joins_of_their_buckets_give_what_one_run_gives() {
+    let _alone = alone();
+    (0..6).for_each(check_job);
+}
+
+#[test]
+#[ignore = "slow: hundreds of jobs"]
+fn m1_hundreds_of_jobs_give_what_one_run_gives() {
+    let _alone = alone();
+    (6..400).for_each(check_job);
+}
+
+/// A side of short and long lines, of which some are repeated.
+fn text(numbers: Range<u32>) -> Vec<u8> {
+    let line = |number: u32| {
+        let times = if number.is_multiple_of(500) {
+            60_000
+        } else {
+            1
+        };
+        format!("{}-{number}\n", "line".repeat(times))
+    };
+    numbers.map(line).collect::<String>().into_bytes()
+}
+
+/// A job of two sides: where its files are, and the stream of each.
+fn small_job(place: &Place) -> (Options, Vec<Source>, [Vec<u8>; 2]) {
+    let options = options(place, b'\n');
+    let paths = place.files(&[text(0..3000), text(1000..4000)]);
+    let sources: Vec<Source> = paths.iter().map(Source::from).collect();
+    let stream_of = |side: u32| {
+        let source = &sources[side as usize - 1];
+        sharded(source, &request(side, 5), &options).unwrap().0
+    };
+    let streams = [stream_of(1), stream_of(2)];
+    (options, sources, streams)
+}
+
+const COMMON: (Selection, u32) = (Selection::intersection(), 2);
+
+#[test]
+fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, _, [first, second]) = small_job(&place);
+    let whole = stream(&place, [&first[..], &second].concat());
+    let (expected, stats) = joined(COMMON, None, whole, &options).unwrap();
+    assert_eq!(expected.len(), 2000);
+    assert_eq!(stats.joined, [0, 1, 2, 3, 4]);
+    let mut all: Vec<&[u8]> = frames(&first).into_iter().chain(frames(&second)).collect();
+    let mut choices = Choices::seeded(7);
+    for _ in 0..4 {
+        for last in (1..all.len()).rev() {
+            all.swap(last, choices.below(last as u64 + 1) as usize);
+        }
+        let mixed = stream(&place, mixed_stream(&all));
+        let (lines, again) = joined(COMMON, None, mixed, &options).unwrap();
+        assert_eq!((&lines, &again.sides), (&expected, &stats.sides));
+    }
+    all.push(all[3]);
+    let repeated = stream(&place, mixed_stream(&all));
+    let (lines, again) = joined(COMMON, None, repeated, &options).unwrap();
+    assert_eq!(lines, expected);
+    assert_ne!(again.sides, stats.sides, "finish notices");
+}
+
+#[test]
+fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, _, [first, second]) = small_job(&place);
+    let whole = [&first[..], &second].concat();
+    let expected = joined(COMMON, None, stream(&place, &whole), &options)
+        .unwrap()
+        .0;
+    let kind_of = |bytes: &[u8]| {
+        let shards = stream(&place, bytes);
+        joined(COMMON, None, shards, &options)
+            .map(|(lines, _)| lines)
+            .map_err(|error| error.kind())
+    };
+    let mut choices = Choices::seeded(11);
+    for _ in 0..40 {
+        let at = choices.below(whole.len() as u64) as usize;
+        // Where the second begins, the first alone is complete: that a shard is missing shows in the reports.
+        if at != first.len() {
+            let kind = kind_of(&whole[..at]).unwrap_err();
+            assert_eq!(kind, ErrorKind::Damaged, "cut at {at}");
+        }
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << choices.below(8);
+        let found = kind_of(&damaged);
+        let is_noticed = matches!(found, Err(ErrorKind::Damaged | ErrorKind::Usage));
+        assert!(
+            is_noticed,
+            "a flipped bit of byte {at}: {:?}",
+            found.is_ok()
+        );
+    }
+    assert_eq!(kind_of(&whole).unwrap(), expected);
+    // A frame more or less than its shard counts, and counters of another shard.
+    let (frame, counters) = (frames(&first)[1], &first[..first.len() - TRAILER]);
+    let with = [frame, counters].concat();
+    assert_eq!(kind_of(&with), Err(ErrorKind::Damaged));
+    let without = &first[frames(&first)[0].len()..];
+    assert_eq!(kind_of(without), Err(ErrorKind::Damaged));
+    let behind = [&first[..first.len() - TRAILER], &second].concat();
+    assert_eq!(kind_of(&behind), Err(ErrorKind::Damaged));
+    assert_eq!(kind_of(b""), Err(ErrorKind::Damaged));
+    assert_eq!(
+        kind_of(b"some text that is no shard, and long enough\n"),
+        Err(ErrorKind::Damaged)
+    );
+}
+
+#[test]
+fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, _, [first, second]) = small_job(&place);
+    let intact = place.file("intact", &second);
+    let join_with = |bytes: &[u8], bucket: u32| {
+        let files = vec![place.file("other", bytes), intact.clone()];
+        joined(COMMON, Some(bucket), Shards::Files(files), &options)
+    };
+    let expected: Vec<_> = (0..5)
+        .map(|bucket| join_with(&first, bucket).unwrap().0)
+        .collect();
+    let mut choices = Choices::seeded(13);
+    for _ in 0..40 {
+        let at = choices.below(first.len() as u64) as usize;
+        let bucket = choices.below(5) as u32;
+        let cut = join_with(&first[..at], bucket).unwrap_err();
+        assert_eq!(cut.kind(), ErrorKind::Damaged, "cut at {at}");
+        let mut damaged = first.clone();
+        damaged[at] ^= 1 << choices.below(8);
+        // Most bytes are of other buckets.
+        match join_with(&damaged, bucket) {
+            Ok((lines, _)) => assert_eq!(lines, expected[bucket as usize], "byte {at}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Damaged, "{error}"),
+        }
+    }
+    let two = [&first[..], &first].concat();
+    assert!(matches!(join_with(&two, 0), Err(Error::BadFrames { .. })));
+    assert!(matches!(join_with(&first, 5), Err(Error::Usage { .. })));
+}
+
+#[test]
+fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, sources, [first, second]) = small_job(&place);
+    let refused = |bytes: &[u8], sides: u32, bucket: Option<u32>| {
+        let wanted = (Selection::union(), sides);
+        joined(wanted, bucket, stream(&place, bytes), &options)
+            .unwrap_err()
+            .to_string()
+    };
+    for (key, buckets) in [(JobKey::new([9; 4]), 5), (key(), 6)] {
+        let other = ShardRequest {
+            key,
+            ..request(1, buckets)
+        };
+        let (other, _) = sharded(&sources[0], &other, &options).unwrap();
+        let said = refused(&[&second[..], &other].concat(), 2, None);
+        assert!(said.contains("of another job"), "{said}");
+    }
+    let said = refused(&second, 1, None);
+    assert!(said.contains("of side 2, and there are 1"), "{said}");
+    let said = refused(&first, 1, Some(77));
+    assert!(said.contains("and not of 77"), "{said}");
+}
+
+#[test]
+fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job() {
+    use outset::filter::Kind;
+    use outset::hash::HashKey;
+    use outset::stored::{BuildRequest, FilterSize, KeyCount, build};
+    let _alone = alone();
+    let place = Place::new();
+    let (options, sources, [first, _]) = small_job(&place);
+    let build_with = |hash_key: HashKey, name: &str| {
+        let request = BuildRequest {
+            kind: Kind::Blocked,
+            keys: KeyCount::Lines(3000),
+            size: FilterSize::Fpr(0.001),
+            hashes: None,
+            like: None,
+        };
+        let options = Options {
+            hash_key,
+            ..options.clone()
+        };
+        let built = build(&sources[..1], &request, &from_here(&options)).unwrap();
+        let path = place.path(name);
+        built.filter.save(&path, &options.interrupt).unwrap();
+        path
+    };
+    let filtered = |filter| ShardRequest {
+        filter: Some(filter),
+        ..request(2, 5)
+    };
+    let own = filtered(build_with(HashKey::Fixed([1, 2, 3, 4]), "own.osf"));
+    let (second, stats) = sharded(&sources[1], &own, &options).unwrap();
+    assert_eq!(stats.input.lines, 3000);
+    assert!(
+        (2000..2050).contains(&stats.sent.lines),
+        "{}",
+        stats.sent.lines
+    );
+    let both = stream(&place, [&first[..], &second].concat());
+    let (lines, _) = joined(COMMON, None, both, &options).unwrap();
+    assert_eq!(lines.len(), 2000);
+    let foreign = filtered(build_with(HashKey::Random, "foreign.osf"));
+    let refused = sharded(&sources[1], &foreign, &options).unwrap_err();
+    assert!(
+        refused.to_string().contains("another hash key"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn m6_a_job_is_finished_only_if_everything_is_there_once() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, sources, _) = small_job(&place);
+    let (mut files, mut shards) = (Vec::new(), Vec::new());
+    for (side, source) in (1..).zip(&sources) {
+        let Source::Path(path) = source else { panic!() };
+        let size = fs::metadata(path).unwrap().len();
+        for range in [0..size / 3, size / 3..size] {
+            let request = ShardRequest {
+                range: Some(range),
+                ..request(side, 3)
+            };
+            let (stream, stats) = sharded(source, &request, &options).unwrap();
+            files.push(place.file(&format!("{}.shard", files.len()), stream));
+            shards.push(serde_json::to_string(&stats).unwrap());
+        }
+    }
+    let join_of = |bucket: u32, files: &[std::path::PathBuf]| {
+        let shards = Shards::Files(files.to_vec());
+        let (_, stats) = joined(COMMON, Some(bucket), shards, &options).unwrap();
+        serde_json::to_string(&stats).unwrap()
+    };
+    let joins: Vec<String> = (0..3).map(|bucket| join_of(bucket, &files)).collect();
+    let finish_with = |shards: &[String], joins: &[String], count: Option<u64>| {
+        let all = shards.iter().chain(joins);
+        let finished = finish(all.map(|text| ("r".to_owned(), text.as_bytes())), count);
+        finished.map_err(|error| error.to_string())
+    };
+    let finished = finish_with(&shards, &joins, Some(4)).unwrap();
+    assert_eq!((finished.shards, finished.buckets), (4, 3));
+    assert_eq!(finished.output_lines, 2000);
+    let fails = |shards: &[String], joins: &[String], count, expected: &str| {
+        let said = finish_with(shards, joins, count).unwrap_err();
+        assert!(said.contains(expected), "{said}");
+    };
+    fails(&shards[1..], &joins, None, "no shard has read bytes 0 to");
+    fails(&shards[..3], &joins, None, "no shard has read bytes");
+    let twice = [&shards[..], &shards[2..3]].concat();
+    fails(&twice, &joins, None, "two shards have read bytes 0 to");
+    fails(&shards, &joins[1..], None, "bucket 0: was not joined");
+    let twice = [&joins[..], &joins[..1]].concat();
+    fails(&shards, &twice, None, "bucket 0: was joined 2 times");
+    let short = [&joins[..2], &[join_of(2, &files[..3])]].concat();
+    fails(&shards, &short, None, "side 2: 3000 lines were sent");
+    fails(&shards, &joins, Some(5), "5 expected, 4 reported");
+    fails(&[], &joins, None, "none reported");
+    let other = [
+        &joins[..2],
+        &[joins[2].replace("\"intersect\"", "\"union\"")],
+    ]
+    .concat();
+    fails(&shards, &other, None, "its operation is another");
+    let piped: Vec<String> = shards
+        .iter()
+        .map(|text| text.replacen("\"file_bytes\":", "\"was\":", 1))
+        .collect();
+    fails(&piped, &joins, None, "give the number of shards");
+    assert!(finish_with(&piped, &joins, Some(4)).is_ok());
+    let changed = shards[0].replacen("\"bytes\":", "\"bytes\":1", 1);
+    let changed = [&[changed], &shards[1..]].concat();
+    fails(&changed, &joins, None, "were read for side 1");
+}
