@@ -1,0 +1,275 @@
+"""The driver: from paths to a committed answer.
+
+1. The ranges of all sides are listed, and a key is drawn.
+2. If one side is small beside the others, a filter of it is built and shipped.
+3. ``shard`` tasks split the ranges, ``join`` tasks join the buckets; Spark's text writer commits the parts.
+4. The reports of all steps are compared (``outset finish``). Only then there is ``_SUCCESS``.
+
+Reports come as accumulator updates, keyed by the task's work: an attempt that Spark repeats replaces the report of the one
+before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from pyspark import AccumulatorParam, cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from . import native, splits, tasks
+from .splits import Split
+from .tasks import Setting
+
+OPERATIONS = ("intersect", "diff", "union", "symdiff")
+#: A side is worth a filter if the others have this many times its bytes, and it no more than this.
+SMALL_FACTOR, SMALL_BYTES = 3, 8 << 30
+
+
+class Failed(Exception):
+    """The job has failed; there is no ``_SUCCESS``."""
+
+
+@dataclass
+class Job:
+    """What a job is to do."""
+
+    operation: str
+    #: The paths of each side: files and directories, local or with a scheme.
+    sides: list[list[str]]
+    #: The directory of the result, which must not exist.
+    out: str
+    exchange: str = "auto"
+    prefilter: str = "auto"
+    #: Buckets, and tasks of the join; 0: one for each 512 MiB.
+    partitions: int = 0
+    #: The memory limit of each child.
+    task_memory: str = "1G"
+    #: A directory that all machines share, for ``files``.
+    work: str | None = None
+    split_bytes: int = 256 << 20
+    #: How blocks are compressed; ``auto``: not where all of Spark is on one machine.
+    compression: str = "auto"
+    #: The binary; ``None``: the one beside this Python, else that of the path.
+    outset: str | None = None
+    #: Seconds after which a child is killed, and its task fails.
+    timeout: float = 4 * 3600
+    #: What the job is found to be; filled by ``run``.
+    summary: dict = field(default_factory=dict)
+
+
+class Reports(AccumulatorParam):
+    """Reports by the work that they are of."""
+
+    def zero(self, value: dict) -> dict:
+        return {}
+
+    def addInPlace(self, value1: dict, value2: dict) -> dict:  # noqa: N802, N803
+        value1.update(value2)
+        return value1
+
+
+def run(spark: SparkSession, job: Job) -> dict:
+    """Runs a job and returns its summary. Raises :class:`Failed` where it is not complete."""
+    start = time.time()
+    if job.operation not in OPERATIONS:
+        raise Failed(f"operation: {job.operation} is none of {', '.join(OPERATIONS)}")
+    if len(job.sides) < (1 if job.operation == "union" else 2):
+        raise Failed("sides: give two or more with --side")
+    if exists(spark, job.out):
+        raise Failed(f"{job.out}: exists already: remove it, or name another directory")
+    exchange = job.exchange
+    if exchange == "auto":
+        exchange = "files" if job.work else "blocks"
+    if exchange == "files" and not job.work:
+        raise Failed("exchange: files need a directory that all machines share: give it with --work")
+    if exchange == "native":
+        write(native.plan(spark, job.operation, job.sides), job.out)
+        summary = {"operation": job.operation}
+    else:
+        summary = run_steps(spark, job, exchange)
+    commit(spark, job.out, summary)
+    return {**summary, "exchange": exchange, "seconds": round(time.time() - start, 2)}
+
+
+def run_steps(spark: SparkSession, job: Job, exchange: str) -> dict:
+    todo = splits.splits(job.sides, job.split_bytes)
+    with tempfile.TemporaryDirectory(prefix="outset-job-") as place:
+        setting = prepare(spark, job, todo, place)
+        reports = spark.sparkContext.accumulator({}, Reports())
+        # Functions of these modules go to the workers as they are: nothing need be installed there.
+        cloudpickle.register_pickle_by_value(sys.modules[__package__])
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+
+        def note(work: str, report: str) -> None:
+            reports.add({work: report})
+
+        try:
+            if exchange == "files":
+                answer = through_files(spark, setting, todo, note)
+            else:
+                answer = through_blocks(spark, setting, todo, note)
+            write(answer, job.out)
+        except Exception as failure:
+            raise Failed(f"{job.out}: {reason(failure)}") from failure
+        finally:
+            if setting.shared:
+                shutil.rmtree(setting.shared, ignore_errors=True)
+        return finish(setting, reports.value, len(todo), place)
+
+
+def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Setting:
+    """Draws the key, builds the filter, and ships what the tasks need."""
+    context = spark.sparkContext
+    total = sum(split.length for split in todo)
+    is_local = context.master.startswith("local")
+    outset = find_outset(job.outset)
+    setting = Setting(
+        outset=outset,
+        key=secrets.token_hex(32),
+        buckets=job.partitions or max(1, -(-total // (512 << 20))),
+        sides=len(job.sides),
+        operation=job.operation,
+        memory=job.task_memory,
+        compression={"auto": "none" if is_local else "lz4"}.get(job.compression, job.compression),
+        filter=None,
+        filtered_side=0,
+        local_dirs=context.getConf().get("spark.local.dir"),
+        shared=None,
+        timeout=job.timeout,
+        ships=not is_local,
+    )
+    if job.work and job.exchange in ("auto", "files"):
+        os.makedirs(job.work, exist_ok=True)
+        shared = tempfile.mkdtemp(prefix="outset-shards-", dir=os.path.abspath(job.work))
+        setting = Setting(**{**vars(setting), "shared": shared})
+    if side := side_to_filter(job, todo):
+        path = build_filter(setting, [split.path for split in todo if split.side == side], place, job)
+        setting = Setting(**{**vars(setting), "filter": path, "filtered_side": side})
+    if setting.ships:
+        for path in filter(None, (setting.outset, setting.filter)):
+            context.addFile(path)
+    return setting
+
+
+def side_to_filter(job: Job, todo: list[Split]) -> int:
+    """The side of which a filter spares the others lines that cannot be in the answer; 0 if there is none."""
+    if job.prefilter == "off" or job.operation not in ("intersect", "diff"):
+        return 0
+    sizes = [sum(split.length for split in todo if split.side == side) for side in range(1, len(job.sides) + 1)]
+    side = 1 if job.operation == "diff" else 1 + sizes.index(min(sizes))
+    is_local = all(not split.is_remote for split in todo if split.side == side)
+    if job.prefilter == "on":
+        if not is_local:
+            raise Failed("prefilter: a filter is built of local files: leave out --prefilter on")
+        return side
+    small = sizes[side - 1]
+    is_worth = small <= SMALL_BYTES and small * SMALL_FACTOR <= sum(sizes) - small
+    return side if is_worth and is_local else 0
+
+
+def build_filter(setting: Setting, paths: list[str], place: str, job: Job) -> str:
+    """Builds a filter of these files with the key of the job."""
+    key, path = f"{place}/key", f"{place}/side.osf"
+    with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write(setting.key)
+    arguments = [setting.outset, "filter", "build", *sorted(set(paths)), "--hash-key-file", key, "-q", "-o", path]
+    built = subprocess.run([*arguments, "--max-fpr", "1%"], stderr=subprocess.PIPE, text=True)
+    if built.returncode:
+        raise Failed(f"prefilter: {built.stderr.strip()}")
+    return path
+
+
+def through_blocks(spark: SparkSession, setting: Setting, todo: list[Split], note) -> DataFrame:
+    """Blocks as rows through Spark's shuffle: some ten thousand rows in place of millions of lines."""
+    tagged = numbered(spark, len(todo)).mapInArrow(
+        tasks.shard_blocks(setting, todo, partition_ids(spark, setting.buckets), note), "p int, k binary"
+    )
+    moved = tagged.repartition(setting.buckets, "p").select("k")
+    return moved.mapInArrow(tasks.join_blocks(setting, note), "value binary")
+
+
+def through_files(spark: SparkSession, setting: Setting, todo: list[Split], note) -> DataFrame:
+    """Shard files on shared storage: Spark schedules, and moves nothing."""
+    sharded = numbered(spark, len(todo)).mapInArrow(tasks.shard_files(setting, todo, note), "k binary")
+    sharded.write.format("noop").mode("overwrite").save()
+    return numbered(spark, setting.buckets).mapInArrow(tasks.join_files(setting, len(todo), note), "value binary")
+
+
+def numbered(spark: SparkSession, tasks_wanted: int) -> DataFrame:
+    """A task for each number below this."""
+    return spark.range(0, tasks_wanted, 1, tasks_wanted)
+
+
+def partition_ids(spark: SparkSession, partitions: int) -> list[int]:
+    """For each partition an integer that Spark's hash partitioning moves there."""
+    found, count = {}, partitions * 8 + 64
+    while len(found) < partitions:
+        rows = spark.range(0, count, 1, 1).selectExpr("cast(id as int) v")
+        rows = rows.selectExpr("v", f"pmod(hash(v), {partitions}) p").groupBy("p").agg(F.min("v").alias("v"))
+        found, count = {row.p: row.v for row in rows.collect()}, count * 4
+    return [found[partition] for partition in range(partitions)]
+
+
+def write(answer: DataFrame, out: str) -> None:
+    """Spark's text writer commits the parts; it must not say that the job has succeeded."""
+    text = answer.select(F.col("value").cast("string").alias("value"))
+    writer = text.write.option("lineSep", "\n").option("compression", "none")
+    writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").text(out)
+
+
+def finish(setting: Setting, reports: dict, shards: int, place: str) -> dict:
+    """Compares the reports of all steps."""
+    path = f"{place}/reports"
+    with open(path, "w") as file:
+        file.write("\n".join(reports.values()))
+    arguments = [setting.outset, "finish", "--shards", str(shards), path]
+    finished = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if finished.returncode:
+        raise Failed(f"the job is not complete: {finished.stderr.strip()}")
+    return json.loads(finished.stdout)
+
+
+def commit(spark: SparkSession, out: str, summary: dict) -> None:
+    """Writes ``_SUCCESS``, on whatever storage the result is."""
+    system, path = hadoop(spark, out + "/_SUCCESS")
+    stream = system.create(path, True)
+    stream.write(bytearray(json.dumps(summary, indent=1).encode()))
+    stream.close()
+
+
+def exists(spark: SparkSession, out: str) -> bool:
+    system, path = hadoop(spark, out)
+    return system.exists(path)
+
+
+def hadoop(spark: SparkSession, path: str):
+    """Hadoop's file system of a path, and the path as it knows it."""
+    if "://" not in path:
+        path = "file://" + os.path.abspath(path)
+    found = spark._jvm.org.apache.hadoop.fs.Path(path)
+    return found.getFileSystem(spark._jsc.hadoopConfiguration()), found
+
+
+def find_outset(named: str | None) -> str:
+    """The binary: the one that is named, the one that was installed beside this Python, or that of the path."""
+    beside = os.path.join(os.path.dirname(sys.executable), "outset")
+    found = named or (beside if os.access(beside, os.X_OK) else shutil.which("outset"))
+    if not found or not os.access(found, os.X_OK):
+        raise Failed(f"{found or 'outset'}: there is no such program: install it, or name it with --outset")
+    return os.path.abspath(found)
+
+
+def reason(failure: Exception) -> str:
+    """The line of a Spark failure that says why: what a child has said, if it was that."""
+    lines = [line.strip() for line in str(failure).splitlines()]
+    said = [line for line in lines if line.startswith("RuntimeError: ")]
+    return said[-1].removeprefix("RuntimeError: ") if said else (lines or ["failed"])[0]

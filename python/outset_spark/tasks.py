@@ -1,0 +1,318 @@
+"""What runs in Spark's tasks: the children, and the frames that go between them and Spark.
+
+Everything here is pickled by value, so that workers need pyspark and pyarrow and nothing else. A child never outlives its
+task: it is killed when the task ends, and ends by itself (``--end-with-parent``) when the Python worker is gone. A stream of a
+child counts only with its trailer and status 0.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO, Callable, Iterator
+
+from .splits import Split, pieces
+
+#: Of a frame: its bucket, its kind, and the bytes of the payload as it is stored. The format is in docs/clusters.md.
+HEADER = 88
+BUCKET, KIND, STORED = "<28xI", "<32xI", "<64xQ"
+RECORDS, COUNTERS, LINES = 0, 1, 2
+TRAILER, TRAILER_BYTES = "<8sQQQ", 32
+TRAILER_MAGIC = b"OUTSETE1"
+#: Bytes of the rows of one batch that is handed to Spark.
+BATCH = 4 << 20
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all tasks of a job have in common."""
+
+    outset: str
+    key: str
+    buckets: int
+    sides: int
+    operation: str
+    memory: str
+    compression: str
+    filter: str | None
+    filtered_side: int
+    local_dirs: str | None
+    shared: str | None
+    timeout: float
+    ships: bool
+
+    def program(self) -> str:
+        """The binary on this machine."""
+        return located(self.outset, self.ships)
+
+
+def located(path: str, ships: bool) -> str:
+    """Where a file is that was shipped with ``addFile``."""
+    if not ships:
+        return path
+    from pyspark import SparkFiles
+
+    here = SparkFiles.get(os.path.basename(path))
+    if not path.endswith(".osf") and not os.access(here, os.X_OK):
+        os.chmod(here, 0o755)
+    return here
+
+
+@contextmanager
+def workplace(setting: Setting) -> Iterator[str]:
+    """A directory of this task, which is removed at its end; in it the key, which only this user can read."""
+    parents = os.environ.get("SPARK_LOCAL_DIRS") or setting.local_dirs
+    parent = parents.split(",")[0] if parents else None
+    if parent:
+        os.makedirs(parent, exist_ok=True)
+    place = tempfile.mkdtemp(prefix="outset-", dir=parent)
+    try:
+        with open(os.open(f"{place}/key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(setting.key)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+class Child:
+    """A child process whose messages go to a file, and which is killed when it takes longer than it may."""
+
+    def __init__(self, setting: Setting, place: str, arguments: list[str]) -> None:
+        self.place = place
+        self.arguments = [setting.program(), *arguments, "--stats", f"{place}/stats", "-q", "-j", "1"]
+        self.arguments += ["--memory", setting.memory, "--end-with-parent"]
+        with open(f"{place}/said", "wb") as said:
+            self.process = subprocess.Popen(
+                self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0
+            )
+        self.timer = threading.Timer(setting.timeout, self.process.kill)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.timer.cancel()
+        self.process.kill()
+        self.process.wait()
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Feeds the child. That it is gone shows when its end is looked at."""
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[self.process.stdin.write(view) :]
+        except BrokenPipeError:
+            raise self.failure() from None
+
+    def read(self, count: int) -> bytearray:
+        """The next bytes of its output; fewer only at the end."""
+        data = bytearray(count)
+        view = memoryview(data)
+        while view:
+            read = self.process.stdout.readinto(view)
+            if not read:
+                return data[: count - len(view)]
+            view = view[read:]
+        return data
+
+    def frames(self, kind: int) -> Iterator[tuple[bytes, bytearray]]:
+        """The frames of its output of this kind: header and payload. Ends well only behind the trailer."""
+        frames = total = 0
+        while True:
+            front = self.read(TRAILER_BYTES)
+            if len(front) == TRAILER_BYTES and front.startswith(TRAILER_MAGIC):
+                _, said_frames, said_total, _ = struct.unpack(TRAILER, front)
+                if (said_frames, said_total) != (frames, total) or self.read(1):
+                    raise RuntimeError(f"{self.arguments[1]}: its trailer does not fit its output")
+                return
+            header = bytes(front + self.read(HEADER - len(front)))
+            if len(header) < HEADER:
+                raise self.failure()
+            (stored,) = struct.unpack_from(STORED, header)
+            payload = self.read(stored)
+            if len(payload) < stored:
+                raise self.failure()
+            frames, total = frames + 1, total + HEADER + stored
+            if struct.unpack_from(KIND, header)[0] == kind:
+                yield header, payload
+
+    def end(self) -> str:
+        """Waits for a good end; returns the report."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        if self.process.wait() != 0:
+            raise self.failure()
+        with open(f"{self.place}/stats") as report:
+            return report.read()
+
+    def failure(self) -> RuntimeError:
+        """The error for a child that failed, or ended before its time."""
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        with open(f"{self.place}/said", errors="replace") as said:
+            message = said.read()[-1000:].strip() or "it ended before its output was complete"
+        return RuntimeError(f"outset {self.arguments[1]} (status {self.process.returncode}): {message}")
+
+
+def shard_arguments(setting: Setting, split: Split, place: str) -> list[str]:
+    arguments = ["shard", "--side", str(split.side), "--buckets", str(setting.buckets)]
+    arguments += ["--hash-key-file", f"{place}/key", "--compress", setting.compression]
+    if setting.filter and split.side != setting.filtered_side:
+        arguments += ["--filter", located(setting.filter, setting.ships)]
+    if not split.is_remote and not split.is_compressed:
+        arguments += ["--range", f"{split.offset}:{split.length}"]
+    return [*arguments, "-" if split.is_remote else split.path]
+
+
+@contextmanager
+def fed(child: Child, split: Split) -> Iterator[None]:
+    """Pipes a remote split to the child, on a thread of its own, while the body reads what the child makes of it."""
+    failures: list[BaseException] = []
+
+    def feed() -> None:
+        try:
+            for piece in pieces(split) if split.is_remote else ():
+                child.write(piece)
+            child.process.stdin.close()
+        except BaseException as failure:  # the body sees a child that was killed
+            failures.append(failure)
+            child.process.kill()
+
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        yield
+    except BaseException:
+        if failures:
+            raise failures[0] from None
+        raise
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def shard_blocks(setting: Setting, todo: list[Split], ids: list[int], note: Callable[[str, str], None]) -> Callable:
+    """A task for each split: its blocks as rows, each with an integer that Spark moves to the partition of its bucket."""
+
+    def task(batches: Iterator) -> Iterator:
+        import pyarrow as pa
+
+        def batch(rows: list[tuple[int, bytes]]) -> "pa.RecordBatch":
+            columns = [pa.array([p for p, _ in rows], pa.int32()), pa.array([k for _, k in rows], pa.binary())]
+            return pa.RecordBatch.from_arrays(columns, ["p", "k"])
+
+        for number in numbers(batches):
+            split = todo[number]
+            if number == 0:
+                # Spark leaves out a stage without rows; each bucket has one, so that each is joined.
+                yield batch([(p, b"") for p in ids])
+            with workplace(setting) as place, Child(setting, place, shard_arguments(setting, split, place)) as child:
+                rows, size = [], 0
+                with fed(child, split):
+                    for header, payload in child.frames(RECORDS):
+                        rows.append((ids[struct.unpack_from(BUCKET, header)[0]], header + payload))
+                        size += len(rows[-1][1])
+                        if size >= BATCH:
+                            yield batch(rows)
+                            rows, size = [], 0
+                note(f"shard {number}", child.end())
+                if rows:
+                    yield batch(rows)
+
+    return task
+
+
+def shard_files(setting: Setting, todo: list[Split], note: Callable[[str, str], None]) -> Callable:
+    """A task for each split: a shard file on the shared storage."""
+
+    def task(batches: Iterator) -> Iterator:
+        for number in numbers(batches):
+            split = todo[number]
+            with workplace(setting) as place:
+                arguments = [*shard_arguments(setting, split, place), "-o", shard_name(setting, number)]
+                with Child(setting, place, arguments) as child:
+                    with fed(child, split):
+                        child.process.wait()
+                    note(f"shard {number}", child.end())
+        return iter(())
+
+    return task
+
+
+def shard_name(setting: Setting, number: int) -> str:
+    return f"{setting.shared}/{number}.shard"
+
+
+def numbers(batches: Iterator) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def join_arguments(setting: Setting, bucket: int, place: str) -> list[str]:
+    arguments = ["join", "--operation", setting.operation, "--sides", str(setting.sides)]
+    return [*arguments, "--bucket", str(bucket), "--temp-dir", place]
+
+
+def result(child: Child) -> Iterator:
+    """The lines of a join as rows of many lines each, without the last line end: Spark's text writer adds it."""
+    import pyarrow as pa
+
+    def batch(parts: list[bytearray]) -> "pa.RecordBatch":
+        return pa.RecordBatch.from_arrays([pa.array([b"".join(parts)[:-1]], pa.binary())], ["value"])
+
+    parts, size = [], 0
+    for _, payload in child.frames(LINES):
+        parts.append(payload)
+        size += len(payload)
+        if size >= 1 << 20:
+            yield batch(parts)
+            parts, size = [], 0
+    if parts:
+        yield batch(parts)
+
+
+def join_blocks(setting: Setting, note: Callable[[str, str], None]) -> Callable:
+    """A task for each bucket: feeds a join with the blocks that Spark has moved here."""
+
+    def task(batches: Iterator) -> Iterator:
+        from pyspark import TaskContext
+
+        bucket = TaskContext.get().partitionId()
+        with workplace(setting) as place, Child(setting, place, [*join_arguments(setting, bucket, place), "-"]) as child:
+            frames = total = 0
+            for batch in batches:
+                for block in batch.column(0):
+                    data = block.as_buffer()
+                    if data.size:
+                        child.write(data)
+                        frames, total = frames + 1, total + data.size
+            child.write(struct.pack(TRAILER, TRAILER_MAGIC, frames, total, (1 << 64) - 1))
+            child.process.stdin.close()
+            yield from result(child)
+            note(f"join {bucket}", child.end())
+
+    return task
+
+
+def join_files(setting: Setting, shards: int, note: Callable[[str, str], None]) -> Callable:
+    """A task for each bucket: joins it from the shard files."""
+
+    def task(batches: Iterator) -> Iterator:
+        files = [shard_name(setting, number) for number in range(shards)]
+        for bucket in numbers(batches):
+            with workplace(setting) as place:
+                with Child(setting, place, [*join_arguments(setting, bucket, place), *files]) as child:
+                    yield from result(child)
+                    note(f"join {bucket}", child.end())
+
+    return task

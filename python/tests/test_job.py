@@ -1,0 +1,166 @@
+"""Jobs in one process of Spark: every operation through every exchange, and children that fail."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import LOOPBACK, expected, lines_of, odd_lines, write_sides
+
+from outset_spark import Failed, Job, run
+from outset_spark.splits import Split, pieces, splits
+
+SIDES = odd_lines()
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    return write_sides(tmp_path_factory.mktemp("sides"), SIDES)
+
+
+def job(operation, sides, out, outset, tmp_path, **more):
+    settings = {
+        "exchange": "blocks",
+        "partitions": 3,
+        "split_bytes": 3 << 20,
+        "task_memory": "64M",
+        "outset": outset,
+        "work": str(tmp_path / "work"),
+    }
+    return Job(operation=operation, sides=sides, out=str(out), **{**settings, **more})
+
+
+@pytest.mark.parametrize("exchange", ["blocks", "files", "native"])
+@pytest.mark.parametrize(
+    ("operation", "count"),
+    [("intersect", 2), ("intersect", 3), ("diff", 2), ("diff", 3), ("union", 1), ("union", 3), ("symdiff", 2), ("symdiff", 3)],
+)
+def test_every_operation_through_every_exchange(spark, outset, paths, out, tmp_path, operation, count, exchange):
+    summary = run(spark, job(operation, paths[:count], out, outset, tmp_path, exchange=exchange))
+    assert lines_of(out) == expected(operation, SIDES[:count])
+    assert summary["exchange"] == exchange
+    success = json.loads((out / "_SUCCESS").read_text())
+    if exchange != "native":
+        assert success["output_lines"] == len(expected(operation, SIDES[:count]))
+        assert success["buckets"] == 3
+        work = tmp_path / "work"
+        assert not work.exists() or not os.listdir(work), "shard files are left"
+
+
+@pytest.mark.parametrize("operation", ["intersect", "diff"])
+@pytest.mark.parametrize("prefilter", ["on", "off"])
+def test_a_filter_changes_no_answer_and_spares_lines(spark, outset, paths, out, tmp_path, operation, prefilter):
+    summary = run(spark, job(operation, paths, out, outset, tmp_path, prefilter=prefilter, compression="lz4"))
+    assert lines_of(out) == expected(operation, SIDES)
+    sent = sum(side["lines"] for side in summary["sides"])
+    everything = sum(map(len, SIDES))
+    assert sent == everything if prefilter == "off" else sent < everything
+
+
+def test_a_small_side_is_filtered_by_itself(spark, outset, paths, out, tmp_path):
+    small = tmp_path / "small"
+    small.write_bytes(b"x\r\nnull\n\xff\nnothing\n")
+    summary = run(spark, job("intersect", [*paths[:1], [str(small)]], out, outset, tmp_path))
+    assert lines_of(out) == sorted(set(SIDES[0]) & {b"x\r", b"null", b"\xff", b"nothing"})
+    assert summary["sides"][0]["lines"] < 500
+
+
+def test_no_line_in_common_and_an_empty_side(spark, outset, out, tmp_path):
+    for name, text in (("a", b"one\ntwo\n"), ("b", b"")):
+        (tmp_path / name).write_bytes(text)
+    sides = [[str(tmp_path / "a")], [str(tmp_path / "b")]]
+    summary = run(spark, job("intersect", sides, out, outset, tmp_path, partitions=7))
+    assert lines_of(out) == []
+    assert (summary["output_lines"], summary["buckets"]) == (0, 7)
+
+
+FAULTS = {
+    "fails": "exit 3",
+    "ends silently": '"$REAL" "$@" | head -c 1000; exit 0',
+    "ends with a wrong status": '"$REAL" "$@"; exit 7',
+    "hangs": "exec sleep 600",
+}
+
+
+@pytest.mark.parametrize("step", ["shard", "join"])
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("exchange", ["blocks", pytest.param("files", marks=pytest.mark.slow)])
+def test_a_child_with_a_fault_leaves_no_success(spark, outset, paths, out, tmp_path, step, fault, exchange):
+    said = tmp_path / "happened"
+    other = tmp_path / "outset"
+    does = FAULTS[fault]
+    if (step, fault, exchange) == ("shard", "ends silently", "files"):
+        # It writes to no pipe that could be cut: it does nothing at all.
+        does = "exit 0"
+    other.write_text(f'#!/bin/sh\nREAL={outset}\nif [ "$1" = {step} ]; then echo x >> {said}; {does}; fi\nexec "$REAL" "$@"\n')
+    other.chmod(0o755)
+    timeout = 2.0 if fault == "hangs" else 60.0
+    wanted = job("intersect", paths[:2], out, str(other), tmp_path, exchange=exchange, timeout=timeout)
+    with pytest.raises(Failed):
+        run(spark, wanted)
+    assert said.exists(), "the fault has not happened"
+    assert not (out / "_SUCCESS").exists()
+    assert not list(out.glob("part-*"))
+
+
+@pytest.mark.parametrize("work", ["shard 0", "join 1"])
+def test_a_report_that_is_missing_leaves_no_success(spark, outset, paths, out, tmp_path, work, monkeypatch):
+    from outset_spark import job as module
+
+    real = module.finish
+    short = lambda setting, reports, *rest: real(setting, {k: v for k, v in reports.items() if k != work}, *rest)  # noqa: E731
+    monkeypatch.setattr(module, "finish", short)
+    with pytest.raises(Failed, match="not complete"):
+        run(spark, job("intersect", paths[:2], out, outset, tmp_path))
+    assert not (out / "_SUCCESS").exists()
+
+
+def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_path):
+    for change, said in [
+        ({"sides": paths[:1]}, "two or more"),
+        ({"operation": "overlaps"}, "is none of"),
+        ({"exchange": "files", "work": None}, "--work"),
+        ({"outset": "/nowhere/outset"}, "no such program"),
+    ]:
+        wanted = job("intersect", paths[:2], out, outset, tmp_path)
+        vars(wanted).update(change)
+        with pytest.raises(Failed, match=said):
+            run(spark, wanted)
+    out.mkdir()
+    with pytest.raises(Failed, match="exists already"):
+        run(spark, job("intersect", paths[:2], out, outset, tmp_path))
+
+
+def test_ranges_cut_anywhere_have_each_line_once(tmp_path):
+    path = tmp_path / "text"
+    for text in (b"one\ntwo\n\nfour", b"\n\n\n", b"x", b"a\nlonger than any range here\nb\n"):
+        path.write_bytes(text)
+        for length in range(1, len(text) + 1):
+            all_splits = splits([[str(path)]], length)
+            found = b""
+            for split in sorted(all_splits, key=lambda split: split.offset):
+                piece = b"".join(pieces(Split(**{**vars(split), "is_remote": False})))
+                assert not piece or piece.endswith(b"\n") or text.endswith(piece)
+                found += piece
+            assert found == text, (text, length)
+
+
+def test_the_command_says_what_it_found(outset, paths, out, tmp_path):
+    command = [sys.executable, "-m", "outset_spark", "union", "--out", str(out), "--outset", outset]
+    for side in paths[:2]:
+        command += ["--side", *side]
+    for key, value in LOOPBACK.items():
+        command += ["--conf", f"{key}={value}"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+    command += ["--master", "local[2]", "--stats", str(tmp_path / "stats"), "--task-memory", "32M"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    count = len(expected("union", SIDES[:2]))
+    assert f"outset_spark: {count} lines · blocks · " in done.stderr
+    assert json.loads((tmp_path / "stats").read_text())["output_lines"] == count
+    assert lines_of(out) == expected("union", SIDES[:2])
+    again = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
