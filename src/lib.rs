@@ -155,13 +155,14 @@
 //! | room | owns |
 //! |---|---|
 //! | `cli` (of the program, not of the library) | arguments, messages, progress, outputs, the report page |
-//! | [`compare`](mod@compare), `overlaps` | the exact and the approximate way over the same inputs; lines of each combination of inputs, counted |
+//! | [`cluster`], [`compare`](mod@compare), `overlaps` | the steps of an operation on several machines; the exact and the approximate way over the same inputs; lines of each combination of inputs, counted |
 //! | `engine` | a run from its inputs to its statistics: plan, attempt, second plan |
 //! | [`estimate`](mod@estimate), [`stored`], `strategy` | sketches of inputs; filters in files; the four strategies |
 //! | `pass` | the three passes and what they share: scanning, reading ahead, splitting |
 //! | `run` | what the passes of one run share: layout, budget, hash, threads, statistics |
 //! | `options`, `observer` | what a caller asks for, and what a caller may watch |
 //! | `answer`, [`plan`](mod@plan) | lines on their way to the sink, and their order; decisions from pure numbers: strategy, buckets, filters, the split of the memory |
+//! | `exchange` | blocks of lines on their way between processes |
 //! | [`filter`], `set`, `spill` | Bloom filters and their files; sets of lines; buckets in memory and on disk |
 //! | `input`, `batch`, `sketch`, `temp` | reading lines, and rows; hashed lines in groups; counting distinct lines; temporary files |
 //! | `output` | writing results |

@@ -44,6 +44,7 @@ def one(options: argparse.Namespace) -> None:
         "spark.eventLog.rolling.enabled": "false",
         "spark.shuffle.compress": str(options.plan in NATIVE).lower(),
     }
+    conf.update(option.split("=", 1) for option in options.conf)
     builder = SparkSession.builder.master(options.master)
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -125,6 +126,8 @@ def rounds(options: argparse.Namespace) -> None:
             command = [options.python, __file__, *options.sides, "--one", "--plan", plan, "--dir", options.dir]
             for name in ("outset", "partitions", "heap", "task_memory", "master", "compress"):
                 command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+            for option in options.conf:
+                command += ["--conf", option]
             stop, peak = threading.Event(), {"mb": 0.0}
             watch = threading.Thread(target=children_peak, args=(stop, peak))
             watch.start()
@@ -167,6 +170,7 @@ def main() -> None:
     add("--task-memory", default="256M")
     add("--master", default="local[2]")
     add("--compress", default="auto")
+    add("--conf", action="append", default=[], help="an option of Spark for all plans")
     add("--one", action="store_true", help=argparse.SUPPRESS)
     add("--plan", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -33,8 +33,6 @@ use crate::run::survey::job_for;
 use crate::selection::{Order, Rule, Selection, Sides};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
-use crate::stats::{MemoryStats, TempStats};
-use crate::sys::machine;
 
 /// Where the frames of a join come from.
 #[derive(Debug)]
@@ -237,7 +235,6 @@ fn report(
     start: Instant,
 ) -> JoinStats {
     let record = run.record().clone();
-    let space = run.space.space_use();
     let side = |totals: &BucketTotals| SideStats {
         lines: totals.lines,
         hash_sum: hex(totals.hash_sum),
@@ -255,16 +252,8 @@ fn report(
         sides: received.sides.iter().map(side).collect(),
         output: out.written(),
         seconds: start.elapsed().as_secs_f64(),
-        memory: MemoryStats {
-            limit_bytes: run.layout.memory_bytes,
-            peak_rss_bytes: machine::peak_resident_bytes(),
-        },
-        temp: TempStats {
-            written_bytes: space.written_bytes,
-            read_bytes: space.read_bytes,
-            peak_bytes: space.peak_bytes,
-            files: space.files,
-        },
+        memory: run.memory_stats(),
+        temp: run.temp_stats(),
         buckets: record.buckets,
         phases: record.phases,
     }

@@ -33,8 +33,6 @@ use crate::plan::{Job, Layout};
 use crate::run::Run;
 use crate::run::survey::{survey, tell_left_out};
 use crate::spill::bucket::Bucket;
-use crate::stats::MemoryStats;
-use crate::sys::machine;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -133,10 +131,7 @@ pub fn shard(
         frames: trailer.frames - 1,
         stream_bytes: trailer.bytes + crate::exchange::totals::TRAILER as u64,
         seconds: start.elapsed().as_secs_f64(),
-        memory: MemoryStats {
-            limit_bytes: layout.memory_bytes,
-            peak_rss_bytes: machine::peak_resident_bytes(),
-        },
+        memory: run.memory_stats(),
         phases,
     })
 }

@@ -17,9 +17,8 @@ use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare, tell_left_out};
 use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
-use crate::stats::{InputStats, MemoryStats, Stats, TempStats};
+use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
-use crate::sys::machine;
 use crate::temp::space::TempSpace;
 use std::ops::Range;
 use std::time::Instant;
@@ -269,7 +268,6 @@ impl<'a> Engine<'a> {
     fn report(&self, run: &Run<'_>, plan: &Plan, mut inputs: Vec<Input>, start: Instant) -> Stats {
         inputs.sort_by_key(Input::number);
         let record = run.record().clone();
-        let space = self.space.space_use();
         let costs = &plan.costs;
         tell_left_out(&inputs, self.options);
         let describe = |input: Input| InputStats {
@@ -290,16 +288,8 @@ impl<'a> Engine<'a> {
             threads: plan.layout.workers,
             inputs: inputs.into_iter().map(describe).collect(),
             output: self.out.written(),
-            memory: MemoryStats {
-                limit_bytes: plan.layout.memory_bytes,
-                peak_rss_bytes: machine::peak_resident_bytes(),
-            },
-            temp: TempStats {
-                written_bytes: space.written_bytes,
-                read_bytes: space.read_bytes,
-                peak_bytes: space.peak_bytes,
-                files: space.files,
-            },
+            memory: run.memory_stats(),
+            temp: run.temp_stats(),
             buckets: record.buckets,
             filter: record.filter,
             phases: record.phases,

@@ -26,7 +26,8 @@ use crate::plan::{Layout, PlannedPhase};
 use crate::spill::block::Address;
 use crate::spill::pool::BlockPool;
 use crate::spill::reader::ReadRules;
-use crate::stats::{BucketStats, FilterStats, PhaseStats};
+use crate::stats::{BucketStats, FilterStats, MemoryStats, PhaseStats, TempStats};
+use crate::sys::machine;
 use crate::sys::threads::Workers;
 use crate::temp::disk::free_bytes;
 use crate::temp::space::TempSpace;
@@ -222,6 +223,25 @@ impl<'o> Run<'o> {
     /// the same lock.
     pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the process has had of its memory so far.
+    pub(crate) fn memory_stats(&self) -> MemoryStats {
+        MemoryStats {
+            limit_bytes: self.layout.memory_bytes,
+            peak_rss_bytes: machine::peak_resident_bytes(),
+        }
+    }
+
+    /// What all attempts so far have had of the temporary disk.
+    pub(crate) fn temp_stats(&self) -> TempStats {
+        let space = self.space.space_use();
+        TempStats {
+            written_bytes: space.written_bytes,
+            read_bytes: space.read_bytes,
+            peak_bytes: space.peak_bytes,
+            files: space.files,
+        }
     }
 
     /// Bytes that were written to temporary files so far, by all attempts.

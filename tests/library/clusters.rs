@@ -230,8 +230,9 @@ fn m1_hundreds_of_jobs_give_what_one_run_gives() {
 /// A side of short and long lines, of which some are repeated.
 fn text(numbers: Range<u32>) -> Vec<u8> {
     let line = |number: u32| {
-        let times = if number.is_multiple_of(500) {
-            60_000
+        // Two of a side are longer than a frame may have of several lines.
+        let times = if number.is_multiple_of(1500) {
+            70_000
         } else {
             1
         };
