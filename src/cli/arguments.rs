@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use outset::size::{parse_count, parse_rate};
+use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::{Error, Interrupt, KeyType, Options, Selection, Strategy};
 
 use super::cluster::{FinishArguments, JoinArguments, ShardArguments};
@@ -78,7 +78,7 @@ pub(crate) enum Command {
 /// each strategy it lists passes over the inputs, bytes read and written, temporary disk, memory,
 /// predicted false-positive rate and expected false lines.
 ///
-/// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G
+/// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G; and for a cluster: add --machines 16
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| {
     file.required_unless_present("lines")
@@ -125,6 +125,25 @@ pub(crate) struct PlanArguments {
     /// Mean line length in bytes, including the line end (with --lines)
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
     pub(crate) line_bytes: u64,
+
+    /// Size the job for N machines that split and join together (with --lines)
+    ///
+    /// Prints how many shards and buckets there should be, how large blocks are, what goes over the network, the temporary
+    /// disk of each machine, and about how long it takes. --memory is the limit of each task.
+    #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) machines: Option<u64>,
+
+    /// Number of tasks that each machine runs at a time (with --machines)
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "machines", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) tasks: u64,
+
+    /// Bytes per second that the network of each machine moves (with --machines)
+    #[arg(long, value_name = "SIZE", default_value = "1250MB", requires = "machines", value_parser = parse_bytes)]
+    pub(crate) network: u64,
+
+    /// Bytes per second that the disks of each machine read or write (with --machines)
+    #[arg(long, value_name = "SIZE", default_value = "1GB", requires = "machines", value_parser = parse_bytes)]
+    pub(crate) disk: u64,
 
     /// Read the files first, and plan with their estimated distinct lines and overlap
     ///

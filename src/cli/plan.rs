@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use outset::cluster::{Machines, Sizing, size};
 use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, plan};
 use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
@@ -23,6 +24,9 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
         .records
         .add_to_options(arguments.choice.add_to(options));
     let mut options = arguments.filters.add_to(options);
+    if let Some(count) = arguments.machines {
+        return print(&size_job(arguments, count, &options)?);
+    }
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
         options.observer = Some(reporter.clone());
@@ -40,6 +44,62 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
         describe(&plan)
     };
     print(&text)
+}
+
+/// What the job takes on `count` machines, as text or as JSON.
+fn size_job(arguments: &PlanArguments, count: u64, options: &Options) -> Result<String> {
+    let machines = Machines {
+        count,
+        tasks: arguments.tasks,
+        network_bytes: arguments.network,
+        disk_bytes: arguments.disk,
+    };
+    let sizing = size(&arguments.lines, arguments.line_bytes, machines, options)?;
+    if arguments.json {
+        json(&sizing)
+    } else {
+        Ok(describe_sizing(&sizing, machines))
+    }
+}
+
+/// The sizing for people.
+fn describe_sizing(sizing: &Sizing, machines: Machines) -> String {
+    let seconds = sizing.shard_seconds + sizing.join_seconds;
+    [
+        format!(
+            "{} of lines on {} machines, {} tasks at a time on each, {} of memory for each task",
+            numbers::bytes(sizing.input_bytes),
+            machines.count,
+            machines.tasks,
+            numbers::bytes(sizing.memory_bytes)
+        ),
+        format!(
+            "  {} shards of {}; {} buckets of {}; blocks of {}",
+            numbers::grouped(sizing.shards),
+            numbers::bytes(sizing.range_bytes),
+            numbers::grouped(sizing.buckets),
+            numbers::bytes(sizing.bucket_bytes),
+            numbers::bytes(sizing.block_bytes)
+        ),
+        format!(
+            "  network: {} in all, {} for each machine, before compression",
+            numbers::bytes(sizing.network_bytes),
+            numbers::bytes(sizing.network_bytes / machines.count)
+        ),
+        format!(
+            "  temporary disk: {} for each machine",
+            numbers::bytes(sizing.disk_bytes)
+        ),
+        format!(
+            "  about {}: shards {} ({}), joins {} ({})",
+            numbers::duration(seconds),
+            numbers::duration(sizing.shard_seconds),
+            sizing.shard_bound,
+            numbers::duration(sizing.join_seconds),
+            sizing.join_bound
+        ),
+    ]
+    .join("\n")
 }
 
 /// The plan for inputs of which only the sizes are given.

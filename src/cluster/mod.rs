@@ -1,6 +1,6 @@
 //! The steps of a set operation on several machines: split each input by hash, join each bucket, compare the counters.
 //!
-//! *Owns:* [`shard`](shard()), [`join`](join()) and [`finish`](finish()), which are commands of a scheduler: Spark, Slurm,
+//! *Owns:* [`shard`](shard()), [`join`](join()) and [`finish`](finish()), and what a job takes ([`size`]). The first three are commands of a scheduler: Spark, Slurm,
 //! make. Here is no network, no retry and no list of machines; the scheduler has them.
 //!
 //! ```text
@@ -28,6 +28,7 @@ mod finish;
 mod join;
 mod key;
 mod shard;
+mod sizing;
 mod stats;
 
 pub use crate::exchange::lines::LineFrames;
@@ -36,4 +37,5 @@ pub use finish::{Finished, finish};
 pub use join::{JoinRequest, Shards, join};
 pub use key::JobKey;
 pub use shard::{ShardRequest, shard};
+pub use sizing::{Machines, Sizing, size};
 pub use stats::{JoinStats, RangeStats, ShardInputStats, ShardStats, SideStats};

@@ -288,3 +288,36 @@ fn m8_a_step_ends_when_its_parent_is_gone_or_a_signal_comes_and_leaves_nothing()
     running.signal(Signal::TERM);
     running.finish().ends_by(Signal::TERM);
 }
+
+#[test]
+fn m10_a_job_on_several_machines_is_sized_without_files() {
+    let sandbox = Sandbox::new();
+    let plan = "plan --lines 50e9,50e9 --line-bytes 64 --memory 4G --machines 16";
+    let outcome = sandbox.run(plan);
+    let text = String::from_utf8(outcome.succeeds().stdout.clone()).unwrap();
+    for part in [
+        "on 16 machines",
+        "buckets of",
+        "network: 5.5 TiB in all",
+        "temporary disk: ",
+    ] {
+        assert!(text.contains(part), "{part} is not in: {text}");
+    }
+    let sizing = json::parse(&sandbox.run(&format!("{plan} --json")).succeeds().stdout);
+    assert_eq!(sizing["input_bytes"], 6_400_000_000_000_u64);
+    let buckets = json::number(&sizing, "/buckets");
+    assert!(buckets * json::number(&sizing, "/bucket_bytes") >= 6.4e12);
+    // The blocks of a shard are those that it says.
+    sandbox.write("a", b"x\n");
+    sandbox.write("key", KEY);
+    let shard =
+        format!("shard a --side 1 --buckets {buckets} --hash-key-file key -o ../out/x -m 4G -j 1");
+    step(&sandbox, &shard);
+    sandbox
+        .run("plan --lines 5,5 --machines 0")
+        .fails(2, &["--machines"]);
+    sandbox.run("plan --machines 3 a").fails(2, &["--lines"]);
+    sandbox
+        .run("plan --lines 5e9,5e9 --machines 3 --memory 1M")
+        .fails(6, &["memory limit"]);
+}
