@@ -19,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Iterator
 
 from pyspark import AccumulatorParam, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +34,16 @@ from .tasks import Setting
 OPERATIONS = ("intersect", "diff", "union", "symdiff")
 #: A side is worth a filter if the others have this many times its bytes, and it no more than this.
 SMALL_FACTOR, SMALL_BYTES = 3, 8 << 30
+#: What a job needs of the session while it runs.
+SETTINGS = {
+    # A block is a row: ten thousand of them, which Spark would put into a batch, are gigabytes.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
+    # A shard that is tried again has other blocks with the same lines. Spark 4.1 and later would take that for
+    # output that cannot be repeated, and give up; `finish` compares the lines.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
+}
 
 
 class Failed(Exception):
@@ -107,23 +119,33 @@ def run_steps(spark: SparkSession, job: Job, exchange: str) -> dict:
         reports = spark.sparkContext.accumulator({}, Reports())
         # Functions of these modules go to the workers as they are: nothing need be installed there.
         cloudpickle.register_pickle_by_value(sys.modules[__package__])
-        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
 
         def note(work: str, report: str) -> None:
             reports.add({work: report})
 
         try:
-            if exchange == "files":
-                answer = through_files(spark, setting, todo, note)
-            else:
-                answer = through_blocks(spark, setting, todo, note)
-            write(answer, job.out)
+            with settings(spark, SETTINGS):
+                through = through_files if exchange == "files" else through_blocks
+                write(through(spark, setting, todo, note), job.out)
         except Exception as failure:
             raise Failed(f"{job.out}: {reason(failure)}") from failure
         finally:
             if setting.shared:
                 shutil.rmtree(setting.shared, ignore_errors=True)
         return finish(setting, reports.value, len(todo), place)
+
+
+@contextmanager
+def settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
+    """Gives the session these settings for a while."""
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.unset(key) if value is None else spark.conf.set(key, value)
 
 
 def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Setting:

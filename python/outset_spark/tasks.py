@@ -214,7 +214,10 @@ def shard_arguments(setting: Setting, split: Split, place: str) -> list[str]:
     arguments += ["--hash-key-file", f"{place}/key", "--compress", setting.compression]
     if setting.filter and split.side != setting.filtered_side:
         arguments += ["--filter", located(setting.filter, setting.ships)]
-    if not split.is_remote and not split.is_compressed:
+    if split.is_remote and not split.is_compressed:
+        # A range may begin with bytes that look like a compressed file.
+        arguments += ["--decompress", "none"]
+    elif not split.is_compressed:
         arguments += ["--range", f"{split.offset}:{split.length}"]
     return [*arguments, "-" if split.is_remote else split.path]
 

@@ -10,7 +10,7 @@
 //! bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
 //!
 //! *Cost:* two system calls for each frame, and as many for each 256 buckets when the file is opened. No other bucket is
-//! read.
+//! read. The file is closed until its frames are read: any number of shards can be joined.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -29,7 +29,8 @@ const ENTRIES: usize = 256;
 
 /// One bucket of a shard file.
 pub(crate) struct ShardFile {
-    file: File,
+    /// Open while its frames are read.
+    file: Option<File>,
     path: PathBuf,
     /// The header of its counters: all frames have its job, shard and side.
     counters: Header,
@@ -56,7 +57,7 @@ impl ShardFile {
         let size = file.metadata().map_err(fail)?.len();
         let trailer = trailer_of(&file, path, size)?;
         let mut shard = Self {
-            file,
+            file: None,
             path: path.to_owned(),
             counters: Header::nothing(),
             bucket,
@@ -65,7 +66,7 @@ impl ShardFile {
             before: trailer.counters,
             read: BucketTotals::default(),
         };
-        shard.read_counters(trailer)?;
+        shard.read_counters(&file, trailer)?;
         shard.next = shard.totals.last;
         Ok(shard)
     }
@@ -76,9 +77,9 @@ impl ShardFile {
     }
 
     /// Reads and checks the counters, and keeps those of the bucket.
-    fn read_counters(&mut self, trailer: Trailer) -> Result<()> {
+    fn read_counters(&mut self, file: &File, trailer: Trailer) -> Result<()> {
         let at = trailer.counters;
-        let (header, sum) = self.header(at)?;
+        let (header, sum) = self.header(file, at)?;
         let bytes = u64::from(header.records) * ENTRY as u64;
         let end = at.saturating_add(HEADER as u64).saturating_add(bytes);
         if header.kind != FrameKind::Counters
@@ -103,7 +104,7 @@ impl ShardFile {
         let (mut place, mut number) = (at + HEADER as u64, 0);
         while place < end {
             let piece = &mut entries[..(end - place).min((ENTRY * ENTRIES) as u64) as usize];
-            read_exactly(&self.file, &self.path, piece, place)?;
+            read_exactly(file, &self.path, piece, place)?;
             running.update(piece);
             for entry in piece.chunks_exact(ENTRY) {
                 if number == self.bucket {
@@ -121,9 +122,9 @@ impl ShardFile {
     }
 
     /// Reads the header of the frame at `at`.
-    fn header(&self, at: u64) -> Result<(Header, u64)> {
+    fn header(&self, file: &File, at: u64) -> Result<(Header, u64)> {
         let mut bytes = [0; HEADER];
-        read_exactly(&self.file, &self.path, &mut bytes, at)?;
+        read_exactly(file, &self.path, &mut bytes, at)?;
         Header::decode(&bytes).map_err(|what| self.wrong(at, what))
     }
 
@@ -136,6 +137,7 @@ impl Frames for ShardFile {
     fn next(&mut self, room: &mut MakeRoom<'_>) -> Result<Option<Frame>> {
         let at = self.next;
         if at == NOWHERE {
+            self.file = None;
             if self.read.agrees(&self.totals) {
                 return Ok(None);
             }
@@ -149,7 +151,12 @@ impl Frames for ShardFile {
         if at >= self.before {
             return Err(self.wrong(self.before, "the frame before it lies behind it"));
         }
-        let (header, sum) = self.header(at)?;
+        // One that has another's name by now is another shard, and its frames say so.
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => File::open(&self.path).map_err(|error| unreadable(&self.path, error))?,
+        };
+        let (header, sum) = self.header(&file, at)?;
         let place = |header: &Header| (header.job, header.shard, header.side);
         let number = self.totals.frames.wrapping_sub(self.read.frames + 1);
         let belongs = place(&header) == place(&self.counters)
@@ -160,7 +167,8 @@ impl Frames for ShardFile {
         }
         let mut payload = room(&header, at)?;
         let stored = &mut payload[..header.stored_bytes as usize];
-        read_exactly(&self.file, &self.path, stored, at + HEADER as u64)?;
+        read_exactly(&file, &self.path, stored, at + HEADER as u64)?;
+        self.file = Some(file);
         self.read.count(&header);
         (self.next, self.before) = (header.previous, at);
         Ok(Some(Frame {

@@ -501,3 +501,38 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     let changed = [&[changed], &shards[1..]].concat();
     fails(&changed, &joins, None, "were read for side 1");
 }
+
+#[test]
+fn m4_more_shards_can_be_joined_than_files_can_be_open() {
+    let _alone = alone();
+    let place = Place::new();
+    let (options, sources, _) = small_job(&place);
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let Source::Path(path) = &sources[0] else {
+        panic!()
+    };
+    let size = fs::metadata(path).unwrap().len();
+    let length = size / 150 + 1;
+    let mut files = Vec::new();
+    for number in 0..150 {
+        let request = ShardRequest {
+            range: Some(number * length..(number + 1) * length),
+            ..request(1, 1)
+        };
+        let (stream, _) = sharded(&sources[0], &request, &options).unwrap();
+        files.push(place.file(&format!("{number}.shard"), stream));
+    }
+    let few = rustix::process::Rlimit {
+        current: Some(100),
+        maximum: limits.maximum,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, few).unwrap();
+    let found = joined(
+        (Selection::union(), 1),
+        Some(0),
+        Shards::Files(files),
+        &options,
+    );
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limits).unwrap();
+    assert_eq!(found.unwrap().0.len(), 3000);
+}
