@@ -3,7 +3,8 @@
     spark.py --python VENV/bin/python --outset target/release/outset --dir DIR A B [C] [--plans ...] [--rounds 3]
 
 Each run is a process of its own; seconds are those of the job, without the start of the session. The parts of each answer are
-counted and hashed in any order. The table gives medians and ratios to the best native plan.
+counted and hashed in any order. The table gives medians and ratios to the best native plan. `blocks` and `files` move every line;
+with `+filter` the driver decides whether to filter (`--prefilter auto`).
 """
 
 import argparse
@@ -60,8 +61,8 @@ def one(options: argparse.Namespace) -> None:
             "intersect",
             [[path] for path in options.sides],
             out,
-            exchange="files" if options.plan == "files" else "blocks",
-            prefilter="on" if options.plan == "prefilter" else "off",
+            exchange=options.plan.removesuffix("+filter"),
+            prefilter="auto" if options.plan.endswith("+filter") else "off",
             partitions=options.partitions,
             task_memory=options.task_memory,
             work=f"{options.dir}/work",
@@ -163,7 +164,7 @@ def main() -> None:
     add("--python", default=sys.executable)
     add("--outset", required=True)
     add("--dir", required=True)
-    add("--plans", nargs="+", default=["default", "hash", "blocks", "files"])
+    add("--plans", nargs="+", default=["default", "hash", "blocks", "blocks+filter", "files", "files+filter"])
     add("--rounds", type=int, default=3)
     add("--partitions", type=int, default=32)
     add("--heap", default="2g")

@@ -33,7 +33,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--side", action="append", nargs="+", required=True, metavar="PATH", dest="sides", help="files and directories of one side; repeat the option for each side")
     add("--out", required=True, metavar="DIR", help="write the result to DIR, which must not exist; _SUCCESS says that it is complete")
     add("--exchange", default="auto", choices=("auto", "blocks", "files", "native"), help="blocks: through Spark's shuffle; files: on shared storage (--work); native: Spark's own plan, without outset; auto: files with --work, else blocks")
-    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter the other sides by a small one before anything is moved; auto: if it is at most a third of them")
+    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter sides by Bloom filters of each other before anything is moved; auto: where that saves more time than it takes")
     add("--partitions", type=int, default=0, metavar="N", help="number of buckets [default: one for each 512 MiB]")
     add("--task-memory", default="1G", metavar="SIZE", help="memory limit of each child process [default: 1G]")
     add("--split", type=size, default=256 << 20, metavar="SIZE", help="bytes of a file that one task reads [default: 256M]")

@@ -1,7 +1,7 @@
 """The driver: from paths to a committed answer.
 
 1. The ranges of all sides are listed, and a key is drawn.
-2. If one side is small beside the others, a filter of it is built and shipped.
+2. Filters of sides that are small enough are built and shipped.
 3. ``shard`` tasks split the ranges, ``join`` tasks join the buckets; Spark's text writer commits the parts.
 4. The reports of all steps are compared (``outset finish``). Only then there is ``_SUCCESS``.
 
@@ -20,20 +20,19 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Iterator
 
 from pyspark import AccumulatorParam, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from . import native, splits, tasks
+from . import filters, native, splits, tasks
+from .placing import partition_ids
 from .splits import Split
 from .tasks import Setting
 
 OPERATIONS = ("intersect", "diff", "union", "symdiff")
-#: A side is worth a filter if the others have this many times its bytes, and it no more than this.
-SMALL_FACTOR, SMALL_BYTES = 3, 8 << 30
 #: What a job needs of the session while it runs.
 SETTINGS = {
     # A block is a row: ten thousand of them, which Spark would put into a batch, are gigabytes.
@@ -162,8 +161,7 @@ def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Set
         operation=job.operation,
         memory=job.task_memory,
         compression={"auto": "none" if is_local else "lz4"}.get(job.compression, job.compression),
-        filter=None,
-        filtered_side=0,
+        filters={},
         local_dirs=context.getConf().get("spark.local.dir"),
         shared=None,
         timeout=job.timeout,
@@ -172,48 +170,23 @@ def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Set
     if job.work and job.exchange in ("auto", "files"):
         os.makedirs(job.work, exist_ok=True)
         shared = tempfile.mkdtemp(prefix="outset-shards-", dir=os.path.abspath(job.work))
-        setting = Setting(**{**vars(setting), "shared": shared})
-    if side := side_to_filter(job, todo):
-        path = build_filter(setting, [split.path for split in todo if split.side == side], place, job)
-        setting = Setting(**{**vars(setting), "filter": path, "filtered_side": side})
+        setting = replace(setting, shared=shared)
+    try:
+        chosen = filters.choose(job.operation, todo, len(job.sides), job.prefilter, context.defaultParallelism)
+        built = {side: filters.build(setting, todo, side, place) for side in set(chosen.values())}
+    except filters.CannotFilter as failure:
+        raise Failed(str(failure)) from failure
+    setting = replace(setting, filters={side: built[source] for side, source in chosen.items()})
     if setting.ships:
-        for path in filter(None, (setting.outset, setting.filter)):
+        for path in (setting.outset, *built.values()):
             context.addFile(path)
     return setting
-
-
-def side_to_filter(job: Job, todo: list[Split]) -> int:
-    """The side of which a filter spares the others lines that cannot be in the answer; 0 if there is none."""
-    if job.prefilter == "off" or job.operation not in ("intersect", "diff"):
-        return 0
-    sizes = [sum(split.length for split in todo if split.side == side) for side in range(1, len(job.sides) + 1)]
-    side = 1 if job.operation == "diff" else 1 + sizes.index(min(sizes))
-    is_local = all(not split.is_remote for split in todo if split.side == side)
-    if job.prefilter == "on":
-        if not is_local:
-            raise Failed("prefilter: a filter is built of local files: leave out --prefilter on")
-        return side
-    small = sizes[side - 1]
-    is_worth = small <= SMALL_BYTES and small * SMALL_FACTOR <= sum(sizes) - small
-    return side if is_worth and is_local else 0
-
-
-def build_filter(setting: Setting, paths: list[str], place: str, job: Job) -> str:
-    """Builds a filter of these files with the key of the job."""
-    key, path = f"{place}/key", f"{place}/side.osf"
-    with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        file.write(setting.key)
-    arguments = [setting.outset, "filter", "build", *sorted(set(paths)), "--hash-key-file", key, "-q", "-o", path]
-    built = subprocess.run([*arguments, "--max-fpr", "1%"], stderr=subprocess.PIPE, text=True)
-    if built.returncode:
-        raise Failed(f"prefilter: {built.stderr.strip()}")
-    return path
 
 
 def through_blocks(spark: SparkSession, setting: Setting, todo: list[Split], note) -> DataFrame:
     """Blocks as rows through Spark's shuffle: some ten thousand rows in place of millions of lines."""
     tagged = numbered(spark, len(todo)).mapInArrow(
-        tasks.shard_blocks(setting, todo, partition_ids(spark, setting.buckets), note), "p int, k binary"
+        tasks.shard_blocks(setting, todo, partition_ids(setting.buckets), note), "p int, k binary"
     )
     moved = tagged.repartition(setting.buckets, "p").select("k")
     return moved.mapInArrow(tasks.join_blocks(setting, note), "value binary")
@@ -229,16 +202,6 @@ def through_files(spark: SparkSession, setting: Setting, todo: list[Split], note
 def numbered(spark: SparkSession, tasks_wanted: int) -> DataFrame:
     """A task for each number below this."""
     return spark.range(0, tasks_wanted, 1, tasks_wanted)
-
-
-def partition_ids(spark: SparkSession, partitions: int) -> list[int]:
-    """For each partition an integer that Spark's hash partitioning moves there."""
-    found, count = {}, partitions * 8 + 64
-    while len(found) < partitions:
-        rows = spark.range(0, count, 1, 1).selectExpr("cast(id as int) v")
-        rows = rows.selectExpr("v", f"pmod(hash(v), {partitions}) p").groupBy("p").agg(F.min("v").alias("v"))
-        found, count = {row.p: row.v for row in rows.collect()}, count * 4
-    return [found[partition] for partition in range(partitions)]
 
 
 def write(answer: DataFrame, out: str) -> None:

@@ -40,8 +40,8 @@ class Setting:
     operation: str
     memory: str
     compression: str
-    filter: str | None
-    filtered_side: int
+    #: For each side that is filtered the file of the filter.
+    filters: dict[int, str]
     local_dirs: str | None
     shared: str | None
     timeout: float
@@ -212,8 +212,8 @@ class Rows:
 def shard_arguments(setting: Setting, split: Split, place: str) -> list[str]:
     arguments = ["shard", "--side", str(split.side), "--buckets", str(setting.buckets)]
     arguments += ["--hash-key-file", f"{place}/key", "--compress", setting.compression]
-    if setting.filter and split.side != setting.filtered_side:
-        arguments += ["--filter", located(setting.filter, setting.ships)]
+    if split.side in setting.filters:
+        arguments += ["--filter", located(setting.filters[split.side], setting.ships)]
     if split.is_remote and not split.is_compressed:
         # A range may begin with bytes that look like a compressed file.
         arguments += ["--decompress", "none"]

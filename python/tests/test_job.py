@@ -10,6 +10,8 @@ import pytest
 from conftest import LOOPBACK, expected, lines_of, odd_lines, write_sides
 
 from outset_spark import Failed, Job, run
+from outset_spark.filters import choose
+from outset_spark.placing import partition_ids, spark_hash
 from outset_spark.splits import Split, pieces, splits
 
 SIDES = odd_lines()
@@ -65,6 +67,36 @@ def test_a_small_side_is_filtered_by_itself(spark, outset, paths, out, tmp_path)
     summary = run(spark, job("intersect", [*paths[:1], [str(small)]], out, outset, tmp_path))
     assert lines_of(out) == sorted(set(SIDES[0]) & {b"x\r", b"null", b"\xff", b"nothing"})
     assert summary["sides"][0]["lines"] < 500
+
+
+@pytest.mark.parametrize(
+    ("operation", "sizes", "processors", "remote", "chosen"),
+    [
+        ("intersect", [10, 10], 2, (), {1: 2, 2: 1}),
+        ("intersect", [10, 10], 100, (), {}),
+        ("intersect", [10, 1000], 2, (), {2: 1}),
+        ("intersect", [1000, 10, 500], 100, (), {1: 2, 3: 2}),
+        ("intersect", [1000, 10], 2, (2,), {}),
+        ("intersect", [20 << 30, 10 << 30], 1, (), {}),
+        ("diff", [10, 1000], 2, (), {2: 1}),
+        ("diff", [1000, 10], 2, (), {}),
+        ("union", [10, 10], 2, (), {}),
+    ],
+)
+def test_a_filter_is_built_where_it_spares_more_than_it_costs(operation, sizes, processors, remote, chosen):
+    todo = [Split(side, str(side), 0, size, side in remote, False) for side, size in enumerate(sizes, 1)]
+    found = choose(operation, todo, len(sizes), "auto", processors)
+    assert found == chosen
+    assert choose(operation, todo, len(sizes), "off", processors) == {}
+
+
+def test_integers_are_placed_as_spark_places_them(spark):
+    values = [0, 1, 2, 41, 42, 65535, 1 << 20, (1 << 31) - 1]
+    rows = spark.sql(f"select hash(cast(v as int)) h from (select explode(array({', '.join(map(str, values))})) v)")
+    assert [row.h for row in rows.collect()] == [spark_hash(value) for value in values]
+    for partitions in (1, 2, 3, 100, 1000):
+        ids = partition_ids(partitions)
+        assert [spark_hash(value) % partitions for value in ids] == list(range(partitions))
 
 
 def test_no_line_in_common_and_an_empty_side(spark, outset, out, tmp_path):
