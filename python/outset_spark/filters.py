@@ -47,8 +47,9 @@ def choose(operation: str, todo: list[Split], sides: int, prefilter: str, proces
 
 
 def build(setting: Setting, todo: list[Split], side: int, place: str) -> str:
-    """Builds a filter of a side with the key of the job, in a file below ``place``."""
-    key, path = f"{place}/key-{side}", f"{place}/side-{side}.osf"
+    """Builds a filter of a side with the key of the job, in a file below ``place``. Its name is that of no other job: Spark
+    ships a file of each name once in a session."""
+    key, path = f"{place}/key-{side}", f"{place}/{os.path.basename(place)}-{side}.osf"
     with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(setting.key)
     files = sorted({split.path for split in todo if split.side == side})

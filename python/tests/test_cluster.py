@@ -17,11 +17,12 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import expected, lines_of
+from conftest import LOOPBACK, expected, lines_of
 
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 SIDES = [[b"line-%d" % n for n in range(40_000)], [b"line-%d" % n for n in range(30_000, 90_000)]]
+SMALL = {**LOOPBACK, "spark.executor.memory": "512m", "spark.driver.memory": "512m"}
 PATIENCE = 240
 SPLIT = 300 << 10
 SHARDS = sum(-(-sum(len(line) + 1 for line in side) // SPLIT) for side in SIDES)
@@ -133,11 +134,7 @@ class Running:
         command += ["--exchange", exchange, "--partitions", "4", "--split", "300K", "--task-memory", "32M", "--prefilter", "off"]
         command += ["--work", str(place / "work"), "--master", cluster.url]
         settings = {
-            "spark.executor.memory": "512m",
-            "spark.driver.memory": "512m",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.ui.enabled": "false",
+            **SMALL,
             "spark.shuffle.io.maxRetries": "1",
             "spark.shuffle.io.retryWait": "1s",
             "spark.eventLog.enabled": "true",
@@ -268,6 +265,37 @@ def test_the_driver_is_killed(cluster, tmp_path, outset):
     cluster.wait_for(lambda: not running.children())
     cluster.wait_for(lambda: not executors(cluster.workers[0]) and not executors(cluster.workers[1]))
     assert not (running.out / "_SUCCESS").exists()
+
+
+TWO_JOBS = """
+import json, sys
+from pyspark.sql import SparkSession
+from outset_spark import Job, run
+master, outset, place, settings = sys.argv[1:]
+builder = SparkSession.builder.master(master)
+for key, value in json.loads(settings).items():
+    builder = builder.config(key, value)
+for number, sides in enumerate(([0, 1], [1, 0])):
+    paths = [[f"{place}/side-{side}"] for side in sides]
+    job = Job("diff", paths, f"{place}/out-{number}", outset=outset, partitions=4, task_memory="32M")
+    print(json.dumps(run(builder.getOrCreate(), job)["sides"]))
+"""
+
+
+def test_filters_reach_the_executors_in_each_job_of_a_session(cluster, tmp_path, outset):
+    for number, lines in enumerate(SIDES):
+        (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")
+    command = [sys.executable, "-c", TWO_JOBS, cluster.url, outset, str(tmp_path), json.dumps(SMALL)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for number, sides in enumerate(([0, 1], [1, 0])):
+        chosen = [SIDES[side] for side in sides]
+        assert lines_of(tmp_path / f"out-{number}") == expected("diff", chosen)
+        first, second = (side["lines"] for side in json.loads(done.stdout.splitlines()[number]))
+        # Of the second side, the common lines have passed the filter of the first, and few others.
+        assert first == len(chosen[0])
+        assert 10_000 <= second < 12_000
 
 
 @SLOW
