@@ -1,4 +1,4 @@
-"""Which partition Spark moves a row to, computed here: a query of Spark that finds out takes seconds.
+"""Which partition Spark moves a row to, computed here: a query that finds out takes Spark 1.5 s.
 
 Spark's hash partitioning sends a row to ``pmod(hash(column), partitions)``, where ``hash`` is MurmurHash3 for x86, 32 bits, with
 the seed 42 (Spark SQL's reference, ``hash``). Were that to change, no answer would be wrong: a join refuses blocks of another bucket.
