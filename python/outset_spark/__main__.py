@@ -9,17 +9,7 @@ import sys
 from pyspark.sql import SparkSession
 
 from .job import OPERATIONS, Failed, Job, run
-
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def size(text: str) -> int:
-    """A size such as 256M."""
-    number = text.rstrip("KMGT")
-    try:
-        return int(number) * UNITS[text[len(number) :]]
-    except (KeyError, ValueError):
-        raise argparse.ArgumentTypeError(f"{text}: give a size such as 256M") from None
+from .sizes import size
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -33,7 +23,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--side", action="append", nargs="+", required=True, metavar="PATH", dest="sides", help="files and directories of one side; repeat the option for each side")
     add("--out", required=True, metavar="DIR", help="write the result to DIR, which must not exist; _SUCCESS says that it is complete")
     add("--exchange", default="auto", choices=("auto", "blocks", "files", "native"), help="blocks: through Spark's shuffle; files: on shared storage (--work); native: Spark's own plan, without outset; auto: files with --work, else blocks")
-    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter sides by Bloom filters of each other before anything is moved; auto: where that saves more time than it takes")
+    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter sides by Bloom filters of each other before anything is moved; auto: where that saves more time than it takes; on: also where it may not")
     add("--partitions", type=int, default=0, metavar="N", help="number of buckets [default: one for each 512 MiB]")
     add("--task-memory", default="1G", metavar="SIZE", help="memory limit of each child process [default: 1G]")
     add("--split", type=size, default=256 << 20, metavar="SIZE", help="bytes of a file that one task reads [default: 256M]")

@@ -29,6 +29,7 @@ from pyspark.sql import functions as F
 
 from . import filters, native, splits, tasks
 from .placing import partition_ids
+from .sizes import size
 from .splits import Split
 from .tasks import Setting
 
@@ -59,6 +60,7 @@ class Job:
     #: The directory of the result, which must not exist.
     out: str
     exchange: str = "auto"
+    #: ``auto``, ``on`` or ``off``: whether sides are filtered by each other; see :mod:`outset_spark.filters`.
     prefilter: str = "auto"
     #: Buckets, and tasks of the join; 0: one for each 512 MiB.
     partitions: int = 0
@@ -102,6 +104,12 @@ def run(spark: SparkSession, job: Job) -> dict:
         exchange = "files" if job.work else "blocks"
     if exchange == "files" and not job.work:
         raise Failed("exchange: files need a directory that all machines share: give it with --work")
+    try:
+        size(job.task_memory)
+    except ValueError as wrong:
+        raise Failed(f"task memory: {wrong}") from wrong
+    if exchange == "native" and job.prefilter == "on":
+        raise Failed("prefilter: Spark's own plan has none: leave out --prefilter on")
     if exchange == "native":
         write(native.plan(spark, job.operation, job.sides), job.out)
         summary = {"operation": job.operation}
@@ -144,7 +152,10 @@ def settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
         yield
     finally:
         for key, value in before.items():
-            spark.conf.unset(key) if value is None else spark.conf.set(key, value)
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
 
 
 def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Setting:
@@ -167,20 +178,23 @@ def prepare(spark: SparkSession, job: Job, todo: list[Split], place: str) -> Set
         timeout=job.timeout,
         ships=not is_local,
     )
-    if job.work and job.exchange in ("auto", "files"):
-        os.makedirs(job.work, exist_ok=True)
-        shared = tempfile.mkdtemp(prefix="outset-shards-", dir=os.path.abspath(job.work))
-        setting = replace(setting, shared=shared)
     try:
         chosen = filters.choose(job.operation, todo, len(job.sides), job.prefilter, context.defaultParallelism)
         built = {side: filters.build(setting, todo, side, place) for side in set(chosen.values())}
     except filters.CannotFilter as failure:
         raise Failed(str(failure)) from failure
-    setting = replace(setting, filters={side: built[source] for side, source in chosen.items()})
+    if job.prefilter == "auto":
+        built = {side: path for side, path in built.items() if filters.fits(setting, path)}
+    applied = {side: built[source] for side, source in chosen.items() if source in built}
     if setting.ships:
         for path in (setting.outset, *built.values()):
             context.addFile(path)
-    return setting
+    shared = None
+    if job.work and job.exchange in ("auto", "files"):
+        # Last, so that nothing is left of it when a step above fails.
+        os.makedirs(job.work, exist_ok=True)
+        shared = tempfile.mkdtemp(prefix="outset-shards-", dir=os.path.abspath(job.work))
+    return replace(setting, filters=applied, shared=shared)
 
 
 def through_blocks(spark: SparkSession, setting: Setting, todo: list[Split], note) -> DataFrame:

@@ -5,6 +5,8 @@ while it waits. The job must give the right answer, or none; nothing may go on o
 that the fault has happened.
 """
 
+from __future__ import annotations
+
 import glob
 import json
 import os
@@ -49,9 +51,9 @@ def processes() -> dict[int, tuple[int, str]]:
     return found
 
 
-def below(root: int) -> list[int]:
-    """The processes that descend from one."""
-    table, found = processes(), []
+def below(root: int, table: dict[int, tuple[int, str]] | None = None) -> list[int]:
+    """The processes that descend from one, by a table of all of them or by what runs now."""
+    table, found = table or processes(), []
     for pid in table:
         at = pid
         while at in table and at > 1:
@@ -201,7 +203,21 @@ def cluster(tmp_path):
 
 def executors(worker: subprocess.Popen) -> list[int]:
     table = processes()
-    return [pid for pid in below(worker.pid) if "CoarseGrainedExecutorBackend" in table[pid][1]]
+    return [pid for pid in below(worker.pid, table) if "CoarseGrainedExecutorBackend" in table[pid][1]]
+
+
+def busy_executor(running: "Running", worker: subprocess.Popen) -> int:
+    """The executor of a worker, as soon as it has a child that waits at the gate."""
+    found = []
+
+    def has_child() -> bool:
+        table = processes()
+        waiting = [int(marker.name.split("-")[1]) for marker in running.gate.glob("marker-*")]
+        found[:] = [pid for pid in executors(worker) if set(waiting) & set(below(pid, table))]
+        return bool(found)
+
+    running.cluster.wait_for(has_child)
+    return found[0]
 
 
 SLOW = pytest.mark.slow
@@ -211,8 +227,7 @@ KILLED = [("join", "blocks"), *(pytest.param(*case, marks=SLOW) for case in [("s
 @pytest.mark.parametrize(("step", "exchange"), KILLED)
 def test_an_executor_is_killed(cluster, tmp_path, outset, step, exchange):
     running = Running(cluster, tmp_path, outset, step, exchange)
-    time.sleep(1)
-    (executor,) = executors(cluster.workers[0])
+    executor = busy_executor(running, cluster.workers[0])
     kids = below(executor)
     os.kill(executor, signal.SIGKILL)
     cluster.wait_for(lambda: not set(kids) & set(processes()))
@@ -226,10 +241,10 @@ def test_an_executor_is_killed(cluster, tmp_path, outset, step, exchange):
 @SLOW
 def test_a_worker_is_killed(cluster, tmp_path, outset):
     running = Running(cluster, tmp_path, outset, "join", "blocks")
-    time.sleep(1)
     worker = cluster.workers[0]
+    executor = busy_executor(running, worker)
     kids = below(worker.pid)
-    for pid in [worker.pid, *executors(worker)]:
+    for pid in [worker.pid, executor]:
         os.kill(pid, signal.SIGKILL)
     cluster.wait_for(lambda: not set(kids) & set(processes()))
     running.open_gate()

@@ -90,6 +90,29 @@ def test_a_filter_is_built_where_it_spares_more_than_it_costs(operation, sizes, 
     assert choose(operation, todo, len(sizes), "off", processors) == {}
 
 
+def test_a_filter_that_no_shard_can_hold_is_not_used(spark, outset, out, tmp_path):
+    # Two sides of short lines, whose filters are larger than a third of the memory of a task.
+    for number in (1, 2):
+        (tmp_path / f"{number}").write_bytes(b"\n".join(b"%d" % line for line in range(number, 12_000_000, 2)) + b"\n")
+    sides = [[str(tmp_path / "1")], [str(tmp_path / "2")]]
+    for memory, is_filtered in (("16M", False), ("64M", True)):
+        place = tmp_path / memory
+        summary = run(spark, job("intersect", sides, place, outset, tmp_path, task_memory=memory, split_bytes=256 << 20))
+        assert lines_of(place) == []
+        sent = sum(side["lines"] for side in summary["sides"])
+        assert (sent < 6_000_000) == is_filtered
+
+
+def test_a_filter_that_cannot_be_built_leaves_nothing(spark, outset, paths, out, tmp_path):
+    other = tmp_path / "outset"
+    other.write_text(f'#!/bin/sh\nif [ "$1" = filter ]; then echo no filter today >&2; exit 4; fi\nexec {outset} "$@"\n')
+    other.chmod(0o755)
+    with pytest.raises(Failed, match="no filter today"):
+        run(spark, job("intersect", paths[:2], out, str(other), tmp_path, exchange="files"))
+    assert not out.exists()
+    assert not (tmp_path / "work").exists()
+
+
 def test_integers_are_placed_as_spark_places_them(spark):
     values = [0, 1, 2, 41, 42, 65535, 1 << 20, (1 << 31) - 1]
     rows = spark.sql(f"select hash(cast(v as int)) h from (select explode(array({', '.join(map(str, values))})) v)")
@@ -155,6 +178,9 @@ def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_
         ({"operation": "overlaps"}, "is none of"),
         ({"exchange": "files", "work": None}, "--work"),
         ({"outset": "/nowhere/outset"}, "no such program"),
+        ({"task_memory": "half"}, "task memory: half: give a size"),
+        ({"operation": "union", "prefilter": "on"}, "spares union nothing"),
+        ({"exchange": "native", "prefilter": "on"}, "own plan has none"),
     ]:
         wanted = job("intersect", paths[:2], out, outset, tmp_path)
         vars(wanted).update(change)
