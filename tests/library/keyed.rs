@@ -5,6 +5,7 @@ use std::process::Command;
 
 use differential::choices::Choices;
 use differential::keyed;
+use differential::place::quick_directory;
 use outset::{Keys, Options, Selection, Syntax};
 
 use crate::truth::{QUICK_BYTES, Row, rows, sha256};
@@ -35,7 +36,7 @@ fn a21_keys_of_random_records_are_those_of_a_loop() {
 fn check(seeds: std::ops::Range<u64>) {
     let _alone = alone();
     for seed in seeds {
-        let place = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir_in(quick_directory()).unwrap();
         println!("seed {seed}");
         keyed::check(&mut Choices::seeded(seed), place.path());
     }

@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use differential::place::quick_directory;
 use outset::{Options, Result, Selection, Source, Stats, Strategy, select};
 use tempfile::TempDir;
 
@@ -40,7 +41,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in(quick_directory()).unwrap();
         fs::create_dir(directory.path().join("temp")).unwrap();
         Self { directory }
     }

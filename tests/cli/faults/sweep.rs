@@ -154,7 +154,10 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let (a, b) = (lines(0..8000), lines(4000..14_000));
-        let sandbox = Sandbox::with(&a, &b);
+        // What a disk does when a call fails: a file system in memory makes other calls.
+        let sandbox = Sandbox::on_disk();
+        sandbox.write("a", &a);
+        sandbox.write("b", &b);
         sandbox
             .run("filter build a --max-fpr 1% -o ../out/filter")
             .succeeds();

@@ -54,6 +54,15 @@ type Snapshot = BTreeMap<OsString, Entry>;
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
+        Self::below(&differential::place::quick_directory())
+    }
+
+    /// A sandbox in the system's temporary directory, which is mostly on a disk.
+    pub(crate) fn on_disk() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    fn below(parent: &Path) -> Self {
         // Some of the signals sent here would leave a core file among the inputs.
         setrlimit(
             Resource::Core,
@@ -63,7 +72,7 @@ impl Sandbox {
             },
         )
         .unwrap();
-        let root = TempDir::new().unwrap();
+        let root = TempDir::new_in(parent).unwrap();
         for directory in ["in", "temp", "out"] {
             fs::create_dir(root.path().join(directory)).unwrap();
         }

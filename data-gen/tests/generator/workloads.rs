@@ -1,12 +1,8 @@
 //! Every manifest against an oracle of sets over the bytes that were written.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{Run, answers, checksum, counts, intersection, lines_of, run, small};
+use crate::common::{Run, answers, checksum, counts, intersection, lines_of, run, small};
 use data_gen::bucket::OneBucket;
 use data_gen::key::Key;
 use data_gen::options::{Crlf, Form, Length, Order};

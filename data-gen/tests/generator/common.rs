@@ -1,7 +1,5 @@
 //! What several of the tests need: a run in a temporary directory, and its lines by plain means.
 
-#![allow(dead_code, reason = "each test crate uses a part of it")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -11,7 +9,8 @@ use tempfile::TempDir;
 
 /// A run that was written.
 pub(crate) struct Run {
-    pub(crate) dir: TempDir,
+    /// Removed with the run.
+    pub(crate) _dir: TempDir,
     pub(crate) target: Target,
     pub(crate) manifest: Manifest,
     pub(crate) files: Vec<Vec<u8>>,
@@ -29,7 +28,7 @@ pub(crate) fn run(options: &Options, threads: usize) -> Run {
         .map(|file| fs::read(dir.path().join(&file.path)).unwrap())
         .collect();
     Run {
-        dir,
+        _dir: dir,
         target,
         manifest,
         files,

@@ -1,12 +1,8 @@
 //! What lines look like and how long they are.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{lines_of, run, small};
+use crate::common::{lines_of, run, small};
 use data_gen::options::{Length, Terminator};
 use data_gen::{Options, Workload};
 

@@ -1,13 +1,9 @@
 //! Results of every operation, right and wrong, against their manifests.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{Counts, Run, counts, run, small, text_of, weighed};
+use crate::common::{Counts, Run, counts, run, small, text_of, weighed};
 use data_gen::options::Crlf;
 use data_gen::{
     Amount, Error, Operation, Options, Question, Rules, Share, Workload, check, check_table,

@@ -1,12 +1,8 @@
 //! Right and wrong results against their manifests.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::path::Path;
 
-use common::{Run, intersection, lines_of, run, small, text_of};
+use crate::common::{Run, intersection, lines_of, run, small, text_of};
 use data_gen::options::{Crlf, Terminator};
 use data_gen::{Question, Rules, Verdict, Workload, check};
 

@@ -1,14 +1,10 @@
 //! The command as it is called.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::lines_of;
+use crate::common::lines_of;
 use data_gen::options::Terminator;
 use data_gen::{Manifest, Workload};
 
