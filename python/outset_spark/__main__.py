@@ -12,6 +12,14 @@ from .job import OPERATIONS, Failed, Job, run
 from .sizes import size
 
 
+def split_size(text: str) -> int:
+    """As :func:`size`, with a message that argparse shows."""
+    try:
+        return size(text)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong)) from wrong
+
+
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m outset_spark",
@@ -23,10 +31,10 @@ def arguments() -> argparse.ArgumentParser:
     add("--side", action="append", nargs="+", required=True, metavar="PATH", dest="sides", help="files and directories of one side; repeat the option for each side")
     add("--out", required=True, metavar="DIR", help="write the result to DIR, which must not exist; _SUCCESS says that it is complete")
     add("--exchange", default="auto", choices=("auto", "blocks", "files", "native"), help="blocks: through Spark's shuffle; files: on shared storage (--work); native: Spark's own plan, without outset; auto: files with --work, else blocks")
-    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter sides by Bloom filters of each other before anything is moved; auto: where that saves more time than it takes; on: also where it may not")
+    add("--prefilter", default="auto", choices=("auto", "on", "off"), help="filter sides by Bloom filters of each other before anything is moved; auto: where that saves more time than it takes; on: always")
     add("--partitions", type=int, default=0, metavar="N", help="number of buckets [default: one for each 512 MiB]")
     add("--task-memory", default="1G", metavar="SIZE", help="memory limit of each child process [default: 1G]")
-    add("--split", type=size, default=256 << 20, metavar="SIZE", help="bytes of a file that one task reads [default: 256M]")
+    add("--split", type=split_size, default=256 << 20, metavar="SIZE", help="bytes of a file that one task reads [default: 256M]")
     add("--work", metavar="DIR", help="directory that all machines share, for --exchange files")
     add("--compress", default="auto", choices=("auto", "lz4", "none"), help="how blocks are compressed; auto: not where all of Spark is on one machine")
     add("--timeout", type=float, default=4 * 3600, metavar="SECONDS", help="kill a child process that takes longer, and try again [default: 4 hours]")
@@ -83,4 +91,5 @@ def main() -> int:
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,10 +19,8 @@ MOST_BYTES = 8 << 30
 #: How many bytes of a side may be read for each byte that is spared, times the processors: to build a filter takes the
 #: driver about 1 ns a byte; to shard, move and join a byte takes about 20 ns of one processor, and half of the bytes may be spared.
 SPARED = 8
-
-
-#: A shard looks up lines ten times as fast if it can hold its filter beside its blocks: a filter has at most this part
-#: of its memory.
+#: A shard that cannot hold its filter beside its blocks takes ten times as long. Its memory must be at least this multiple of the
+#: filter.
 HELD = 3
 
 

@@ -1,14 +1,19 @@
-"""Sizes as the command line has them: 64M, 2G."""
+"""Sizes as the commands of outset take them: 64M, 0.5G, 64MiB, 5e9. Percentages are not among them: machines differ."""
 
 from __future__ import annotations
 
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+import re
+from decimal import Decimal
+
+FORM = re.compile(r"(\d+\.?\d*(?:e\d+)?|\.\d+(?:e\d+)?)\s*(?:([KMGTP])(IB|B)?|B)?", re.IGNORECASE | re.ASCII)
 
 
 def size(text: str) -> int:
-    """The bytes of a size. Raises ``ValueError`` for what is none; K, M, G and T are powers of 1024."""
-    number = text.rstrip("KMGT")
-    unit = text[len(number) :]
-    if not number.isdecimal() or unit not in UNITS:
+    """The bytes of a size. Raises ``ValueError`` for what is none. K and KiB are powers of 1024, KB of 1000."""
+    found = FORM.fullmatch(text.strip())
+    if not found:
         raise ValueError(f"{text}: give a size such as 256M")
-    return int(number) * UNITS[unit]
+    number, letter, end = found.groups()
+    base = 1000 if (end or "").upper() == "B" else 1024
+    power = "KMGTP".index(letter.upper()) + 1 if letter else 0
+    return int((Decimal(number) * base**power).to_integral_value())

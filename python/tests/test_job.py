@@ -10,8 +10,10 @@ import pytest
 from conftest import LOOPBACK, expected, lines_of, odd_lines, write_sides
 
 from outset_spark import Failed, Job, run
+from outset_spark.__main__ import arguments
 from outset_spark.filters import choose
 from outset_spark.placing import partition_ids, spark_hash
+from outset_spark.sizes import size
 from outset_spark.splits import Split, pieces, splits
 
 SIDES = odd_lines()
@@ -88,6 +90,26 @@ def test_a_filter_is_built_where_it_spares_more_than_it_costs(operation, sizes, 
     found = choose(operation, todo, len(sizes), "auto", processors)
     assert found == chosen
     assert choose(operation, todo, len(sizes), "off", processors) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_bytes"),
+    [("0", 0), ("17", 17), ("64K", 64 << 10), ("64k", 64 << 10), ("4GiB", 4 << 30), ("1.5GB", 1_500_000_000), ("2 MB", 2_000_000)]
+    + [("1T", 1 << 40), ("1e3", 1000), ("0.5G", 512 << 20), ("8B", 8)]
+    + [(text, None) for text in ("", "x", "12Q", "-1", "1..2", "nan", "1KiBB", "50%", "1iB")],
+)
+def test_sizes_are_those_of_the_commands(text, expected_bytes):
+    if expected_bytes is None:
+        with pytest.raises(ValueError, match="give a size"):
+            size(text)
+    else:
+        assert size(text) == expected_bytes
+
+
+def test_the_command_says_what_a_size_is(capsys):
+    with pytest.raises(SystemExit):
+        arguments().parse_args(["union", "--side", "a", "--out", "b", "--split", "half"])
+    assert "--split: half: give a size such as 256M" in capsys.readouterr().err
 
 
 def test_a_filter_that_no_shard_can_hold_is_not_used(spark, outset, out, tmp_path):

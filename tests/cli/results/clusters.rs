@@ -307,7 +307,7 @@ fn m10_a_job_on_several_machines_is_sized_without_files() {
     assert_eq!(sizing["input_bytes"], 6_400_000_000_000_u64);
     let buckets = json::number(&sizing, "/buckets");
     assert!(buckets * json::number(&sizing, "/bucket_bytes") >= 6.4e12);
-    // A shard with so many buckets runs within the memory of a task.
+    // A shard with that number of buckets runs within the memory of a task.
     sandbox.write("a", b"x\n");
     sandbox.write("key", KEY);
     let shard =

@@ -1,7 +1,7 @@
 //! A directory for the files of one case at a time.
 //!
-//! *Owns:* the inputs as files and FIFOs, and the directory that spill goes to. *Invariants:* a FIFO's writer has ended
-//! when its input is dropped, whether anybody read it or not. *Cost:* a thread per FIFO.
+//! *Owns:* where tests put files, the inputs as files and FIFOs, and the directory that spill goes to. *Invariants:* a
+//! FIFO's writer has ended when its input is dropped, whether anybody read it or not. *Cost:* a thread per FIFO.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
