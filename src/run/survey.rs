@@ -4,7 +4,7 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now (6.75 MiB at least) + 1.5 MiB + 320 KiB for each thread (+ 80 KiB for each worker with keys)
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread (+ 80 KiB for each worker with keys)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
@@ -21,11 +21,12 @@ use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
-/// Memory of the process beside buffers, in bytes: small allocations, channels, output.
-const SMALL_ALLOCATIONS: u64 = 3 << 19;
-/// Resident bytes that a process of the command is taken to have before a run, 6.75 MiB. As measured: 4.5 to 5.5 MiB
-/// mostly; a debug build, whose code lies further apart, had up to 6.5 MiB.
-const PROGRAM_BYTES: u64 = 27 << 18;
+/// What a process needs beside buffers and what it has resident before a run, in bytes: small allocations, channels, output,
+/// more of its code.
+const GROWTH_BYTES: u64 = 1 << 20;
+/// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a run. A debug
+/// build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
+const PROGRAM_BYTES: u64 = 33 << 18;
 /// Memory of a worker for the keys of a batch of records, in bytes: where they are, and copies of 32 KiB of them.
 const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
@@ -37,15 +38,18 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     job_of_shapes(shapes, longest_line_bytes, resident_bytes(options), options)
 }
 
-/// What the process has resident before a run, in bytes.
-///
-/// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
-/// numbers gives equal requests equal plans. Runs of a comparison share the number of the first.
+/// What the process has resident before a run, in bytes. Runs of a comparison share the number of the first.
 fn resident_bytes(options: &Options) -> u64 {
     let shared = options.shared.as_ref();
-    shared
-        .map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
-        .max(PROGRAM_BYTES)
+    shared.map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
+}
+
+/// What a process that has `resident` bytes before a run needs beside buffers and threads, in bytes.
+///
+/// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
+/// numbers gives equal requests equal plans.
+fn process_bytes(resident: u64) -> u64 {
+    PROGRAM_BYTES.max(resident + GROWTH_BYTES)
 }
 
 /// As [`job_for`], in a process that has `resident` bytes before the run.
@@ -63,7 +67,7 @@ fn job_of_shapes(
         Some(_) => threads as u64 * KEY_BYTES,
         None => 0,
     };
-    let base_bytes = resident + SMALL_ALLOCATIONS + threads_bytes(threads, asked_bytes) + for_keys;
+    let base_bytes = process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys;
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
     // that is refused is an error with advice, but an allocation that fails ends the process.
     let stacks = (2 * all_threads(threads, asked_bytes) + 4) * STACK_BYTES as u64;
