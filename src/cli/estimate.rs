@@ -51,7 +51,8 @@ pub(crate) struct EstimateArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
     let sources = arguments.inputs.sources()?;
-    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(&sources);
+    let mut claims = Claims::reading(arguments.inputs.lists().chain(arguments.lines.key_file()))
+        .and_sources(&sources);
     claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let options = Options {

@@ -46,7 +46,7 @@ use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
 use exit::ExitStatus;
-use outset::{Error, Interrupt, Result};
+use outset::{Error, ErrorKind, Interrupt, Result};
 use progress::screen;
 
 /// The stack of the thread that runs the command, whatever `ulimit -s` gives the first thread. The parser
@@ -152,6 +152,12 @@ fn not_a_command(
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _nowhere_to_report = error.print();
         return Ok(ExitStatus::Usage);
+    }
+    // A value that is a file, which cannot be read.
+    let of_value = std::error::Error::source(error).and_then(|error| error.downcast_ref::<Error>());
+    if let Some(failure) = of_value.filter(|failure| failure.kind() != ErrorKind::Usage) {
+        warn(&failure.to_string());
+        return Ok(ExitStatus::of(failure));
     }
     warn(&usage_line(error, &command_name(arguments)));
     Ok(ExitStatus::Usage)

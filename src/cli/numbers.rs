@@ -40,6 +40,12 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A number of things, whose name takes an s: `1 line`, `2,000 lines`.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped(number))
+}
+
 /// `19,170,117`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use super::keys::KeyArguments;
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
 use outset::cluster::JobKey;
 use outset::filter::Kind;
 use outset::hash::HashKey;
 use outset::size::{ParseSizeError, Size, parse_bytes, parse_count};
-use outset::{Interrupt, LineFormat, Options, machine};
+use outset::{Interrupt, LineFormat, Options, Result, machine};
 
 /// What a command may use of the machine.
 #[derive(Debug, Args)]
@@ -89,9 +89,27 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "HEX")]
     hash_key: Option<HashKey>,
 
-    /// Use the hash key in FILE (64 hexadecimal digits), which other users cannot see as they see arguments
-    #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = PathBufValueParser::new().try_map(|path| JobKey::read(&path)))]
-    hash_key_file: Option<JobKey>,
+    /// Read the hash key from FILE (64 hexadecimal digits): unlike an argument, other users cannot see it
+    #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
+    hash_key_file: Option<KeyFile>,
+}
+
+/// A file with a hash key.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyFile {
+    pub(crate) path: PathBuf,
+    pub(crate) key: JobKey,
+}
+
+impl KeyFile {
+    /// Takes the path, and reads the file.
+    pub(crate) fn parser() -> ValueParser {
+        PathBufValueParser::new().try_map(Self::read).into()
+    }
+
+    fn read(path: PathBuf) -> Result<Self> {
+        JobKey::read(&path).map(|key| Self { path, key })
+    }
 }
 
 impl LineArguments {
@@ -102,8 +120,13 @@ impl LineArguments {
 
     /// Where the key of the hash comes from.
     pub(crate) fn hash_key(&self) -> HashKey {
-        let of_file = self.hash_key_file.map(HashKey::from);
+        let of_file = self.hash_key_file.as_ref().map(|file| file.key.into());
         self.hash_key.or(of_file).unwrap_or_default()
+    }
+
+    /// The file that the key was read from, if there is one.
+    pub(crate) fn key_file(&self) -> Option<&PathBuf> {
+        self.hash_key_file.as_ref().map(|file| &file.path)
     }
 }
 

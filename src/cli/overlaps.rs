@@ -63,7 +63,9 @@ pub(crate) struct OverlapsArguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {
     let sources = arguments.inputs.sources()?;
-    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(&sources);
+    let key_file = arguments.run.lines.key_file();
+    let mut claims =
+        Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
     claims.write(None, "the table")?;
     claims.write_page(arguments.report.as_deref())?;
     let mut outputs = claims.open(interrupt)?;

@@ -67,17 +67,17 @@ fn describe_sizing(sizing: &Sizing, machines: Machines) -> String {
     let seconds = sizing.shard_seconds + sizing.join_seconds;
     [
         format!(
-            "{} of lines on {} machines, {} tasks at a time on each, {} of memory for each task",
+            "{} of lines on {}, {} at a time on each, {} of memory for each task",
             numbers::bytes(sizing.input_bytes),
-            machines.count,
-            machines.tasks,
+            numbers::counted(machines.count, "machine"),
+            numbers::counted(machines.tasks, "task"),
             numbers::bytes(sizing.memory_bytes)
         ),
         format!(
-            "  {} shards of {}; {} buckets of {}; blocks of {}",
-            numbers::grouped(sizing.shards),
+            "  {} of {}; {} of {}; blocks of {}",
+            numbers::counted(sizing.shards, "shard"),
             numbers::bytes(sizing.range_bytes),
-            numbers::grouped(sizing.buckets),
+            numbers::counted(sizing.buckets, "bucket"),
             numbers::bytes(sizing.bucket_bytes),
             numbers::bytes(sizing.block_bytes)
         ),

@@ -2,7 +2,9 @@
 //!
 //! *Owns:* the comparison. *Invariants:* a job is finished only if
 //!
-//! - all reports are of one job, with the same operation and the same number of sides;
+//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same lines in
+//!   the same way;
+//! - every side has a shard, and none was filtered whose lines matter by themselves;
 //! - every shard is there: of each file the ranges lie one behind the other from its first byte to its last, and as many
 //!   bytes were read as the file has; where pipes were read, the caller has said how many shards there are;
 //! - every bucket was joined once;
@@ -13,9 +15,10 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::cluster::stats::{RangeStats, ShardInputStats, SideStats, hex};
+use crate::cluster::reports::{Join, Report, Shard, Sums, Written, reports};
+use crate::cluster::stats::{RangeStats, SideStats, hex};
 use crate::error::{Error, Result};
 
 /// What a job has done, when it is finished.
@@ -39,46 +42,6 @@ pub struct Finished {
     pub stream_bytes: u64,
 }
 
-/// A report, as far as it counts here.
-#[derive(Deserialize)]
-#[serde(tag = "command", rename_all = "lowercase")]
-enum Report {
-    Shard(Shard),
-    Join(Join),
-}
-
-#[derive(Deserialize)]
-struct Shard {
-    job: String,
-    side: u32,
-    buckets: u32,
-    input: ShardInputStats,
-    sent: SideStats,
-    stream_bytes: u64,
-}
-
-#[derive(Deserialize)]
-struct Join {
-    operation: String,
-    job: Option<String>,
-    joined: Vec<u32>,
-    sides: Vec<SideStats>,
-    output: Output,
-}
-
-#[derive(Deserialize)]
-struct Output {
-    lines: u64,
-    bytes: u64,
-}
-
-/// Lines of a side, and the sum of their hashes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Sums {
-    lines: u64,
-    hash_sum: u64,
-}
-
 /// What was read of one file of a side.
 #[derive(Default)]
 struct FileRanges {
@@ -92,6 +55,9 @@ struct FileRanges {
 struct Reports {
     job: Option<String>,
     operation: Option<String>,
+    written: Option<Written>,
+    /// By side: a report of a shard that was filtered.
+    filtered: BTreeMap<u32, String>,
     buckets: Option<u32>,
     shards: u64,
     /// Shards that read a pipe.
@@ -109,24 +75,21 @@ struct Reports {
     stream_bytes: u64,
 }
 
-/// Compares the `reports` of all shards and joins of a job (JSON, one behind the other; with their names). `shards` is
-/// how many shards there must be; `None` where files tell.
+/// Compares the reports of all shards and joins of a job in `files` (JSON, one behind the other; with their names). `shards`
+/// is how many shards there must be. `None` compares only the ranges of each file that is reported with its size: that no
+/// shard has read some other file of a side stays unnoticed.
 ///
 /// # Errors
-/// [`Error::Unfinished`] with the first thing that is missing or does not agree, [`Error::Usage`] for what is no report.
+/// [`Error::Unfinished`] with the first thing that is missing, cut short or does not agree, [`Error::Input`] where a file cannot
+/// be read, [`Error::Usage`] for what is no report.
 pub fn finish<R: Read>(
-    reports: impl IntoIterator<Item = (String, R)>,
+    files: impl IntoIterator<Item = (String, R)>,
     shards: Option<u64>,
 ) -> Result<Finished> {
     let mut all = Reports::default();
-    for (name, report) in reports {
-        let read = serde_json::Deserializer::from_reader(report).into_iter::<Report>();
-        for report in read {
-            let report = report.map_err(|error| Error::Usage {
-                what: format!("{name}: is no report of a shard or a join ({error})"),
-                advice: "name the files that --stats wrote".into(),
-            })?;
-            match report {
+    for (name, file) in files {
+        for report in reports(&name, file) {
+            match report? {
                 Report::Shard(shard) => all.add_shard(&name, shard)?,
                 Report::Join(join) => all.add_join(&name, join)?,
             }
@@ -136,6 +99,7 @@ pub fn finish<R: Read>(
     all.check_files()?;
     all.check_joins()?;
     all.check_sides()?;
+    all.check_filters()?;
     Ok(all.finished())
 }
 
@@ -154,6 +118,9 @@ impl Reports {
             .entry(shard.side)
             .or_default()
             .add(&shard.sent, name)?;
+        if shard.is_filtered {
+            self.filtered.insert(shard.side, name.to_owned());
+        }
         let input = shard.input;
         let Some(size) = input.file_bytes else {
             self.pipes += 1;
@@ -184,6 +151,12 @@ impl Reports {
             same(&mut self.job, job, name, "job")?;
         }
         same(&mut self.operation, join.operation, name, "operation")?;
+        same(
+            &mut self.written,
+            join.written,
+            name,
+            "choice of lines to write",
+        )?;
         same(
             &mut self.joined_of,
             join.sides.len(),
@@ -294,6 +267,12 @@ impl Reports {
                 "join with the number of sides that there are (--sides)",
             ));
         }
+        if let Some(side) = (1..=sides).find(|side| !self.sent.contains_key(side)) {
+            return Err(unfinished(
+                format!("side {side}: has no shard"),
+                "run a shard for each file of each side, also for one that is empty",
+            ));
+        }
         for side in 1..=sides {
             let of = |sums: &BTreeMap<u32, Sums>| sums.get(&side).copied().unwrap_or_default();
             let (sent, joined) = (of(&self.sent), of(&self.joined_sides));
@@ -312,6 +291,23 @@ impl Reports {
         Ok(())
     }
 
+    /// A filter drops lines that are in no other side. Where such lines are part of the answer, it is wrong.
+    fn check_filters(&self) -> Result<()> {
+        let may_filter = |side: u32| {
+            let written = self.written.as_ref();
+            written.is_some_and(|written| written.may_filter(side))
+        };
+        match self.filtered.iter().find(|(side, _)| !may_filter(**side)) {
+            Some((side, name)) => Err(unfinished(
+                format!(
+                    "{name}: its shard was filtered, and this operation needs all lines of side {side}"
+                ),
+                "make the shard again without --filter, and join again",
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn finished(self) -> Finished {
         let side = |sums: &Sums| SideStats {
             lines: sums.lines,
@@ -327,18 +323,6 @@ impl Reports {
             output_bytes: self.output.1,
             stream_bytes: self.stream_bytes,
         }
-    }
-}
-
-impl Sums {
-    fn add(&mut self, stats: &SideStats, name: &str) -> Result<()> {
-        let sum = u64::from_str_radix(&stats.hash_sum, 16).map_err(|_| Error::Usage {
-            what: format!("{name}: its sum of hashes is no number"),
-            advice: "name the files that --stats wrote".into(),
-        })?;
-        self.lines += stats.lines;
-        self.hash_sum = self.hash_sum.wrapping_add(sum);
-        Ok(())
     }
 }
 

@@ -30,7 +30,7 @@ use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;
 use crate::run::survey::job_for;
-use crate::selection::{Order, Rule, Selection, Sides};
+use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 
@@ -58,7 +58,7 @@ pub struct JoinRequest {
 /// Finds the lines that `request` asks for among those of a bucket of `shards`, and hands each to `sink`.
 ///
 /// Of `options`, the memory limit, the threads, the temporary directories and their limit, the interrupt and the
-/// observer count.
+/// observer count. The terminator of the line format, which the sink writes, goes to the report.
 ///
 /// # Errors
 /// [`Error::BadFrames`] for frames that are damaged, incomplete or of another job; [`Error::Usage`] for a request that
@@ -104,6 +104,13 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
             "give the number of sides",
         );
     }
+    if request.sides > MOST_SIDES {
+        let what = format!(
+            "sides: {} given, and a job has at most {MOST_SIDES}",
+            request.sides
+        );
+        return refuse(&what, "combine them in groups");
+    }
     if request.selection.order != Order::Any {
         return refuse(
             "order: lines of a bucket come in no particular order",
@@ -118,6 +125,9 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// The most sides of a job.
+pub const MOST_SIDES: u32 = MOST_COUNTED_SIDES as u32;
 
 /// The rule of the selection, for sides that each have a store.
 fn sides_of(request: &JoinRequest) -> Result<Sides> {
@@ -247,6 +257,16 @@ fn report(
         version: env!("CARGO_PKG_VERSION"),
         command: "join",
         operation: request.selection.name(),
+        selection: request.selection,
+        line_end: match run.options.format.terminator {
+            0 => "nul",
+            _ => "newline",
+        },
+        filters_from_side: match request.selection {
+            selection if selection.needs_all(request.sides as usize) => Some(1),
+            Selection { in_first: true, .. } => Some(2),
+            _ => None,
+        },
         job: received.job.map(hex),
         joined,
         sides: received.sides.iter().map(side).collect(),

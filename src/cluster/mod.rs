@@ -27,6 +27,7 @@
 mod finish;
 mod join;
 mod key;
+mod reports;
 mod shard;
 mod sizing;
 mod stats;
@@ -34,7 +35,7 @@ mod stats;
 pub use crate::exchange::lines::LineFrames;
 pub use crate::exchange::sender::Compression;
 pub use finish::{Finished, finish};
-pub use join::{JoinRequest, Shards, join};
+pub use join::{JoinRequest, MOST_SIDES, Shards, join};
 pub use key::JobKey;
 pub use shard::{ShardRequest, shard};
 pub use sizing::{Machines, Sizing, size};

@@ -126,6 +126,7 @@ pub fn shard(
         side: request.side,
         buckets: request.buckets,
         input: describe(input, request),
+        is_filtered: request.filter.is_some(),
         sent: sum_of(&spilled.buckets),
         // Beside that of the counters.
         frames: trailer.frames - 1,

@@ -5,7 +5,8 @@
 //! *Formulas.* With T bytes on M machines of W tasks each:
 //!
 //! ```text
-//!  shards    T / range      a range of 1 GiB, or less where each task would get fewer than four
+//!  shards    T / range      a range of 1 GiB, or more where that fills the blocks of all buckets, or less where each task would
+//!                           get fewer than four
 //!  buckets   T / bucket     a bucket of 512 MiB, or less in the same way; fewer where blocks would be too small
 //!  network   T (M - 1) / M  what goes to another machine; the same is written to its disk, and read from there
 //!  time      shard: the longest of disk (2 T / M), network and processor; join: the longer of disk and processor
@@ -22,7 +23,7 @@ use crate::plan::exchange::shard_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::survey::job_for;
 
-/// The most bytes of a range: a task that fails has not done too much.
+/// The most bytes of a range that fills its blocks: a task that fails has not done too much.
 const MOST_RANGE: u64 = 1 << 30;
 /// The least bytes of a range, or of a bucket: a task costs a second of its own.
 const LEAST_TASK: u64 = 64 << 20;
@@ -67,7 +68,7 @@ pub struct Sizing {
     pub buckets: u64,
     /// Bytes of a bucket, all sides together.
     pub bucket_bytes: u64,
-    /// Bytes of a block.
+    /// Bytes of a full block, or of all lines of a range in a bucket where these are fewer.
     pub block_bytes: u64,
     /// Memory limit of each task in bytes.
     pub memory_bytes: u64,
@@ -104,23 +105,25 @@ pub fn size(
     let speeds = machines.network_bytes.min(machines.disk_bytes);
     if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
         return Err(Error::Usage {
-            what: "machines: there is nothing to size".into(),
-            advice: "give the lines of each side (--lines), and machines, tasks and speeds above 0"
-                .into(),
+            what: "machines: a job has lines, machines, tasks, and speeds above 0".into(),
+            advice: "give the lines of each side (--lines), and none of the others as 0".into(),
         });
     }
-    let waves = (machines.count * machines.tasks).saturating_mul(WAVES);
+    let all_tasks = machines.count.saturating_mul(machines.tasks);
+    let waves = all_tasks.saturating_mul(WAVES);
     let part = |most: u64| (total / waves).clamp(LEAST_TASK, most);
-    let range_bytes = part(MOST_RANGE);
     let wanted = total.div_ceil(part(MOST_BUCKET)).min(MOST_BUCKETS);
     let job = job_of(total, line_bytes, options);
     let (buckets, block_bytes) = buckets(&job, wanted)?;
     let bucket_bytes = total.div_ceil(buckets);
+    // A block that is sent at the end of a range is as full as it is.
+    let range_bytes = part(MOST_RANGE.max(buckets * block_bytes));
+    let block_bytes = block_bytes.min(range_bytes.div_ceil(buckets));
     let held = job.memory_bytes / 10 * HELD_TENTHS;
     let spilled = if bucket_bytes > held { bucket_bytes } else { 0 };
     let each = total / machines.count;
     let network_bytes = total - each;
-    let workers = (machines.count * machines.tasks) as f64;
+    let workers = all_tasks as f64;
     let disk = |bytes: u64| bytes as f64 / machines.disk_bytes as f64;
     let (shard_seconds, shard_bound) = longest(&[
         (2.0 * disk(each), "disk"),

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::selection::Selection;
 use crate::stats::{BucketStats, MemoryStats, OutputStats, PhaseStats, TempStats};
 
 /// The report of a `shard`.
@@ -24,6 +25,8 @@ pub struct ShardStats {
     pub buckets: u32,
     /// What was read.
     pub input: ShardInputStats,
+    /// Whether a filter was asked for.
+    pub is_filtered: bool,
     /// What was sent: the lines of the input, less those that a filter refused.
     pub sent: SideStats,
     /// Frames of lines.
@@ -82,6 +85,13 @@ pub struct JoinStats {
     pub command: &'static str,
     /// The operation.
     pub operation: &'static str,
+    /// Which lines were written, how often, and what stands before each.
+    pub selection: Selection,
+    /// What stands behind each line: `newline` or `nul`.
+    pub line_end: &'static str,
+    /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a difference,
+    /// `None` where no side may be.
+    pub filters_from_side: Option<u32>,
     /// The job of all frames; `None` where none came.
     pub job: Option<String>,
     /// The buckets that were joined: those that were asked for, or of which frames came.

@@ -111,7 +111,6 @@ impl<'s> Sender<'s> {
             .into_iter()
             .map(|totals| totals.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect();
-        let payload: Vec<u8> = totals.iter().flat_map(BucketTotals::encode).collect();
         let header = Header {
             job: self.stamp.job,
             shard: self.stamp.shard,
@@ -124,10 +123,14 @@ impl<'s> Sender<'s> {
             hash_sum: totals
                 .iter()
                 .fold(0, |sum, of| sum.wrapping_add(of.hash_sum)),
-            stored_bytes: payload.len() as u64,
-            decoded_bytes: payload.len() as u64,
+            stored_bytes: (totals.len() * ENTRY) as u64,
+            decoded_bytes: (totals.len() * ENTRY) as u64,
         };
-        debug_assert_eq!(payload.len(), totals.len() * ENTRY);
+        let seed = header.seed();
+        let entries = (0..).zip(&totals);
+        let payload: Vec<u8> = entries
+            .flat_map(|(bucket, totals)| totals.encode(seed, bucket))
+            .collect();
         let counters = stream.frame(&header.seal(&[&payload]), &[&payload]);
         let ended = counters.and_then(|counters| stream.end(counters));
         ended.map_err(|error| output_error(self.target, "cannot write", error))

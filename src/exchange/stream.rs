@@ -134,15 +134,20 @@ impl<'a> FrameStream<'a> {
         let mut entries = [0; ENTRY * ENTRIES];
         let (mut left, mut said) = (header.decoded_bytes as usize, BucketTotals::default());
         let mut running = checksum::Running::in_place(header.seed());
+        let mut bucket = 0_u32;
         while left > 0 {
             let piece = &mut entries[..left.min(ENTRY * ENTRIES)];
             if !self.fill(piece)? {
                 return Err(self.wrong(self.offset, "the stream ends in the middle of a frame"));
             }
             running.update(piece);
-            piece
-                .chunks_exact(ENTRY)
-                .for_each(|entry| said.add(&BucketTotals::decode(entry)));
+            for entry in piece.chunks_exact(ENTRY) {
+                let Some(totals) = BucketTotals::decode(entry, header.seed(), bucket) else {
+                    return Err(self.wrong(at, "its checksum does not match its content"));
+                };
+                said.add(&totals);
+                bucket = bucket.wrapping_add(1);
+            }
             left -= piece.len();
         }
         if running.finish() != sum {

@@ -5,7 +5,9 @@
 //! The payload of a frame of counters has an entry of [`ENTRY`] bytes for each bucket, in order. All integers are
 //! little-endian, of 8 bytes: frames, lines, bytes of the decoded payloads, sum of the hashes of the lines modulo
 //! 2^64, bytes of the largest decoded payload, and where the last frame of the bucket begins in the shard (all ones if there is
-//! none). The frames of a bucket are a chain from there, through the field of each for the frame before it.
+//! none). The frames of a bucket are a chain from there, through the field of each for the frame before it. The last integer is the
+//! XXH3-64 of those before it, seeded with the XXH3-64 of the frame's header (its checksum zero) plus the number of the bucket:
+//! so the entry of one bucket is checked without reading the others.
 //!
 //! A trailer has [`TRAILER`] bytes:
 //!
@@ -18,12 +20,15 @@
 //!
 //! It has no checksum: a reader compares it with what it has read. So any language can write one with a few additions.
 //!
-//! *Cost:* the entries of a shard: 48 bytes for each bucket.
+//! *Cost:* the entries of a shard: 56 bytes for each bucket.
 
 use crate::exchange::frame::{Header, NOWHERE, array};
+use crate::sys::checksum;
 
 /// The bytes of an entry.
-pub(crate) const ENTRY: usize = 48;
+pub(crate) const ENTRY: usize = 56;
+/// Where the checksum of an entry is.
+const SUM_AT: usize = ENTRY - 8;
 /// The bytes of a trailer.
 pub(crate) const TRAILER: usize = 32;
 
@@ -85,7 +90,8 @@ impl BucketTotals {
         counts(self) == counts(other)
     }
 
-    pub(crate) fn encode(&self) -> [u8; ENTRY] {
+    /// The entry of `bucket` in a frame whose header has this seed.
+    pub(crate) fn encode(&self, seed: u64, bucket: u32) -> [u8; ENTRY] {
         let fields = [
             self.frames,
             self.lines,
@@ -98,20 +104,29 @@ impl BucketTotals {
         for (place, field) in bytes.chunks_exact_mut(8).zip(fields) {
             place.copy_from_slice(&field.to_le_bytes());
         }
+        let sum = sum_of(&bytes, seed, bucket);
+        bytes[SUM_AT..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Self {
+    /// What an entry says, if it is that of `bucket` in a frame whose header has this seed, and undamaged.
+    pub(crate) fn decode(bytes: &[u8], seed: u64, bucket: u32) -> Option<Self> {
         let field = |number: usize| u64::from_le_bytes(array(&bytes[8 * number..]));
-        Self {
+        let totals = Self {
             frames: field(0),
             lines: field(1),
             bytes: field(2),
             hash_sum: field(3),
             largest: field(4),
             last: field(5),
-        }
+        };
+        (field(6) == sum_of(bytes, seed, bucket)).then_some(totals)
     }
+}
+
+/// The checksum of an entry.
+fn sum_of(entry: &[u8], seed: u64, bucket: u32) -> u64 {
+    checksum::in_place(seed.wrapping_add(u64::from(bucket)), &entry[..SUM_AT])
 }
 
 /// The end of a stream, or of a shard file.
@@ -159,7 +174,16 @@ mod tests {
             largest: 5,
             last: 6,
         };
-        assert_eq!(BucketTotals::decode(&totals.encode()), totals);
+        let entry = totals.encode(17, 3);
+        assert_eq!(BucketTotals::decode(&entry, 17, 3), Some(totals));
+        // Of another bucket, or another frame.
+        assert_eq!(BucketTotals::decode(&entry, 17, 4), None);
+        assert_eq!(BucketTotals::decode(&entry, 18, 3), None);
+        for bit in 0..ENTRY * 8 {
+            let mut damaged = entry;
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(BucketTotals::decode(&damaged, 17, 3), None, "bit {bit}");
+        }
         let trailer = Trailer {
             frames: 7,
             bytes: 8,

@@ -121,7 +121,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name the files in it, or give it with --side to read all of them",
+                advice: "name the files in it; commands with an option --side PATH read all of them",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.

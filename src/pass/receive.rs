@@ -64,6 +64,9 @@ pub(crate) struct Received {
     pub(crate) sides: Vec<BucketTotals>,
     /// The buckets of the frames.
     pub(crate) buckets: BTreeSet<u32>,
+    /// Why the reading ended before the end. It counts if all frames before that were undamaged: of one that is damaged the
+    /// job may be wrong that later ones are compared with.
+    refusal: Option<Error>,
 }
 
 /// A frame on its way to a worker, and which of the sources it is of.
@@ -142,7 +145,8 @@ pub(crate) fn receive(
         });
     });
     drop(long_lines);
-    placed.into_unplaced().map(|()| received)
+    placed.into_unplaced()?;
+    received.refusal.take().map_or(Ok(received), Err)
 }
 
 /// The thread that reads.
@@ -167,7 +171,6 @@ impl Reader<'_> {
             let name = frames.name().to_owned();
             let mut is_pooled = true;
             while let Some(frame) = frames.next(&mut |header, offset| {
-                self.expected.check(header, received, (&name, offset))?;
                 is_pooled = header.stored_bytes <= MOST_DECODED;
                 if is_pooled {
                     self.take_buffer()
@@ -175,6 +178,11 @@ impl Reader<'_> {
                     self.long_lines.whole(&name, offset, header.stored_bytes)
                 }
             })? {
+                let place = (name.as_path(), frame.offset);
+                if let Err(refusal) = self.expected.check(&frame.header, received, place) {
+                    received.refusal = Some(what_is_wrong(&frame, place, refusal));
+                    return Ok(());
+                }
                 received.count(&frame.header);
                 self.send(Arrival {
                     frame,
@@ -252,6 +260,16 @@ impl Expected {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+/// Why a frame is not received: because it is damaged, else because of `refusal`. A header that was damaged on its way looks
+/// like one of another job, and the step that made it can be repeated.
+fn what_is_wrong(frame: &Frame, (name, offset): (&Path, u64), refusal: Error) -> Error {
+    let mut decoded = vec![0; MOST_DECODED as usize];
+    match frame.open(&mut decoded) {
+        Ok(_) => refusal,
+        Err(what) => bad_frames(name, offset, what),
     }
 }
 

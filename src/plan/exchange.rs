@@ -86,7 +86,12 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
             .unwrap_or(SMALLEST_BLOCK);
         let each = open(block).max(2);
         let buckets = (each * sides) as u32;
-        if !layout.set_pool(&job, buckets, pool_bytes, PAGE) {
+        // The buckets are those of all sides together.
+        let together = Job {
+            inputs: job.inputs[..1].to_vec(),
+            ..job.clone()
+        };
+        if !layout.set_pool(&together, buckets, pool_bytes, PAGE) {
             return None;
         }
         layout.block_bytes = layout.block_bytes.min(block);

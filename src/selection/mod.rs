@@ -24,6 +24,8 @@ mod rule;
 mod sides;
 mod tally;
 
+use serde::Serialize;
+
 pub(crate) use kept::{Found, Kept};
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
@@ -42,7 +44,7 @@ pub(crate) use tally::Tally;
 /// let in_two_or_more = Selection::at_least(2).labelled(Label::Sides);
 /// assert_ne!(in_two_or_more, Selection::intersection());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Selection {
     /// The fewest sides that have the line; `None` means all sides.
     pub(crate) least: Option<u32>,
@@ -61,7 +63,8 @@ pub struct Selection {
 }
 
 /// Which of the occurrences of a selected line are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Occurrences {
     /// The first.
     #[default]
@@ -84,7 +87,8 @@ pub(crate) enum Approximate {
 }
 
 /// What is written before each line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Label {
     /// Nothing.
     #[default]

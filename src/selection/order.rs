@@ -7,8 +7,11 @@
 //! ordinal   │ side, from 1: 16 │ byte of the side where the line begins: 48 │
 //! ```
 
+use serde::Serialize;
+
 /// In which order the lines of the answer come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// As they are found: the cheapest, and different from run to run.
     #[default]

@@ -308,12 +308,20 @@ fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1 << choices.below(8);
         let found = kind_of(&damaged);
-        let is_noticed = matches!(found, Err(ErrorKind::Damaged | ErrorKind::Usage));
-        assert!(
-            is_noticed,
-            "a flipped bit of byte {at}: {:?}",
-            found.is_ok()
+        assert_eq!(
+            found.err(),
+            Some(ErrorKind::Damaged),
+            "a flipped bit of byte {at}"
         );
+    }
+    // What is said of its job, shard, side and bucket, of the first frame and of the next: no request was wrong.
+    for start in [0, frames(&first)[0].len()] {
+        for bit in (8 * 8..32 * 8).step_by(5) {
+            let mut damaged = whole.clone();
+            damaged[start + bit / 8] ^= 1 << (bit % 8);
+            let found = kind_of(&damaged).err();
+            assert_eq!(found, Some(ErrorKind::Damaged), "bit {bit} from {start}");
+        }
     }
     assert_eq!(kind_of(&whole).unwrap(), expected);
     // A frame more or less than its shard counts, and counters of another shard.
@@ -356,6 +364,20 @@ fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
         match join_with(&damaged, bucket) {
             Ok((lines, _)) => assert_eq!(lines, expected[bucket as usize], "byte {at}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Damaged, "{error}"),
+        }
+    }
+    // Every bit of the counters: those of the bucket are checked, the others are not read.
+    let start = first.len() - TRAILER - 5 * 56;
+    for bit in 0..5 * 56 * 8 {
+        let mut damaged = first.clone();
+        damaged[start + bit / 8] ^= 1 << (bit % 8);
+        let is_of = (bit / 8 / 56) as u32;
+        let found = join_with(&damaged, is_of).unwrap_err();
+        assert_eq!(found.kind(), ErrorKind::Damaged, "bit {bit}");
+        if bit % 97 == 0 {
+            let bucket = (is_of + 1) % 5;
+            let (lines, _) = join_with(&damaged, bucket).unwrap();
+            assert_eq!(lines, expected[bucket as usize], "bit {bit}");
         }
     }
     let two = [&first[..], &first].concat();
@@ -497,6 +519,31 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
         .collect();
     fails(&piped, &joins, None, "give the number of shards");
     assert!(finish_with(&piped, &joins, Some(4)).is_ok());
+    // A side without a shard, and one that was filtered.
+    let of_first: Vec<String> = (0..3).map(|bucket| join_of(bucket, &files[..2])).collect();
+    fails(&shards[..2], &of_first, None, "side 2: has no shard");
+    let filtered = shards[0].replace("\"is_filtered\":false", "\"is_filtered\":true");
+    let filtered = [&[filtered], &shards[1..]].concat();
+    assert!(finish_with(&filtered, &joins, None).is_ok());
+    let as_union: Vec<String> = joins
+        .iter()
+        .map(|text| text.replace("\"filters_from_side\":1", "\"filters_from_side\":null"))
+        .collect();
+    fails(&filtered, &as_union, None, "needs all lines of side 1");
+    let as_diff: Vec<String> = joins
+        .iter()
+        .map(|text| text.replace("\"filters_from_side\":1", "\"filters_from_side\":2"))
+        .collect();
+    fails(&filtered, &as_diff, None, "needs all lines of side 1");
+    // Joins that wrote different things, and a report that is cut short.
+    let labelled = joins[2].replace("\"label\":\"none\"", "\"label\":\"count\"");
+    let other = [&joins[..2], &[labelled]].concat();
+    fails(&shards, &other, None, "its choice of lines to write");
+    let ended = joins[2].replace("\"newline\"", "\"nul\"");
+    let other = [&joins[..2], &[ended]].concat();
+    fails(&shards, &other, None, "its choice of lines to write");
+    let short = [&joins[..2], &[joins[2][..joins[2].len() / 2].to_owned()]].concat();
+    fails(&shards, &short, None, "the report is cut short");
     let changed = shards[0].replacen("\"bytes\":", "\"bytes\":1", 1);
     let changed = [&[changed], &shards[1..]].concat();
     fails(&changed, &joins, None, "were read for side 1");

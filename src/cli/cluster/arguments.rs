@@ -5,18 +5,20 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Args, ValueEnum};
-use outset::cluster::{Compression, JobKey, JoinRequest, ShardRequest, Shards};
+use outset::cluster::{Compression, JoinRequest, MOST_SIDES, ShardRequest, Shards};
 use outset::size::parse_bytes;
-use outset::{Error, Interrupt, Options, Result, Selection, Source};
+use outset::{Error, Interrupt, LineFormat, Options, Result, Selection, Source};
 
 use crate::cli::operation::Operation;
 use crate::cli::options::{
-    DecodingArguments, FormatArguments, MachineArguments, TalkArguments, TempArguments,
+    DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
 };
 use crate::cli::select::{SideArguments, WrittenArguments};
+use crate::cli::sides::read_list;
 
+const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
 const EXIT_STATUS: &str = "\
 Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed · 4 temporary space · 5 output
              6 memory limit too low · 7 damaged or incomplete shards · 101 a bug
@@ -48,8 +50,8 @@ pub(crate) struct ShardArguments {
     ///
     /// Draw a new key for each job, and let only its owner read the file: (umask 077; od -An -vtx8 -N32 /dev/urandom |
     /// tr -d ' \n' > job.key). Anyone who knows the key can craft lines that all go to one bucket.
-    #[arg(long, value_name = "KEY", value_parser = PathBufValueParser::new().try_map(|path| JobKey::read(&path)))]
-    hash_key_file: JobKey,
+    #[arg(long, value_name = "KEY", value_parser = KeyFile::parser())]
+    hash_key_file: KeyFile,
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
@@ -89,20 +91,26 @@ pub(crate) struct ShardArguments {
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
-/// the lines alone.
+/// the lines alone. Where this help speaks of files that have a line, it means sides.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct JoinArguments {
     /// Shard files (with --bucket), or `-` for a stream of blocks
-    #[arg(value_name = "SHARD", required = true)]
+    #[arg(value_name = "SHARD", required_unless_present = "shards_from")]
     shards: Vec<PathBuf>,
 
+    /// Read the names of the shard files from LIST, one a line
+    ///
+    /// For more names than a command line holds. `-` is standard input.
+    #[arg(long, value_name = "LIST", conflicts_with = "shards")]
+    shards_from: Option<PathBuf>,
+
     /// Which lines are written, by the name of the command that writes them
-    #[arg(long, value_name = "NAME", default_value = "intersect")]
+    #[arg(long, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
     operation: Operation,
 
     /// Number of sides of the job
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_SIDES)))]
     sides: u32,
 
     /// The bucket to join, from 0
@@ -141,18 +149,19 @@ pub(crate) struct JoinArguments {
 
 /// Compare the reports of all shards and joins of a job, and write a summary if the job is complete.
 ///
-/// Fails, with status 7, unless every shard is there, every bucket was joined once, and lines and sums of hashes of all
-/// shards are those of all joins. The ranges of a file must cover it once.
+/// Fails, with status 7, unless every side has shards whose ranges cover their files once, every bucket was joined once, all
+/// joins wrote the same selection, and lines and sums of hashes of all shards are those of all joins.
 ///
-/// Example: outset finish stats/*.json -o result/_SUCCESS
+/// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]
 pub(crate) struct FinishArguments {
     /// The files that --stats of shard and join wrote; several reports may be in one file
     #[arg(value_name = "STATS", required = true)]
     pub(super) reports: Vec<PathBuf>,
 
-    /// How many shards there must be [default: as many as cover the files]
+    /// How many shards there must be
     ///
+    /// Without it, the ranges of each file that is reported must cover it; a file that no shard has read stays unnoticed.
     /// Required if a shard has read a pipe.
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<u64>,
@@ -186,6 +195,12 @@ enum CompressionName {
 }
 
 impl ShardArguments {
+    /// The files that are read.
+    pub(super) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        let key = &self.hash_key_file.path;
+        [&self.file, key].into_iter().chain(&self.filter)
+    }
+
     /// The input.
     pub(super) fn source(&self) -> Source {
         Source::from(&self.file)
@@ -203,7 +218,7 @@ impl ShardArguments {
         ShardRequest {
             side: self.side,
             buckets: self.buckets,
-            key: self.hash_key_file,
+            key: self.hash_key_file.key,
             range: self.range.clone(),
             filter: self.filter.clone(),
             compression: match self.compress {
@@ -215,9 +230,21 @@ impl ShardArguments {
 }
 
 impl JoinArguments {
-    /// The shard files; none for a stream.
-    pub(super) fn files(&self) -> &[PathBuf] {
-        if self.is_stream() { &[] } else { &self.shards }
+    /// The shard files, as named or listed; none for a stream. Call it once: the list may be standard input.
+    ///
+    /// # Errors
+    /// Where the list cannot be read.
+    pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
+        match &self.shards_from {
+            Some(list) => read_list(list, b'\n', LIST_ADVICE),
+            None if self.is_stream() => Ok(Vec::new()),
+            None => Ok(self.shards.clone()),
+        }
+    }
+
+    /// The list of shard files, which is read as well.
+    pub(super) fn list(&self) -> Option<&PathBuf> {
+        self.shards_from.as_ref()
     }
 
     fn is_stream(&self) -> bool {
@@ -225,13 +252,15 @@ impl JoinArguments {
     }
 
     pub(super) fn options(&self, interrupt: &Interrupt) -> Options {
-        let options = self.machine.options(interrupt);
+        let format = LineFormat {
+            terminator: if self.zero_terminated { 0 } else { b'\n' },
+            ..LineFormat::default()
+        };
+        let options = Options {
+            format,
+            ..self.machine.options(interrupt)
+        };
         self.temp.add_to(options, self.output.as_deref())
-    }
-
-    /// What stands behind each line.
-    pub(super) fn terminator(&self) -> u8 {
-        if self.zero_terminated { 0 } else { b'\n' }
     }
 
     /// # Errors
@@ -244,13 +273,13 @@ impl JoinArguments {
         })
     }
 
-    /// Where the frames come from.
+    /// Where the frames come from: of these shard files, or of standard input.
     ///
     /// # Errors
     /// Where standard input is closed.
-    pub(super) fn shards(&self) -> Result<Shards> {
+    pub(super) fn shards(&self, files: Vec<PathBuf>) -> Result<Shards> {
         if !self.is_stream() {
-            return Ok(Shards::Files(self.shards.clone()));
+            return Ok(Shards::Files(files));
         }
         let file = rustix::io::dup(std::io::stdin()).map_err(|error| Error::Input {
             path: "-".into(),
@@ -261,12 +290,6 @@ impl JoinArguments {
     }
 
     fn selection(&self) -> Result<Selection> {
-        if self.operation == Operation::Overlaps {
-            return Err(Error::Usage {
-                what: "operation: overlaps counts the lines of all buckets together".into(),
-                advice: "use intersect, diff, union or symdiff, with --which if need be".into(),
-            });
-        }
         let selection = self.written.add_to(self.by_number.of(self.operation)?);
         Ok(if self.repeats {
             selection.with_repeats()
@@ -274,6 +297,17 @@ impl JoinArguments {
             selection
         })
     }
+}
+
+/// The operations that write lines: a table of overlaps counts those of all buckets together.
+fn joined_operations() -> ValueParser {
+    let operations = Operation::value_variants().iter();
+    let names = operations
+        .filter(|&&operation| operation != Operation::Overlaps)
+        .filter_map(Operation::to_possible_value);
+    PossibleValuesParser::new(names)
+        .try_map(|name| Operation::from_str(&name, false))
+        .into()
 }
 
 fn parse_range(text: &str) -> Result<Range<u64>, String> {

@@ -25,7 +25,7 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
     let work = &arguments.work;
     begin(work, interrupt)?;
     let reporter = Arc::new(Reporter::new(&work.talk));
-    let mut claims = Claims::reading([&arguments.file].into_iter().chain(&arguments.filter));
+    let mut claims = Claims::reading(arguments.files());
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_stats(work.stats.as_deref())?;
     if let Some(filter) = &arguments.filter {
@@ -44,10 +44,10 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
     outputs.put_in_place()?;
     if !work.talk.quiet {
         warn(&format!(
-            "{} of {} lines sent in {} frames, {} of {} · peak memory {} of {} · {:.1} s",
+            "{} of {} sent in {}, {} of {} · peak memory {} of {} · {:.1} s",
             stats.sent.lines,
-            stats.input.lines,
-            stats.frames,
+            numbers::counted(stats.input.lines, "line"),
+            numbers::counted(stats.frames, "frame"),
             numbers::bytes(stats.stream_bytes),
             numbers::bytes(stats.input.bytes),
             numbers::bytes(stats.memory.peak_rss_bytes),
@@ -64,22 +64,24 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     begin(work, interrupt)?;
     let request = arguments.request()?;
     let reporter = Arc::new(Reporter::new(&work.talk));
-    let mut claims = Claims::reading(arguments.files());
+    let files = arguments.files()?;
+    let mut claims = Claims::reading(files.iter().chain(arguments.list()));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_stats(work.stats.as_deref())?;
     let outputs = claims.open(interrupt)?;
     let result = outputs.require_result()?;
     let mut options = arguments.options(interrupt);
     options.observer = Some(reporter.clone());
-    let (mut writer, terminator) = (result.writer()?, arguments.terminator());
+    let (mut writer, terminator) = (result.writer()?, options.format.terminator);
     let is_file = arguments.output.as_ref();
     let is_file = is_file.is_some_and(|path| path.as_os_str() != "-");
+    let shards = arguments.shards(files)?;
     let stats = if is_file {
         let mut sink = WriteSink::new(&mut writer, terminator, result.name());
-        join(&request, arguments.shards()?, &options, &mut sink)?
+        join(&request, shards, &options, &mut sink)?
     } else {
         let mut sink = LineFrames::new(&mut writer, terminator, result.name());
-        let stats = join(&request, arguments.shards()?, &options, &mut sink)?;
+        let stats = join(&request, shards, &options, &mut sink)?;
         sink.finish().map_err(|error| result.error(error))?;
         stats
     };
@@ -90,8 +92,9 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     if !work.talk.quiet {
         let lines: u64 = stats.sides.iter().map(|side| side.lines).sum();
         warn(&format!(
-            "{} of {lines} lines written · temporary disk {} · peak memory {} of {} · {:.1} s",
+            "{} of {} written · temporary disk {} · peak memory {} of {} · {:.1} s",
             stats.output.lines,
+            numbers::counted(lines, "line"),
             numbers::bytes(stats.temp.peak_bytes),
             numbers::bytes(stats.memory.peak_rss_bytes),
             numbers::bytes(stats.memory.limit_bytes),

@@ -62,7 +62,7 @@ pub(crate) struct CompareArguments {
     max_fpr: Option<f64>,
 
     #[command(flatten)]
-    run: RunArguments,
+    pub(super) run: RunArguments,
 
     #[command(flatten)]
     force: ForceArguments,

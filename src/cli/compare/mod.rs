@@ -170,7 +170,8 @@ fn listed(
 
 /// Refuses outputs that are inputs, or one another.
 fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
-    let mut claims = Claims::reading(arguments.inputs.lists()).and_sources(sources);
+    let key_file = arguments.run.lines.key_file();
+    let mut claims = Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(sources);
     claims.write(None, "the table")?;
     if let Some((list, option)) = arguments.list()? {
         claims.write_result(Some(list), option)?;

@@ -72,7 +72,8 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
     let like = like.transpose()?;
-    let mut claims = Claims::reading(arguments.files().iter().chain(arguments.like.as_ref()));
+    let read = arguments.files().iter().chain(&arguments.like);
+    let mut claims = Claims::reading(read.chain(arguments.lines.key_file()));
     claims.write_filter(&arguments.output, "-o")?;
     let outputs = claims.open(interrupt)?;
     let request = BuildRequest {

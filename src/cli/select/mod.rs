@@ -156,7 +156,9 @@ impl Sink for Divided {
 fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
     let filters = request.filters;
     let asked = filters.and_then(|filters| filters.filter.as_ref());
-    let mut claims = Claims::reading(request.inputs.lists().chain(asked)).and_sources(sources);
+    let read = request.inputs.lists().chain(asked);
+    let read = read.chain(request.set.run.lines.key_file());
+    let mut claims = Claims::reading(read).and_sources(sources);
     claims.write_result(request.set.output.as_deref(), "-o")?;
     claims.write_duplicates(request.duplicates)?;
     if let Some(filter) = filters.and_then(|filters| filters.save_filter.as_ref()) {

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, Result};
 
-use super::{STDIN, check_part};
+use super::STDIN;
 
-/// The files that `list` names, `-` being standard input; a name ends in `terminator`.
+/// The files that `list` names, `-` being standard input; a name ends in `terminator`. Where it cannot be read, `advice` says what
+/// to do.
 ///
 /// # Errors
-/// [`Error::Input`] where the list cannot be read; [`Error::Usage`] where it names standard input.
-pub(super) fn read_list(list: &Path, terminator: u8) -> Result<Vec<PathBuf>> {
+/// [`Error::Input`] where the list cannot be read.
+pub(crate) fn read_list(list: &Path, terminator: u8, advice: &'static str) -> Result<Vec<PathBuf>> {
     let text = if list == Path::new(STDIN) {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map(|_| text)
@@ -26,10 +27,11 @@ pub(super) fn read_list(list: &Path, terminator: u8) -> Result<Vec<PathBuf>> {
     let text = text.map_err(|source| Error::Input {
         path: list.to_owned(),
         source,
-        advice: "give --files-from a file that lists the names of other files",
+        advice,
     })?;
     let names = text.split(|&byte| byte == terminator);
     let names = names.filter(|name| !name.is_empty());
-    let paths = names.map(|name| PathBuf::from(OsStr::from_bytes(name)));
-    paths.map(|path| check_part(&path).map(|()| path)).collect()
+    Ok(names
+        .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+        .collect())
 }

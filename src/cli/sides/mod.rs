@@ -14,10 +14,13 @@ use outset::{Error, Files, Result, Source};
 
 pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
-use self::list::read_list;
+pub(crate) use self::list::read_list;
 
 /// Standard input, as the command line names it.
 const STDIN: &str = "-";
+
+/// What to do where a list cannot be read.
+const LIST_ADVICE: &str = "give --files-from a file that lists the names of other files";
 
 /// The sides that an operation is about, in the order of the command line.
 #[derive(Debug, Clone)]
@@ -80,7 +83,8 @@ impl InputArguments {
             Side::File(path) => Ok(Source::from(path)),
             Side::Paths(paths) => source_of(paths),
             Side::List(list) => {
-                let files = read_list(list, if self.null { 0 } else { b'\n' })?;
+                let files = read_list(list, if self.null { 0 } else { b'\n' }, LIST_ADVICE)?;
+                files.iter().try_for_each(|file| check_part(file))?;
                 Ok(Source::from(Files::new(list, files)))
             }
         }

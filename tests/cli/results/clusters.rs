@@ -137,7 +137,7 @@ fn m1_streams_of_blocks_go_through_pipes_and_the_result_as_well() {
     assert_eq!(split(&counted, b'\n').len(), 5000);
     join("", &both[..both.len() - 5]).fails(7, &["the stream ends", "make the shard again"]);
     join("--bucket 1", &both).fails(2, &["-: the frame at byte", "and not of 1"]);
-    join("--operation overlaps", &both).fails(2, &["operation: overlaps"]);
+    join("--operation overlaps", &both).fails(2, &["invalid value 'overlaps'"]);
     join("--operation diff --at-least 2", &both).fails(2, &["only intersect takes"]);
 }
 
@@ -169,6 +169,21 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
     sandbox
         .run("shard a --side 1 --buckets 2 --hash-key-file a -q")
         .fails(2, &["a: has no hash key", "od -An"]);
+    // A key that cannot be read may be there later, and no output replaces one.
+    sandbox
+        .run("shard a --side 1 --buckets 2 --hash-key-file nowhere -q")
+        .fails(3, &["nowhere: No such file"]);
+    for arguments in ["-o key", "-o ../out/x --stats key"] {
+        sandbox
+            .run(&format!(
+                "shard a --side 1 --buckets 2 --hash-key-file key {arguments} -q"
+            ))
+            .fails(2, &["key: ", "would replace it"]);
+    }
+    sandbox
+        .run("intersect a b --hash-key-file key -o key -q")
+        .fails(2, &["key: ", "would replace it"]);
+    assert_eq!(fs::read_to_string(sandbox.input("key")).unwrap(), KEY);
     let outcome = sandbox.run(&format!("{shard} a --buckets 60000 -m 32M"));
     outcome.fails(6, &["a block of each of 60000 buckets"]);
     let enough = outcome.advised();
@@ -177,11 +192,50 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
         &format!("shard a --side 1 --hash-key-file key -o ../out/x --buckets 60000 -m {enough}"),
     );
     sandbox
+        .run("join ../out/x --sides 4000000000 --bucket 0 -m 64M -q")
+        .fails(2, &["4000000000 is not in 1..=4094"]);
+    sandbox
         .run("join ../out/x --sides 2 -q")
         .fails(2, &["--bucket"]);
     sandbox
         .run("join a --sides 2 --bucket 0 -q")
         .fails(7, &["a: byte", "it is no shard file"]);
+}
+
+#[test]
+fn m4_many_sides_and_many_shards_are_joined_under_a_small_limit() {
+    let sandbox = job(&lines(0..2000), b"");
+    let mut list: Vec<String> = Vec::new();
+    let mut everything = Vec::new();
+    for side in 1..=300 {
+        let own = lines(side..side + 100);
+        sandbox.write("side", &own);
+        everything.extend_from_slice(&own);
+        step(
+            &sandbox,
+            &format!(
+                "shard side --side {side} --buckets 2 --hash-key-file key -o ../out/{side}.shard"
+            ),
+        );
+        list.push(format!("../out/{side}.shard"));
+    }
+    sandbox.write("list", list.join("\n"));
+    let mut found = Vec::new();
+    for bucket in 0..2 {
+        let arguments = format!(
+            "join --shards-from list --sides 300 --operation union --bucket {bucket} -o ../out/part -q -m 32M"
+        );
+        under(&sandbox, &arguments, 32);
+        found.extend(fs::read(sandbox.output("part")).unwrap());
+    }
+    let sorted = |lines| split(lines, b'\n').into_iter().collect::<BTreeSet<&[u8]>>();
+    assert_eq!(sorted(&found), sorted(&everything));
+    sandbox
+        .run("join --shards-from nowhere --sides 2 --bucket 0 -q")
+        .fails(3, &["nowhere: No such file", "--shards-from"]);
+    sandbox
+        .run("join a --shards-from list --sides 2 --bucket 0 -q")
+        .fails(2, &["cannot be used with"]);
 }
 
 #[test]

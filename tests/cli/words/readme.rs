@@ -1,5 +1,6 @@
 //! Commands that the documentation gives to paste do what it says.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -17,12 +18,24 @@ fn block(page: &str, marker: &str) -> String {
     behind.split_once("```").unwrap().0.to_owned()
 }
 
+/// The script of a recipe. GNU parallel takes the place of xargs in the one by hand.
+fn script(marker: &str) -> String {
+    let text = block("docs/clusters.md", marker);
+    if marker != "run: parallel" {
+        return text;
+    }
+    let by_hand = block("docs/clusters.md", "run: by hand");
+    let (before, _) = by_hand.split_once("xargs").unwrap();
+    let (_, finish) = by_hand.split_once("# 3.").unwrap();
+    format!("{before}\n{text}\n# 3.{finish}")
+}
+
 /// A place whose shell finds the program, and its files `a.txt` and `b.txt`.
 fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("a.txt"), lines(0..3000)).unwrap();
     fs::write(place.path().join("b.txt"), lines(2000..6000)).unwrap();
-    let text = block("docs/clusters.md", marker);
+    let text = script(marker);
     let program = if marker.ends_with("make") {
         fs::write(place.path().join("Makefile"), text).unwrap();
         let mut make = Command::new("make");
@@ -33,21 +46,24 @@ fn recipe(marker: &str) -> Option<(tempfile::TempDir, Command)> {
         shell.args(["-e", "-c", &text]);
         shell
     };
-    let name = program.get_program().to_owned();
+    let name = match marker {
+        "run: parallel" => "parallel".into(),
+        _ => program.get_program().to_owned(),
+    };
     if Command::new(&name).arg("--version").output().is_err() {
         println!("skipped: there is no {}", name.display());
         return None;
     }
     let mut command = program;
     let path = Path::new(OUTSET).parent().unwrap();
-    let path = format!("{}:{}", path.display(), env!("PATH"));
+    let path = format!("{}:{}", path.display(), env::var("PATH").unwrap());
     command.current_dir(place.path()).env("PATH", path);
     Some((place, command))
 }
 
 #[test]
 fn m9_the_recipes_for_other_schedulers_give_the_common_lines() {
-    for marker in ["run: by hand", "run: make"] {
+    for marker in ["run: by hand", "run: make", "run: parallel"] {
         let Some((place, mut command)) = recipe(marker) else {
             continue;
         };
@@ -82,7 +98,11 @@ fn the_readme_has_one_main_job_and_one_test_command() {
 fn the_crawlers_loop_fetches_every_page_once() {
     let place = tempfile::tempdir().unwrap();
     let program = Path::new(OUTSET);
-    let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
+    let path = format!(
+        "{}:{}",
+        program.parent().unwrap().display(),
+        env::var("PATH").unwrap()
+    );
     let status = Command::new("sh")
         .args(["-e", "-c", &block("docs/filters.md", "crawler")])
         .current_dir(place.path())
