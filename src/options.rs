@@ -94,6 +94,10 @@ pub struct Options {
     /// What a run shares with others that belong to it.
     #[doc(hidden)]
     pub shared: Option<Shared>,
+    /// What the process has resident before the run, in bytes; `None` asks the system. Of runs that belong together it is
+    /// what the first one found: what they leave is in the allowance of each for small allocations, and would be counted twice.
+    #[doc(hidden)]
+    pub resident_bytes: Option<u64>,
     /// For tests: spill every full block, as if memory were full.
     #[doc(hidden)]
     pub always_spill: bool,
@@ -103,9 +107,6 @@ pub struct Options {
 #[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// What the process had resident before the first of them, in bytes. What they leave is in the
-    /// allowance of each for small allocations; counted again it would be counted twice.
-    pub(crate) resident_bytes: u64,
     /// The temporary disk.
     pub(crate) quota: Arc<Quota>,
     /// Where their temporary files go.
@@ -134,6 +135,7 @@ impl Default for Options {
             interrupt: Interrupt::new(),
             observer: None,
             shared: None,
+            resident_bytes: None,
             always_spill: false,
         }
     }

@@ -85,6 +85,8 @@ pub struct Comparer<'o> {
     memory_bytes: u64,
     /// What all runs have in common, so that their plans are equal and one cap holds for all their files.
     shared: Shared,
+    /// What the process had resident before the first run, in bytes.
+    resident_bytes: u64,
     /// Where results are kept.
     space: Arc<TempSpace>,
     /// The last exact run and the limit that it had, in bytes.
@@ -141,13 +143,15 @@ impl<'o> Comparer<'o> {
         let mistake = Mistake::of(selection)?;
         request::check(sources, mistake, options)?;
         let inputs = request::open(sources, options)?;
+        let known = options.resident_bytes;
+        let resident_bytes = known.unwrap_or_else(machine::resident_bytes);
         let shared = Shared {
-            resident_bytes: machine::resident_bytes(),
             quota: Quota::new(options.max_temp_bytes.unwrap_or(u64::MAX)),
             places: Places::new(&temp_parents(options), &options.interrupt),
         };
         let sharing = Options {
             shared: Some(shared.clone()),
+            resident_bytes: Some(resident_bytes),
             ..options.clone()
         };
         let memory = options.memory_bytes;
@@ -159,6 +163,7 @@ impl<'o> Comparer<'o> {
             options,
             memory_bytes: memory.unwrap_or_else(machine::default_memory_bytes),
             shared,
+            resident_bytes,
             space: Arc::new(temp_space(&sharing)),
             exact: None,
             distinct: None,
@@ -221,6 +226,7 @@ impl<'o> Comparer<'o> {
             memory_bytes: Some(self.limit(point)),
             max_fpr: None,
             shared: Some(self.shared.clone()),
+            resident_bytes: Some(self.resident_bytes),
             ..self.options.clone()
         }
     }

@@ -38,10 +38,10 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
     job_of_shapes(shapes, longest_line_bytes, resident_bytes(options), options)
 }
 
-/// What the process has resident before a run, in bytes. Runs of a comparison share the number of the first.
+/// What the process has resident before a run, in bytes.
 fn resident_bytes(options: &Options) -> u64 {
-    let shared = options.shared.as_ref();
-    shared.map_or_else(machine::resident_bytes, |shared| shared.resident_bytes)
+    let known = options.resident_bytes;
+    known.unwrap_or_else(machine::resident_bytes)
 }
 
 /// What a process that has `resident` bytes before a run needs beside buffers and threads, in bytes.

@@ -12,7 +12,7 @@ use outset::{ErrorKind, Options, Order, Selection, Strategy};
 
 use crate::faults::{Moment, select_with_fault, spill_files};
 use crate::oracle::{Lines, selected};
-use crate::util::{Place, alone, assert_same, numbered};
+use crate::util::{Place, assert_same, beside_others, numbered};
 
 const PAGE: usize = 4096;
 const HEADER: usize = 64;
@@ -140,7 +140,7 @@ fn answer(selection: Selection, contents: &[Vec<u8>]) -> Lines {
 
 /// Alters the spill of `count` runs, each in one way.
 fn alterations(count: usize, ways: &[Way]) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = [numbered(0..5000, 60), numbered(2500..8000, 60)];
     let files = place.files(&contents);

@@ -13,7 +13,7 @@ use outset::cluster::{
 };
 use outset::{Error, ErrorKind, Label, LineFormat, Options, Result, Selection, Source, select};
 
-use crate::util::{MIB, Place, alone, from_here};
+use crate::util::{MIB, Place, alone, beside_others, from_here};
 
 /// The bytes of a header, and of a trailer.
 const HEADER: usize = 88;
@@ -216,14 +216,14 @@ fn check_job(number: u64) {
 
 #[test]
 fn m1_shards_of_any_ranges_and_joins_of_their_buckets_give_what_one_run_gives() {
-    let _alone = alone();
+    let _shared = beside_others();
     (0..6).for_each(check_job);
 }
 
 #[test]
 #[ignore = "slow: hundreds of jobs"]
 fn m1_hundreds_of_jobs_give_what_one_run_gives() {
-    let _alone = alone();
+    let _shared = beside_others();
     (6..400).for_each(check_job);
 }
 
@@ -258,7 +258,7 @@ const COMMON: (Selection, u32) = (Selection::intersection(), 2);
 
 #[test]
 fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, _, [first, second]) = small_job(&place);
     let whole = stream(&place, [&first[..], &second].concat());
@@ -284,7 +284,7 @@ fn m2_frames_come_in_any_order_and_a_repeated_one_changes_no_set() {
 
 #[test]
 fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, _, [first, second]) = small_job(&place);
     let whole = [&first[..], &second].concat();
@@ -341,7 +341,7 @@ fn m3_a_stream_that_was_cut_damaged_or_mixed_up_is_refused() {
 
 #[test]
 fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, _, [first, second]) = small_job(&place);
     let intact = place.file("intact", &second);
@@ -387,7 +387,7 @@ fn m3_a_shard_file_that_was_cut_or_damaged_gives_no_wrong_line() {
 
 #[test]
 fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, sources, [first, second]) = small_job(&place);
     let refused = |bytes: &[u8], sides: u32, bucket: Option<u32>| {
@@ -416,7 +416,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
     use outset::filter::Kind;
     use outset::hash::HashKey;
     use outset::stored::{BuildRequest, FilterSize, KeyCount, build};
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, sources, [first, _]) = small_job(&place);
     let build_with = |hash_key: HashKey, name: &str| {
@@ -461,7 +461,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
 
 #[test]
 fn m6_a_job_is_finished_only_if_everything_is_there_once() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (options, sources, _) = small_job(&place);
     let (mut files, mut shards) = (Vec::new(), Vec::new());

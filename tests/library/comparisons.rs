@@ -15,7 +15,9 @@ use proptest::prelude::*;
 
 use crate::oracle::{Lines, common, distinct};
 use crate::truth::rows;
-use crate::util::{EXACT, MIB, Place, alone, assert_same, entries, from_here, numbered, run};
+use crate::util::{
+    EXACT, MIB, Place, assert_same, beside_others, entries, from_here, numbered, run,
+};
 
 /// The two runs then place lines alike, and so does a run of `intersect`.
 pub(crate) const KEY: HashKey = HashKey::Fixed([1, 2, 3, 4]);
@@ -137,7 +139,7 @@ pub(crate) fn chosen(
 }
 
 fn check_case(texts: &[Vec<u8>], choices: Choices) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     check_against_the_oracle(texts, &chosen(choices, &place), &place);
 }
@@ -155,7 +157,7 @@ pub(crate) fn lines_of_few() -> impl proptest::strategy::Strategy<Value = Vec<u8
 
 #[test]
 fn many_false_lines_are_found_in_results_that_are_spilled() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = [numbered(0..125_000, 40), numbered(25_000..162_500, 40)];
     let options = Options {
@@ -185,7 +187,7 @@ fn many_false_lines_are_found_in_results_that_are_spilled() {
 
 #[test]
 fn addresses_are_compared() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let addresses = |range: std::ops::Range<u32>| -> Vec<u8> {
         let line = |n: u32| format!("{}\n", std::net::Ipv4Addr::from(n * 7919));
@@ -206,7 +208,7 @@ fn addresses_are_compared() {
 
 #[test]
 fn a_file_beside_itself_has_nothing_that_could_pass() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let path = place.file("a", numbered(0..1000, 10));
     let (found, _) = compared(&[path.clone(), path], &place.options());
@@ -226,7 +228,7 @@ fn points_with_one_limit_share_the_exact_run() {
             self.1.fetch_add(1, Ordering::Relaxed);
         }
     }
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..20_000, 20), numbered(10_000..40_000, 20)]);
     let parts = Arc::new(Parts::default());
@@ -295,7 +297,7 @@ fn points_with_one_limit_share_the_exact_run() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
     let refused = |paths: &[PathBuf], options: &Options| {
@@ -327,7 +329,7 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn a_cap_on_temporary_disk_counts_the_results() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..50_000, 60), numbered(0..50_000, 60)]);
     let options = |cap| Options {
@@ -356,7 +358,7 @@ fn an_input_that_changes_between_two_runs_fails_the_comparison() {
             }
         }
     }
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..500, 10), numbered(200..900, 10)]);
     let options = Options {
@@ -375,7 +377,7 @@ fn an_input_that_changes_between_two_runs_fails_the_comparison() {
 
 #[test]
 fn real_urls_pass_as_often_as_predicted() {
-    let _alone = alone();
+    let _shared = beside_others();
     let Some(row) =
         rows().and_then(|rows| rows.into_iter().find(|row| row.group == "P01-url-feeds"))
     else {

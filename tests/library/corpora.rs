@@ -7,11 +7,11 @@ use std::fs;
 use std::path::Path;
 
 use crate::filter_files::recipe::load_filter;
-use crate::util::alone;
+use crate::util::beside_others;
 
 /// Calls `body` with every file of a corpus, or with every `step`-th; in the order of their names, so that a failure comes again.
 fn replay(target: &str, step: usize, body: fn(&[u8])) {
-    let _alone = alone();
+    let _shared = beside_others();
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fuzz/corpus")
         .join(target);

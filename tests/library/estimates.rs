@@ -4,12 +4,12 @@ use outset::hash::HashKey;
 use outset::{Options, Source, estimate};
 
 use crate::truth::rows;
-use crate::util::alone;
+use crate::util::beside_others;
 
 /// The estimates of a row of the table of answers are within their bounds in at least 95 of 100 runs, or of
 /// as many as `keys`.
 fn check(group: &str, keys: u64) {
-    let _alone = alone();
+    let _shared = beside_others();
     let Some(row) = rows().and_then(|rows| rows.into_iter().find(|row| row.group == group)) else {
         return;
     };

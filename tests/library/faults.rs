@@ -16,7 +16,7 @@ use outset::{Error, ErrorKind, Interrupt, Observer, Options, Order, Selection, S
 
 use crate::oracle::Lines;
 use crate::util::{
-    EXACT, MIB, Place, alone, entries, numbered, run, run_into, run_to_select, select_into,
+    EXACT, MIB, Place, beside_others, entries, numbered, run, run_into, run_to_select, select_into,
 };
 
 /// When a fault happens.
@@ -261,7 +261,7 @@ fn b5_b6_b7_every_change_of_an_input_before_or_while_it_is_read_fails_the_run() 
 
 /// Makes those changes in those readings at those moments that are wanted by their places in the lists.
 fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
-    let _alone = alone();
+    let _shared = beside_others();
     let readings = readings().into_iter().enumerate();
     for (number, ((selection, strategy), verb, name)) in readings {
         for (change_number, (change, act)) in CHANGES.into_iter().enumerate() {
@@ -291,7 +291,7 @@ fn changes_in_readings(is_wanted: fn(usize, usize, usize) -> bool) {
 
 #[test]
 fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
-    let _alone = alone();
+    let _shared = beside_others();
     for ((selection, strategy), verb, name) in readings().into_iter().step_by(2) {
         let place = Place::new();
         let files = two_files(&place);
@@ -311,7 +311,7 @@ fn b6_b7_an_input_replaced_by_another_file_fails_the_next_pass_over_it() {
 
 #[test]
 fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
-    let _alone = alone();
+    let _shared = beside_others();
     for ((selection, strategy), verb, name) in readings().into_iter().skip(1).step_by(2) {
         let place = Place::new();
         let files = two_files(&place);
@@ -329,7 +329,7 @@ fn b7_an_input_removed_before_a_pass_over_it_fails_the_run() {
 
 #[test]
 fn a_run_that_is_interrupted_in_any_phase_says_so() {
-    let _alone = alone();
+    let _shared = beside_others();
     let mut moments = MOMENTS.into_iter().cycle();
     for (selection, strategy) in WAYS {
         // Several buckets, so that the middle of the join is not its end.
@@ -359,7 +359,7 @@ fn a_run_that_is_interrupted_in_any_phase_says_so() {
 
 #[test]
 fn a_run_that_was_stopped_before_it_began_does_nothing() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for strategy in EXACT {
@@ -375,7 +375,7 @@ fn a_run_that_was_stopped_before_it_began_does_nothing() {
 
 #[test]
 fn a_pipe_that_is_being_spooled_can_be_interrupted() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let pipes = [
         place.fifo("first", numbered(0..40_000, 100)),
@@ -394,7 +394,7 @@ fn a_pipe_that_is_being_spooled_can_be_interrupted() {
 
 #[test]
 fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for (selection, strategy) in spilling_ways() {
@@ -427,7 +427,7 @@ fn e4_a_cap_on_temporary_disk_that_is_too_low_fails_the_run() {
 
 #[test]
 fn a_pipe_that_outgrows_the_cap_while_it_is_spooled_fails_the_run() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let pipes = [
         place.fifo("first", numbered(0..40_000, 100)),
@@ -444,7 +444,7 @@ fn a_pipe_that_outgrows_the_cap_while_it_is_spooled_fails_the_run() {
 
 #[test]
 fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for (number, (selection, strategy)) in spilling_ways().enumerate() {
@@ -488,7 +488,7 @@ fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
 
 #[test]
 fn a_sink_that_fails_ends_the_run_as_an_output_error() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for (selection, strategy) in WAYS {
@@ -521,7 +521,7 @@ fn a_sink_that_fails_ends_the_run_as_an_output_error() {
 
 #[test]
 fn e4_a_run_after_a_failed_one_is_not_affected_by_it() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for strategy in EXACT {
@@ -601,7 +601,7 @@ const OFFSETS: [usize; 13] = [0, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64, 70, 170]
 #[test]
 fn e8_a_bit_that_flips_in_a_spill_file_is_noticed() {
     // One offset each, and all offsets by turns.
-    let _alone = alone();
+    let _shared = beside_others();
     for (way, offset) in spilling_ways().zip(OFFSETS.into_iter().cycle()) {
         flips(std::iter::once(way), offset);
     }
@@ -610,7 +610,7 @@ fn e8_a_bit_that_flips_in_a_spill_file_is_noticed() {
 #[test]
 #[ignore = "slow: bits of every field"]
 fn e8_a_bit_that_flips_in_any_field_of_a_spill_file_is_noticed() {
-    let _alone = alone();
+    let _shared = beside_others();
     for offset in OFFSETS {
         flips(spilling_ways(), offset);
     }
@@ -632,7 +632,7 @@ fn flips(ways: impl Iterator<Item = Way>, offset: usize) {
 
 #[test]
 fn e8_a_bit_that_flips_in_a_single_spill_file_is_noticed() {
-    let _alone = alone();
+    let _shared = beside_others();
     damaged(
         ErrorKind::Damaged,
         spilling_ways(),
@@ -645,7 +645,7 @@ fn e8_a_bit_that_flips_in_a_single_spill_file_is_noticed() {
 
 #[test]
 fn e8_a_spill_file_that_lost_its_end_is_noticed() {
-    let _alone = alone();
+    let _shared = beside_others();
     damaged(
         ErrorKind::Damaged,
         spilling_ways(),
@@ -659,7 +659,7 @@ fn e8_a_spill_file_that_lost_its_end_is_noticed() {
 
 #[test]
 fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     let options = Options {
@@ -683,7 +683,7 @@ fn e8_a_spill_file_in_the_place_of_another_is_noticed() {
 
 #[test]
 fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
-    let _alone = alone();
+    let _shared = beside_others();
     // Enough lines for a sieve, too, to leave more than one block.
     let sizes = (40_000, &[1][..]);
     damaged(ErrorKind::Damaged, spilling_ways(), sizes, |files| {
@@ -705,7 +705,7 @@ fn e8_blocks_that_changed_places_within_a_file_are_noticed() {
 
 #[test]
 fn e13_a_spill_file_that_was_removed_is_an_error_of_temporary_space() {
-    let _alone = alone();
+    let _shared = beside_others();
     damaged(
         ErrorKind::Temp,
         spilling_ways(),
@@ -734,7 +734,7 @@ fn the_observer_hears_of_every_phase_and_every_byte() {
             self.0.lock().unwrap().1.push(phase.name.clone());
         }
     }
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let files = two_files(&place);
     for strategy in Strategy::ALL {

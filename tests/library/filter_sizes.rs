@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use outset::filter::{Filter, Kind, Shape};
 
 use crate::filters::empty;
-use crate::util::alone;
+use crate::util::beside_others;
 
 const FIVE_BILLION: u64 = 5_000_000_000;
 const GIB: u64 = 1 << 30;
@@ -96,7 +96,7 @@ fn check_large(kind: Kind, hashes: u32) {
 #[test]
 #[ignore = "slow: touches up to 3 GB of memory"]
 fn i8_filters_of_8_gibibytes_are_used_up_to_their_top() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_large(Kind::Blocked, 5);
     check_large(Kind::Classic, 2);
     check_large(Kind::Counting, 2);

@@ -14,7 +14,7 @@ use outset::stored::{
 };
 use outset::{Interrupt, LineFormat, Options, Source};
 
-use crate::util::{Place, alone, from_here, numbered};
+use crate::util::{Place, beside_others, from_here, numbered};
 
 const KEY: [u64; 4] = [11, 22, 33, 44];
 
@@ -121,14 +121,14 @@ fn check_that_nothing_is_forgotten(lines: u32) {
 
 #[test]
 fn i9_no_line_of_many_is_forgotten_by_any_kind() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_that_nothing_is_forgotten(250_000);
 }
 
 #[test]
 #[ignore = "slow: five filters of ten million lines"]
 fn i9_no_line_of_ten_million_is_forgotten_by_any_kind() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_that_nothing_is_forgotten(10_000_000);
 }
 
@@ -178,26 +178,26 @@ const SIZES: [f64; 5] = [5.0, 6.87, 9.6, 14.4, 20.0];
 
 #[test]
 fn i9_every_kind_is_wrong_as_often_as_predicted() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_rates(100_000, 100_000, &BITS_AND_COUNTERS, &SIZES, None);
 }
 
 #[test]
 #[ignore = "slow: twenty filters of a million lines, asked about twenty million others"]
 fn i9_every_kind_is_wrong_as_often_as_predicted_to_a_few_per_cent() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_rates(1_000_000, 20_000_000, &BITS_AND_COUNTERS, &SIZES, None);
 }
 
 #[test]
 fn a_bitmap_with_one_hash_is_wrong_as_often_as_predicted() {
-    let _alone = alone();
+    let _shared = beside_others();
     check_rates(300_000, 300_000, &[Kind::Classic], &[2.0, 8.0], Some(1));
 }
 
 #[test]
 fn digests_are_never_wrong() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let lines = place.file("lines", numbered(0..300_000, 8));
     let strangers = place.file("strangers", strangers(1_000_000));
@@ -211,7 +211,7 @@ fn digests_are_never_wrong() {
 
 #[test]
 fn merged_filters_are_what_one_filter_of_everything_is() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // They overlap, and one of them has every line twice.
     let a = place.file("a", numbered(0..30_000, 8));
@@ -249,7 +249,7 @@ fn merged_filters_are_what_one_filter_of_everything_is() {
 
 #[test]
 fn merging_is_associative_and_commutative() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let texts: Vec<PathBuf> = (0..3u32)
         .map(|part| {
@@ -308,7 +308,7 @@ fn first_occurrences(numbers: &[u32]) -> Vec<u32> {
 
 #[test]
 fn each_line_is_new_once_whatever_the_threads() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let numbers = with_repeats();
     let lines = numbers
@@ -356,7 +356,7 @@ fn each_line_is_new_once_whatever_the_threads() {
 
 #[test]
 fn i16_to_ask_for_what_is_new_changes_nothing_of_what_is_inserted() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // Less than a chunk: the order of the lines matters to spectral cells and to tables of digests.
     let lines = with_repeats().into_iter().take(6000);
@@ -380,7 +380,7 @@ fn i16_to_ask_for_what_is_new_changes_nothing_of_what_is_inserted() {
 
 #[test]
 fn i16_a_line_that_was_claimed_by_mistake_is_not_forgotten_with_others() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let all = place.file("all", numbered(0..20_000, 8));
     for kind in [Kind::Counting, Kind::Fingerprint] {
@@ -407,7 +407,7 @@ fn i16_a_line_that_was_claimed_by_mistake_is_not_forgotten_with_others() {
 
 #[test]
 fn what_is_removed_from_a_file_is_gone_and_the_rest_is_not() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let all = place.file("all", numbered(0..50_000, 8));
     let gone = place.file("gone", numbered(0..20_000, 8));

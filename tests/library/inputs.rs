@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use outset::{LineFormat, Observer, Options, Selection, Source, Strategy, plan_for};
 
 use crate::oracle::{Lines, common, distinct};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, from_here, numbered, run};
+use crate::util::{EXACT, MIB, Place, assert_same, beside_others, from_here, numbered, run};
 
 /// Three inputs of different sizes with some lines in common, one of them longer than a chunk.
 fn three() -> [Vec<u8>; 3] {
@@ -22,7 +22,7 @@ fn three() -> [Vec<u8>; 3] {
 
 #[test]
 fn h10_the_order_of_inputs_does_not_matter() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = three();
     let expected = common(&contents, LineFormat::default());
@@ -53,7 +53,7 @@ fn h10_the_order_of_inputs_does_not_matter() {
 
 #[test]
 fn b8_a_file_counts_once_under_whatever_name() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let content = [numbered(0..5000, 20), numbered(0..100, 20)].concat();
     let expected = distinct(&content, LineFormat::default());
@@ -126,7 +126,7 @@ fn run_with_pipes(
 
 #[test]
 fn b10_any_of_the_inputs_may_be_a_fifo() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = three();
     for strategy in EXACT {
@@ -142,7 +142,7 @@ fn b10_any_of_the_inputs_may_be_a_fifo() {
 
 #[test]
 fn bloom_misses_nothing_that_comes_through_fifos() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = three();
     let expected = common(&contents, LineFormat::default());
@@ -161,7 +161,7 @@ fn bloom_misses_nothing_that_comes_through_fifos() {
 
 #[test]
 fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for strategy in EXACT.into_iter().chain([Some(Strategy::Bloom)]) {
         for contents in [
@@ -179,7 +179,7 @@ fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
 
 #[test]
 fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // Long lines where the sample looks, short ones everywhere else.
     let mut content = Vec::new();
@@ -213,7 +213,7 @@ fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
 
 #[test]
 fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let small = numbered(0..20_000, 100);
     // Between two windows of the sample, of which there are 32, behind lines that are in the result already.
@@ -239,7 +239,7 @@ fn a_long_line_that_no_sample_saw_is_read_all_the_same() {
 
 #[test]
 fn pipes_that_turn_out_small_run_under_a_small_cap_on_temporary_disk() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = three();
     let expected = common(&contents[..2], LineFormat::default());
@@ -291,7 +291,7 @@ fn make_cold(path: &Path) {
 
 #[test]
 fn cold_files_give_what_warm_ones_do() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let mut contents = three();
     // Sizes around the units of direct reading, and enough chunks for all readers.

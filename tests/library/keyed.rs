@@ -9,7 +9,7 @@ use differential::place::quick_directory;
 use outset::{Keys, Options, Selection, Syntax};
 
 use crate::truth::{QUICK_BYTES, Row, rows, sha256};
-use crate::util::{EXACT, MIB, Place, alone, run_to_select};
+use crate::util::{EXACT, MIB, Place, beside_others, run_to_select};
 
 #[test]
 fn a21_records_with_keys_are_those_of_the_oracle() {
@@ -34,7 +34,7 @@ fn a21_keys_of_random_records_are_those_of_a_loop() {
 }
 
 fn check(seeds: std::ops::Range<u64>) {
-    let _alone = alone();
+    let _shared = beside_others();
     for seed in seeds {
         let place = tempfile::tempdir_in(quick_directory()).unwrap();
         println!("seed {seed}");
@@ -154,7 +154,7 @@ fn recorded_answers(is_wanted: impl Fn(&Row) -> bool, is_kind: impl Fn(usize, us
                 }),
                 ..place.options()
             };
-            let _alone = alone();
+            let _shared = beside_others();
             let found = run_to_select(Selection::intersection(), &targets, &options);
             let (lines, _) = found.unwrap_or_else(|error| panic!("{} {kind}: {error}", row.group));
             let lines = match kind {

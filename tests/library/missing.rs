@@ -11,7 +11,9 @@ use proptest::prelude::*;
 
 use crate::comparisons::{Choices, KEY, choices, chosen, lines_of_few, sources};
 use crate::oracle::{Lines, distinct};
-use crate::util::{MIB, Place, alone, assert_same, entries, from_here, numbered, run_to_select};
+use crate::util::{
+    MIB, Place, assert_same, beside_others, entries, from_here, numbered, run_to_select,
+};
 
 /// Compares, and checks what holds for every comparison of a difference: the missing lines come once each, all counts
 /// agree with each other, nothing is left in temporary space.
@@ -97,14 +99,14 @@ fn texts() -> impl proptest::strategy::Strategy<Value = Vec<Vec<u8>>> {
 }
 
 fn check_case(texts: &[Vec<u8>], choices: Choices) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     check_against_the_oracle(texts, &chosen(choices, &place), &place);
 }
 
 #[test]
 fn l14_many_missing_lines_are_found_in_results_that_are_spilled() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = [
         numbered(0..125_000, 40),
@@ -135,7 +137,7 @@ fn l14_many_missing_lines_are_found_in_results_that_are_spilled() {
 
 #[test]
 fn l14_addresses_and_a_file_that_is_given_twice_are_compared() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let addresses = |range: std::ops::Range<u32>| -> Vec<u8> {
         let line = |n: u32| format!("{}\n", std::net::Ipv4Addr::from(n * 7919));
@@ -164,7 +166,7 @@ fn l14_points_share_what_they_can_and_the_first_file_is_not_estimated() {
             self.0.lock().unwrap().push(name.to_owned());
         }
     }
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..30_000, 20), numbered(20_000..40_000, 20)]);
     let parts = Arc::new(Parts::default());
@@ -204,7 +206,7 @@ fn l14_points_share_what_they_can_and_the_first_file_is_not_estimated() {
 
 #[test]
 fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[b"a\n".to_vec(), b"a\nb\n".to_vec()]);
     let options = place.options();

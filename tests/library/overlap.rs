@@ -4,7 +4,7 @@
 use outset::{LineFormat, Options, Strategy};
 
 use crate::oracle::{Lines, common};
-use crate::util::{Place, alone, assert_same, numbered, run};
+use crate::util::{Place, assert_same, beside_others, numbered, run};
 
 /// Lines of each input: their set is twice the memory.
 const LINES: u32 = 250_000;
@@ -30,7 +30,7 @@ fn h11_survivors_of_any_overlap_find_room_in_their_buckets() {
 }
 
 fn survivors(shares: &[f64]) {
-    let _alone = alone();
+    let _shared = beside_others();
     for &share in shares {
         let place = Place::new();
         let contents = pair(share);
@@ -60,7 +60,7 @@ fn repeated(content: &[u8], times: usize) -> Vec<u8> {
 
 #[test]
 fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let common_lines = numbered(0..60_000, 20);
     let more = |from: u32| {
@@ -89,7 +89,7 @@ fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
 
 #[test]
 fn h11_few_lines_that_repeat_do_not_spill_the_other_input() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let first = numbered(0..LINES, LENGTH);
     let few = repeated(&numbered(0..100, LENGTH), 4000);
@@ -124,7 +124,7 @@ fn chosen(contents: &[Vec<u8>; 2]) -> (Lines, u64, bool) {
 
 #[test]
 fn h13_different_lines_that_fit_beside_the_filter_are_not_spilled() {
-    let _alone = alone();
+    let _shared = beside_others();
     let first = repeated(&numbered(0..20_000, LENGTH), 20);
     let second = repeated(&numbered(10_000..30_000, LENGTH), 20);
     let (found, written, tried) = chosen(&[first, second]);
@@ -133,7 +133,7 @@ fn h13_different_lines_that_fit_beside_the_filter_are_not_spilled() {
 
 #[test]
 fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
-    let _alone = alone();
+    let _shared = beside_others();
     // By their mean length 40,000 different lines take a few megabytes; they take twenty. A set of them is tried before
     // the sieve, from what the sample shows, and given up: so the sieve tries none.
     let hot = repeated(&numbered(0..10, 10), 130_000);
@@ -170,7 +170,7 @@ fn spilled_beside(small: &[u8], is_pipe: bool, is_first: bool) -> (Lines, u64) {
 
 #[test]
 fn h12_a_huge_input_beside_a_small_one_is_not_spilled() {
-    let _alone = alone();
+    let _shared = beside_others();
     let small = numbered(LINES - 10..LINES + 1000, LENGTH);
     let expected = common(
         &[small.clone(), numbered(0..LINES, LENGTH)],
@@ -186,7 +186,7 @@ fn h12_a_huge_input_beside_a_small_one_is_not_spilled() {
 
 #[test]
 fn h12_a_small_input_that_is_all_in_the_huge_one_is_found_whole() {
-    let _alone = alone();
+    let _shared = beside_others();
     let small = numbered(1000..3000, LENGTH);
     let (found, _) = spilled_beside(&small, false, true);
     assert_eq!(found.len(), 2000);

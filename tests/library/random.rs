@@ -9,12 +9,12 @@ use differential::choices::{Choices, mixed};
 use differential::generate;
 use differential::judge::{Tally, first_difference};
 use differential::lines::Scale;
-use differential::place::Place;
+use differential::place::{Place, quick_directory};
 use differential::run::Runner;
 use differential::script::script;
 use outset::Strategy;
 
-use crate::util::{EXACT, MIB, alone};
+use crate::util::{EXACT, MIB, beside_others};
 
 /// Cases that are tried with every change, and before a release.
 const QUICK_CASES: u64 = 8;
@@ -28,7 +28,7 @@ fn case(number: u64, scale: Scale) -> Case {
 
 /// Runs all settings of a case; how many lines they found.
 fn judge(case: &Case) -> u64 {
-    let place = Place::new(&std::env::temp_dir()).unwrap();
+    let place = Place::new(&quick_directory()).unwrap();
     let runner = Runner {
         place: &place,
         measures_memory: false,
@@ -54,7 +54,7 @@ fn a10_a13_j1_j2_j3_hundreds_of_random_cases_give_the_oracles_set() {
 }
 
 fn random_cases(count: u64) {
-    let _alone = alone();
+    let _shared = beside_others();
     let found: u64 = (0..count)
         .map(|number| judge(&case(number, Scale::SEEDED)))
         .sum();
@@ -108,7 +108,7 @@ fn h9_j1_all_settings_up_to_a_thousand_buckets_agree_on_the_same_inputs() {
 }
 
 fn settings_agree(most_buckets: u32) {
-    let _alone = alone();
+    let _shared = beside_others();
     // The first case in which something is common; a small one, for many buckets are many files.
     let has_common = |case: &Case| {
         let first = case.settings[0];
@@ -127,7 +127,7 @@ fn settings_agree(most_buckets: u32) {
 
 #[test]
 fn h4_equal_hashes_for_all_lines_give_the_oracles_set() {
-    let _alone = alone();
+    let _shared = beside_others();
     let is_small = |case: &Case| {
         let lines = case.inputs.iter().map(|input| input.lines.len());
         (2..=MOST_WITH_ONE_HASH).contains(&lines.sum())

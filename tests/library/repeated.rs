@@ -3,7 +3,7 @@
 use outset::{Label, Options, Order, Selection, Strategy};
 
 use crate::oracle::selected;
-use crate::util::{MIB, Place, alone, assert_same, run_to_select, select_into};
+use crate::util::{MIB, Place, assert_same, beside_others, run_to_select, select_into};
 
 /// Whether a line is selected, given which inputs have it.
 type IsAsked = fn(&[bool]) -> bool;
@@ -40,7 +40,7 @@ fn little(place: &Place, threads: usize) -> Options {
 
 #[test]
 fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
-    let _alone = alone();
+    let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());
     let files = place.files(&contents);
     let total: usize = contents.iter().map(Vec::len).sum();
@@ -67,7 +67,7 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
 
 #[test]
 fn a18_lines_that_come_again_are_known_where_no_order_matters() {
-    let _alone = alone();
+    let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());
     let files = place.files(&contents);
     let total: usize = contents.iter().map(Vec::len).sum();
@@ -91,7 +91,7 @@ fn a18_lines_that_come_again_are_known_where_no_order_matters() {
 
 #[test]
 fn a18_lines_that_come_again_are_counted_for_each_input() {
-    let _alone = alone();
+    let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());
     let files = place.files(&contents);
     let labelled = |label: &str, is_asked: IsAsked| {
@@ -129,7 +129,7 @@ fn a18_lines_that_come_again_are_counted_for_each_input() {
 
 #[test]
 fn a18_lines_that_come_again_are_written_where_they_came_first() {
-    let _alone = alone();
+    let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());
     let files = place.files(&contents);
     let mut seen = std::collections::HashSet::new();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, ErrorKind, Options, Selection, Source, Strategy, plan_for};
 
-use crate::util::{EXACT, MIB, Place, alone, from_here, is_root, numbered, run};
+use crate::util::{EXACT, MIB, Place, beside_others, from_here, is_root, numbered, run};
 
 /// The error of a run that must fail.
 fn refused(paths: &[PathBuf], options: &Options) -> Error {
@@ -31,7 +31,7 @@ fn refuses_input(place: &Place, bad: &Path) {
 
 #[test]
 fn what_cannot_be_opened_is_refused_by_name() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     refuses_input(&place, &place.path("missing"));
     refuses_input(&place, &place.temp());
@@ -46,7 +46,7 @@ fn what_cannot_be_opened_is_refused_by_name() {
 
 #[test]
 fn a_file_without_permission_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     if is_root() {
         eprintln!("skipped: root may read everything");
         return;
@@ -60,7 +60,7 @@ fn a_file_without_permission_is_refused() {
 
 #[test]
 fn a_request_without_sense_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[b"a\n".to_vec(), b"a\n".to_vec()]);
     for (paths, options) in [
@@ -116,7 +116,7 @@ fn a_request_without_sense_is_refused() {
 
 #[test]
 fn a_temporary_directory_that_is_missing_is_named() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..20_000, 50), numbered(0..20_000, 51)]);
     let missing = place.path("nowhere");
@@ -148,7 +148,7 @@ fn advised_bytes(error: &Error) -> u64 {
 
 #[test]
 fn the_memory_that_a_refusal_advises_is_enough() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..300_000, 50), numbered(0..300_000, 51)]);
     let sources: Vec<Source> = paths.iter().map(Source::from).collect();
@@ -181,14 +181,14 @@ fn the_memory_that_a_refusal_advises_is_enough() {
         }
     }
     for options in requests {
-        let asked = from_here(&options).memory_bytes.unwrap();
+        let from_here = from_here(&options);
+        let asked = from_here.memory_bytes.unwrap();
         let error = refused(&paths, &options);
         assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
         let advised = advised_bytes(&error);
-        // The process may have grown a little since, by what the refused run touched.
         let enough = Options {
-            memory_bytes: Some(advised + MIB),
-            ..options.clone()
+            memory_bytes: Some(advised),
+            ..from_here
         };
         let accepted = plan_for(&sources, Selection::intersection(), &enough);
         assert!(
@@ -201,7 +201,7 @@ fn the_memory_that_a_refusal_advises_is_enough() {
 
 #[test]
 fn a_filter_that_would_be_worse_than_accepted_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let paths = place.files(&[numbered(0..10_000, 50), numbered(0..10_000, 51)]);
     let options = |max_fpr| Options {
@@ -223,7 +223,7 @@ fn a_filter_that_would_be_worse_than_accepted_is_refused() {
 
 #[test]
 fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let front = b"a\nb\n".to_vec();
     let endless = place.file("endless", &front);
@@ -256,7 +256,7 @@ fn a12_a_line_longer_than_the_memory_is_named_with_its_place() {
 
 #[test]
 fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let other = place.file("other", "b\n");
     for strategy in EXACT {
@@ -280,7 +280,7 @@ fn a_line_from_a_pipe_longer_than_the_memory_is_named_with_its_place() {
 
 #[test]
 fn a_sieve_with_few_bits_filters_its_survivors_and_only_where_that_saves_something() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let options = Options {
         strategy: Some(Strategy::Sieve),

@@ -9,7 +9,7 @@ use outset::hash::HashKey;
 use outset::{LineFormat, Options, Stats, Strategy};
 
 use crate::oracle::{Lines, common};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, numbered, run};
+use crate::util::{EXACT, MIB, Place, assert_same, beside_others, numbered, run};
 
 /// One bucket, partition, little memory.
 fn one_bucket(place: &Place, hash_key: HashKey) -> Options {
@@ -44,7 +44,7 @@ fn large_pair() -> [Vec<u8>; 2] {
 
 #[test]
 fn h3_a_bucket_that_does_not_fit_is_split() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
@@ -73,7 +73,7 @@ fn h3_any_number_of_split_levels_that_divide_nothing_is_skipped() {
 }
 
 fn split_levels(numbers: &[u32]) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
@@ -100,7 +100,7 @@ fn split_levels(numbers: &[u32]) {
 
 #[test]
 fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let [first, second] = large_pair();
     let third = [numbered(150_000..350_000, 100), numbered(0..50, 100)].concat();
@@ -114,7 +114,7 @@ fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
 
 #[test]
 fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let file = place.file(
         "file",
@@ -127,7 +127,7 @@ fn a_split_bucket_of_one_input_keeps_its_distinct_lines() {
 
 #[test]
 fn h1_a_hot_line_is_no_reason_to_split() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let hot = b"the same line all over again, ninety-nine times out of a hundred".to_vec();
     let content = |cold: std::ops::Range<u32>| {
@@ -166,7 +166,7 @@ fn h2_ten_hot_lines_and_steeper_frequencies_need_no_deep_splits() {
 
 /// Runs the first `pairs` of three pairs of inputs.
 fn skewed(pairs: usize) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let hot = |count: u32, shift: u32| {
         let mut bytes = numbered(shift..shift + count / 10, 60);
@@ -220,7 +220,7 @@ fn h3_what_no_level_divides_of_any_number_of_inputs_is_worked_through_in_pieces(
 }
 
 fn in_pieces(numbers: &[usize]) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // Repeats far apart: a line of a later piece may have been dealt with in an earlier one.
     let first = [numbered(0..50_000, 500), numbered(0..20_000, 500)].concat();
@@ -242,7 +242,7 @@ fn in_pieces(numbers: &[usize]) {
 
 #[test]
 fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let content = [numbered(0..40_000, 500), numbered(0..40_000, 500)].concat();
     let file = place.file("file", content);
@@ -253,7 +253,7 @@ fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
 
 #[test]
 fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // Few and long: equal hashes are told apart by comparing all.
     let first = [numbered(0..800, 30_000), numbered(0..100, 30_000)].concat();
@@ -285,7 +285,7 @@ fn a_long_line_finds_room_beside_a_set_of_any_size() {
 }
 
 fn long_line_beside_a_set(step: usize) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let long = [vec![b'l'; 1_500_000], b"\n".to_vec()].concat();
     let mut failures = Vec::new();
@@ -312,7 +312,7 @@ fn long_line_beside_a_set(step: usize) {
 
 #[test]
 fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let long = [vec![b'l'; 2_500_000], b"\n".to_vec()].concat();
     let many = vec![b'\n'; 3_000_000];
@@ -341,7 +341,7 @@ fn h9_the_number_of_buckets_does_not_matter_beyond_memory_to_any_strategy() {
 
 /// Runs those strategies with those numbers of buckets that are wanted by their places in the lists.
 fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let contents = large_pair();
     let expected = common(&contents, LineFormat::default());
@@ -374,7 +374,7 @@ fn numbers_of_buckets(is_wanted: fn(usize, usize) -> bool) {
 
 #[test]
 fn h1_a_hot_line_is_spilled_a_few_times_and_counts_as_passed() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let hot = b"the hot line\n".repeat(300_000);
     let contents = [

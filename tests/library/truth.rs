@@ -15,7 +15,10 @@ use outset::{ErrorKind, KeyType, LineFormat, Options, Selection, Strategy};
 use sha2::{Digest, Sha256};
 
 use crate::oracle::{Lines, distinct, selected};
-use crate::util::{EXACT, MIB, Place, alone, assert_same, peak_of, run, run_into, run_to_select};
+use crate::util::{
+    EXACT, MIB, Place, alone, assert_same, beside_others, peak_of, resident_bytes, run, run_into,
+    run_to_select,
+};
 
 /// The SHA-256 of P14's answer when one CR is stripped from each line, and its lines: from the data's description.
 const WITHOUT_CR: (u64, &str) = (
@@ -180,7 +183,7 @@ fn recorded_answers<const N: usize>(
     settings: &[[(u64, usize); N]],
     is_wanted: impl Fn(&Row) -> bool,
 ) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (row, settings) in rows()
         .unwrap_or_default()
@@ -225,7 +228,7 @@ fn a19_compressed_files_give_the_recorded_answers_of_all_files() {
 
 /// Each row from compressed files: from those of the data as they came, which are gzip, and from all formats by turns.
 fn compressed_answers(is_wanted: impl Fn(&Row) -> bool) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let rows = rows().unwrap_or_default();
     let mut formats = Compression::ALL.into_iter().cycle();
@@ -298,7 +301,7 @@ fn l1_other_operations_on_files_of_all_kinds_give_what_sorting_gives() {
 }
 
 fn other_operations(wanted: &[&str]) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let rows = rows().unwrap_or_default();
     let is_wanted = |row: &&Row| wanted.iter().any(|group| row.group.starts_with(group));
@@ -340,7 +343,7 @@ fn other_operations(wanted: &[&str]) {
 
 #[test]
 fn stripping_carriage_returns_gives_the_recorded_answer() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let trap = rows()
         .unwrap_or_default()
@@ -374,7 +377,7 @@ fn stripping_carriage_returns_gives_the_recorded_answer() {
 
 #[test]
 fn addresses_as_keys_give_the_recorded_answers() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // The other lists of addresses have empty lines, which are none.
     let pure = rows()
@@ -400,7 +403,7 @@ fn addresses_as_keys_give_the_recorded_answers() {
 #[test]
 #[ignore = "slow: every file under three filters"]
 fn bloom_adds_no_more_lines_than_predicted() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // Rows in a row often end with the same file.
     let mut last = (PathBuf::new(), Lines::new());
@@ -486,6 +489,7 @@ fn stays_within(mebibytes: &[u64], strategies: &[Option<Strategy>]) {
                 let options = Options {
                     strategy,
                     memory_bytes: Some(memory * MIB),
+                    resident_bytes: Some(resident_bytes()),
                     ..place.options()
                 };
                 // Only counted: what the test collects would count against the limit.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use differential::place::quick_directory;
@@ -28,10 +28,17 @@ pub(crate) const EXACT: [Option<Strategy>; 4] = [
 /// No run of these tests takes nearly so long; one that does is stuck.
 const STUCK: Duration = Duration::from_secs(300);
 
+/// Held by a test that measures or changes what all threads of the process have in common.
+static PROCESS: RwLock<()> = RwLock::new(());
+
 /// Keeps other tests from running until it is dropped: they would count into this one's resident memory.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    PROCESS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps tests that must be [`alone`] from running until it is dropped.
+pub(crate) fn beside_others() -> RwLockReadGuard<'static, ()> {
+    PROCESS.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A temporary directory with room for inputs, and an empty one in it for spill.
@@ -101,13 +108,22 @@ impl Place {
     }
 }
 
-/// The options for a run now: their memory and what the test process has resident, which is no part of the test.
+/// What a run is told that the process has resident, in bytes: what tests beside it have is no part of it.
+const RESIDENT: u64 = 10 * MIB;
+
+/// The options for a run now: their memory, and what the process has resident in addition.
 pub(crate) fn from_here(options: &Options) -> Options {
-    let resident = status_bytes("VmRSS:");
+    let resident = options.resident_bytes.unwrap_or(RESIDENT);
     Options {
         memory_bytes: options.memory_bytes.map(|bytes| bytes + resident),
+        resident_bytes: Some(resident),
         ..options.clone()
     }
+}
+
+/// What the process has resident, in bytes.
+pub(crate) fn resident_bytes() -> u64 {
+    status_bytes("VmRSS:")
 }
 
 /// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has. Checks

@@ -153,7 +153,7 @@ impl Runner<'_> {
             let fifos = self.write_inputs(case, contents)?;
             // Now: what a FIFO gives is in memory until it was read.
             let resident = resident::now();
-            let options = options(case, setting, self.place, memory_bytes + resident);
+            let options = options(case, setting, self.place, (memory_bytes, resident));
             let sources = sources(case, setting, self.place)?;
             let attempt = self.attempt(&sources, setting, &options, &mut collected);
             drop(fifos);
@@ -281,9 +281,16 @@ pub fn numbers(case: &Case, setting: &Setting) -> Vec<usize> {
     numbers
 }
 
-fn options(case: &Case, setting: &Setting, place: &Place, memory_bytes: u64) -> Options {
+/// The options of a run that has `memory_bytes` in addition to what is resident before it.
+fn options(
+    case: &Case,
+    setting: &Setting,
+    place: &Place,
+    (memory_bytes, resident): (u64, u64),
+) -> Options {
     Options {
-        memory_bytes: Some(memory_bytes),
+        memory_bytes: Some(memory_bytes + resident),
+        resident_bytes: Some(resident),
         strategy: setting.strategy,
         max_fpr: setting.max_fpr,
         buckets: setting.buckets,

@@ -6,7 +6,7 @@ use highway::{HighwayHash, HighwayHasher, Key};
 use outset::filter::{Kind, Shape};
 
 use super::{budget, rules, saved};
-use crate::util::{Place, alone};
+use crate::util::{Place, beside_others};
 use outset::filter::Filter;
 
 const KEY: [u64; 4] = [1, 2, 3, 4];
@@ -70,7 +70,7 @@ fn bits(shape: Shape, line: &[u8]) -> BTreeSet<u64> {
 
 #[test]
 fn the_cells_of_a_line_are_those_of_the_documentation() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (kind, cells, hashes) in [
         (Kind::Blocked, 512 * 7, 14),

@@ -8,11 +8,11 @@ use outset::ErrorKind;
 use super::hostile::{empties, patched};
 use super::image::{Image, PAGE};
 use super::{Numbers, examine, refuses_bytes};
-use crate::util::{Place, alone};
+use crate::util::{Place, beside_others};
 
 #[test]
 fn bits_behind_the_last_cell_and_in_the_rest_of_the_table_are_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (mut parts, shape) in empties() {
         let behind = shape.bytes() * 8 - shape.bits();
@@ -43,7 +43,7 @@ fn digests(slots: u64, digests: &[[u64; 2]], keys: u64) -> Vec<u8> {
 
 #[test]
 fn digests_that_are_not_as_many_as_the_header_says_are_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let four = [[1, 1], [1, 2], [1, 3], [1, 4]];
     // Without an empty slot no search would end.
@@ -60,7 +60,7 @@ fn digests_that_are_not_as_many_as_the_header_says_are_refused() {
 
 #[test]
 fn digests_where_no_search_finds_them_can_be_worked_with() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let mut numbers = Numbers(7);
     for round in 0..300 {
@@ -84,7 +84,7 @@ fn digests_where_no_search_finds_them_can_be_worked_with() {
 
 #[test]
 fn cells_that_are_all_at_their_top_can_be_worked_with() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (mut parts, shape) in empties().take(4) {
         let bits = shape.bits() as usize;
@@ -101,7 +101,7 @@ fn cells_that_are_all_at_their_top_can_be_worked_with() {
 /// What the fuzz target does, from a fixed seed: bytes anywhere are changed and all checksums made right.
 #[test]
 fn files_with_some_bytes_changed_and_right_checksums_are_refused_or_can_be_worked_with() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let mut numbers = Numbers(2026);
     let path = place.path("patched");

@@ -14,14 +14,14 @@ use super::image::{Image, PAGE};
 use super::{
     Numbers, budget, filled, line, mapped, open, refuses, refuses_bytes, rules, saved, small_shapes,
 };
-use crate::util::{Place, alone};
+use crate::util::{Place, beside_others};
 
 /// One that waits for somebody to write into a FIFO waits for ever.
 const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn i1_what_is_no_filter_file_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     refuses_bytes(&place, b"", "is not a filter file");
     refuses_bytes(&place, b"\x93", "is not a filter file");
@@ -42,7 +42,7 @@ fn i1_what_is_no_filter_file_is_refused() {
 
 #[test]
 fn i1_what_cannot_be_read_is_refused_as_an_input() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     refuses(&place.path("missing"), ErrorKind::Input);
     refuses(&place.temp(), ErrorKind::Input);
@@ -53,7 +53,7 @@ fn i1_what_cannot_be_read_is_refused_as_an_input() {
 
 #[test]
 fn i1_what_is_no_regular_file_is_refused_and_not_waited_for() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     refuses(Path::new("/dev/null"), ErrorKind::Damaged);
     refuses(Path::new("/dev/zero"), ErrorKind::Damaged);
@@ -90,7 +90,7 @@ fn i2_a_file_with_any_one_bit_flipped_is_refused() {
 
 /// Flips those bits of those bytes that are wanted, one at a time.
 fn flipped(is_wanted: fn(u64, u64) -> bool) {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (shape, bytes) in small_files(&place) {
         let path = place.file("flipped", &bytes);
@@ -113,7 +113,7 @@ fn flipped(is_wanted: fn(u64, u64) -> bool) {
 
 #[test]
 fn i2_a_file_of_any_other_length_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (shape, bytes) in small_files(&place) {
         for more in [1, 8, PAGE] {
@@ -134,7 +134,7 @@ fn i2_a_file_of_any_other_length_is_refused() {
 
 #[test]
 fn i2_sections_that_have_changed_places_are_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for shape in small_shapes() {
         let shape = Shape {
@@ -161,7 +161,7 @@ fn i2_sections_that_have_changed_places_are_refused() {
 
 #[test]
 fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (_, bytes) in small_files(&place) {
         for length in [0, PAGE, 2 * PAGE, bytes.len() - 1] {
@@ -197,7 +197,7 @@ fn errors(stored: StoredFilter) -> [Error; 3] {
 
 #[test]
 fn i12_one_who_has_the_old_file_goes_on_with_it_when_it_is_replaced() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let path = place.path("filter");
     for shape in small_shapes() {
@@ -215,7 +215,7 @@ fn i12_one_who_has_the_old_file_goes_on_with_it_when_it_is_replaced() {
 
 #[test]
 fn i12_of_two_who_would_change_a_file_one_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let path = place.path("filter");
     let filter = filled(small_shapes()[0], rules(), 40);

@@ -9,7 +9,7 @@ use outset::hash::LineHasher;
 use outset::{Interrupt, LineFormat};
 
 use super::{budget, mapped, open, small_shapes};
-use crate::util::{Place, alone};
+use crate::util::{Place, beside_others};
 
 const KEY: [u64; 4] = [
     0x0706_0504_0302_0100,
@@ -93,7 +93,7 @@ fn assert_answers<W: Words>(filter: &Filter<W>) {
 
 #[test]
 fn i7_files_of_version_1_are_read_as_ever() {
-    let _alone = alone();
+    let _shared = beside_others();
     for shape in small_shapes() {
         let kind = shape.kind;
         let stored = open(&path(kind));
@@ -112,7 +112,7 @@ fn i7_files_of_version_1_are_read_as_ever() {
 
 #[test]
 fn i7_a_filter_of_the_same_lines_is_written_as_ever() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for shape in small_shapes() {
         let made = place.path("made");

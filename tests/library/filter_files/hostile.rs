@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::image::{Image, PAGE, Parts};
 use super::{KEY, budget, examine, open, refuses_bytes, small_shapes};
-use crate::util::{MIB, Place, alone, peak_of};
+use crate::util::{MIB, Place, alone, beside_others, peak_of};
 
 /// Numbers on which sizes go wrong.
 const EDGES: [u64; 14] = [
@@ -70,7 +70,7 @@ fn patched_bytes(parts: &Parts, at: usize, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn what_the_tests_start_from_is_a_filter() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (parts, shape) in empties() {
         let path = place.file("empty", patched(&parts, &[]));
@@ -80,7 +80,7 @@ fn what_the_tests_start_from_is_a_filter() {
 
 #[test]
 fn i3_a_body_of_another_size_or_at_another_place_is_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (parts, shape) in empties() {
         let (body_at, body_bytes) = (2 * PAGE as u64, shape.bytes());
@@ -103,7 +103,7 @@ fn i3_a_body_of_another_size_or_at_another_place_is_refused() {
 
 #[test]
 fn i4_a_shape_that_cannot_be_is_refused_whatever_the_file_says_of_its_size() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (parts, shape) in empties() {
         for cells in EDGES {
@@ -187,7 +187,7 @@ fn i4_a_file_of_holes_takes_no_memory_however_long_it_is() {
 
 #[test]
 fn i4_more_digests_than_slots_are_refused() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let (parts, shape) = empties().last().unwrap();
     for keys in EDGES.into_iter().filter(|&keys| keys > shape.cells) {
@@ -200,7 +200,7 @@ fn i4_more_digests_than_slots_are_refused() {
 
 #[test]
 fn i4_counts_that_nothing_depends_on_may_be_any_that_can_be_counted_on_from() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (parts, _) in empties().take(4) {
         for number in EDGES {
@@ -220,7 +220,7 @@ fn i4_counts_that_nothing_depends_on_may_be_any_that_can_be_counted_on_from() {
 
 #[test]
 fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (parts, _) in empties() {
         for version in [0u32, 2, u32::MAX] {

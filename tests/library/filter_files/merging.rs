@@ -6,7 +6,7 @@ use outset::stored::merge;
 use outset::{Error, ErrorKind, Interrupt, LineFormat};
 
 use super::{budget, filled, line, open, rules, saved, small_shapes};
-use crate::util::{MIB, Place, alone, from_here};
+use crate::util::{MIB, Place, beside_others, from_here};
 
 /// Shapes and rules that differ from these in one thing each, and what that thing is called.
 fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
@@ -59,7 +59,7 @@ fn assert_names(error: &Error, difference: &str) {
 
 #[test]
 fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let options = outset::Options {
         memory_bytes: Some(16 * MIB),
@@ -87,7 +87,7 @@ fn i14_filters_that_differ_are_not_merged_and_stay_as_they_are() {
 
 #[test]
 fn a_table_of_digests_takes_another_of_any_size() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let shape = small_shapes()[4];
     let larger = Shape {

@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 use super::image::{Image, Parts};
 use super::{budget, filled, line, mapped, open, rules, saved, small_shapes};
-use crate::util::{Place, alone};
+use crate::util::{Place, beside_others};
 
 /// Both answer alike, for lines that are in and lines that are not.
 fn assert_alike<A: Words, B: Words>(one: &Filter<A>, other: &Filter<B>, lines: u32) {
@@ -58,7 +58,7 @@ fn assert_comes_back(place: &Place, filter: &Filter, lines: u32) {
 
 #[test]
 fn a_small_filter_comes_back_the_same() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for shape in small_shapes() {
         assert_comes_back(&place, &filled(shape, rules(), 0), 0);
@@ -68,7 +68,7 @@ fn a_small_filter_comes_back_the_same() {
 
 #[test]
 fn a_filter_of_several_sections_comes_back_the_same() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     // A filter of exactly three sections, and of three and a bit.
     for bytes in [3 << 20, (3 << 20) + 64] {
@@ -84,7 +84,7 @@ fn a_filter_of_several_sections_comes_back_the_same() {
 
 #[test]
 fn the_file_is_what_the_documentation_says() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     for (number, shape) in (1..).zip(small_shapes()) {
         for cells in [shape.cells, 10_000_000 / shape.kind.cell_bits() / 512 * 512] {
@@ -114,7 +114,7 @@ fn the_file_is_what_the_documentation_says() {
 
 #[test]
 fn a_new_file_is_its_owners_and_a_replaced_one_keeps_its_mode() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let path = place.path("filter");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -157,7 +157,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
 
 #[test]
 fn any_shape_and_any_rules_come_back() {
-    let _alone = alone();
+    let _shared = beside_others();
     let place = Place::new();
     let config = Config {
         // Each is synced to the disk, twice.

@@ -16,6 +16,7 @@ use outset::{KeyType, Label, Options, Order, Selection, Strategy};
 
 use self::case::Case;
 use crate::choices::Choices;
+use crate::resident::OF_COMMAND;
 
 mod case;
 mod judge;
@@ -123,6 +124,7 @@ fn options(choices: &mut Choices<'_>, case: &Case, directory: &Path) -> Options 
     };
     Options {
         memory_bytes: Some(memory << 20),
+        resident_bytes: Some(OF_COMMAND),
         strategy: choices.pick(&[
             None,
             Some(Strategy::Partition),

@@ -8,6 +8,7 @@ use outset::{CountSink, Error, ErrorKind, Options, Selection, Source, select};
 
 use super::place;
 use crate::oracle;
+use crate::resident::OF_COMMAND;
 
 /// Decodes what `data` is or describes.
 ///
@@ -49,6 +50,7 @@ fn lines_of(file: &[u8]) -> Option<u64> {
     assert!(written.is_ok(), "{written:?}");
     let options = Options {
         memory_bytes: Some(64 << 20),
+        resident_bytes: Some(OF_COMMAND),
         threads: Some(1),
         temp_dirs: vec![place.temp()],
         ..Options::default()

@@ -18,11 +18,11 @@ pub use read_block::read_block;
 pub use records::records;
 pub use split_lines::split_lines;
 
-use crate::place::Place;
+use crate::place::{Place, quick_directory};
 
 /// A place for one call, gone with it: nothing tells that a call was the last.
 fn place() -> Place {
-    match Place::new(&std::env::temp_dir()) {
+    match Place::new(&quick_directory()) {
         Ok(place) => place,
         Err(error) => panic!("no temporary directory: {error}"),
     }

@@ -2,6 +2,8 @@
 
 use outset::{Error, ErrorKind, Field, Keys, Options, Selection, Source, Syntax};
 
+use crate::resident::OF_COMMAND;
+
 /// The memory of a run, in bytes.
 const MEMORY: u64 = 1 << 30;
 
@@ -34,6 +36,7 @@ pub fn read(
 ) -> Result<Vec<Vec<u8>>, Error> {
     let options = Options {
         memory_bytes: Some(MEMORY),
+        resident_bytes: Some(OF_COMMAND),
         threads: Some(1),
         temp_dirs: vec![directory.to_owned()],
         keys: Some(Keys {
