@@ -5,6 +5,7 @@ shard`` splits a range of a file by hash, ``outset join`` joins a bucket, exactl
 docs/clusters.md of outset, and ``python -m outset_spark --help``.
 """
 
-from .job import Failed, Job, run
+from .job import run
+from .request import Failed, Job
 
 __all__ = ["Failed", "Job", "run"]

@@ -8,11 +8,17 @@ and never stops a line that is in its side.
 from __future__ import annotations
 
 import os
-import subprocess
+from contextlib import contextmanager
+from typing import Iterator
 
+from pyspark.sql import SparkSession
+
+from . import shipping
+from .children import Setting
+from .request import Failed, Job
+from .running import Stop
 from .sizes import size
 from .splits import Split
-from .tasks import Setting
 
 #: No filter is built of a larger side: the driver would read for longer than ten seconds or so.
 MOST_BYTES = 8 << 30
@@ -22,10 +28,6 @@ SPARED = 8
 #: A shard that cannot hold its filter beside its blocks takes ten times as long. Its memory must be at least this multiple of the
 #: filter.
 HELD = 3
-
-
-class CannotFilter(Exception):
-    """A filter that was asked for cannot be built."""
 
 
 def choose(operation: str, todo: list[Split], sides: int, prefilter: str, processors: int) -> dict[int, int]:
@@ -38,13 +40,13 @@ def choose(operation: str, todo: list[Split], sides: int, prefilter: str, proces
         return {}
     if operation not in ("intersect", "diff"):
         if prefilter == "on":
-            raise CannotFilter(f"prefilter: a filter spares {operation} nothing: leave out --prefilter on")
+            raise Failed(f"prefilter: a filter spares {operation} nothing: leave out --prefilter on")
         return {}
     sizes = {side: sum(split.length for split in todo if split.side == side) for side in range(1, sides + 1)}
     local = [side for side in sizes if not any(split.is_remote for split in todo if split.side == side)]
     sources = [side for side in sorted(local, key=sizes.__getitem__) if operation == "intersect" or side == 1]
     if prefilter == "on" and not sources:
-        raise CannotFilter("prefilter: a filter is built of local files: leave out --prefilter on")
+        raise Failed("prefilter: a filter is built of local files: leave out --prefilter on")
     chosen: dict[int, int] = {}
     for source in sources[:2]:
         spared = [side for side in sizes if side != source and side not in chosen]
@@ -59,15 +61,43 @@ def fits(setting: Setting, path: str) -> bool:
     return os.path.getsize(path) * HELD <= size(setting.memory)
 
 
-def build(setting: Setting, todo: list[Split], side: int, place: str) -> str:
-    """Builds a filter of a side with the key of the job, in a file below ``place``. Its name is that of no other job: Spark
-    ships a file of each name once in a session."""
-    key, path = f"{place}/key-{side}", f"{place}/{os.path.basename(place)}-{side}.osf"
+@contextmanager
+def applied(
+    spark: SparkSession, job: Job, setting: Setting, todo: list[Split], place: str, stop: Stop
+) -> Iterator[dict[int, str]]:
+    """For each side that is filtered the file of its filter, on all machines while the body runs."""
+    context = spark.sparkContext
+    chosen = choose(job.operation, todo, setting.sides, job.prefilter, context.defaultParallelism)
+    below = shipping.directory() if setting.ships and chosen else place
+    built: dict[int, str] = {}
+    shipped: list[str] = []
+    try:
+        for side in sorted(set(chosen.values())):
+            path = build(setting, todo, side, place, below, stop)
+            if job.prefilter == "auto" and not fits(setting, path):
+                os.unlink(path)
+                continue
+            built[side] = path
+            if setting.ships:
+                shipped.append(path)
+                context.addFile(path)
+        yield {side: built[source] for side, source in chosen.items() if source in built}
+    finally:
+        shipping.empty(shipped)
+
+
+def build(setting: Setting, todo: list[Split], side: int, place: str, below: str, stop: Stop) -> str:
+    """Builds a filter of a side with the key of the job, in a file in ``below``; ``place`` is the directory of the job. The name
+    is that of no other job: Spark ships a file of each name once in a session."""
+    key, path = f"{place}/key-{side}", f"{below}/{os.path.basename(place)}-{side}.osf"
     with open(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(setting.key)
     files = sorted({split.path for split in todo if split.side == side})
-    arguments = [setting.outset, "filter", "build", *files, "--hash-key-file", key, "-q", "-o", path]
-    built = subprocess.run([*arguments, "--max-fpr", "1%"], stderr=subprocess.PIPE, text=True)
+    try:
+        arguments = ["filter", "build", *files, "--hash-key-file", key, "-q", "-o", path, "--max-fpr", "1%"]
+        built = stop.call([setting.outset, *arguments])
+    finally:
+        os.unlink(key)
     if built.returncode:
-        raise CannotFilter(f"prefilter: {built.stderr.strip()}")
+        raise Failed(f"prefilter: {built.stderr.strip()}")
     return path

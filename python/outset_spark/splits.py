@@ -6,11 +6,11 @@ read by ``outset shard`` itself; what has a scheme (s3, gs, abfs, hdfs) is opene
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import BinaryIO, Iterator
+from typing import Callable, Iterator
 
-COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x02\x21\x4c\x18")
+from .listing import File, first_bytes, is_compressed, open_file, side_files
+
 PIECE = 1 << 20
 
 
@@ -24,84 +24,70 @@ class Split:
     length: int
     is_remote: bool
     is_compressed: bool
+    #: The size of the file when it was listed.
+    file_bytes: int
 
 
-def splits(sides: list[list[str]], split_bytes: int) -> list[Split]:
-    """All ranges of all sides, the largest first, so that no long task begins last."""
-    found = [
-        split
-        for side, paths in enumerate(sides, 1)
-        for path in paths
-        for name, size, is_remote in files(path)
-        for split in ranges(side, name, size, is_remote, split_bytes)
-    ]
+def splits(sides: list[list[str]], split_bytes: int, check: Callable[[], None] = lambda: None) -> list[Split]:
+    """All ranges of all sides, the largest first, so that no long task begins last. ``check`` is called for each file: it raises
+    to end a listing that takes long."""
+    found: list[Split] = []
+    for side, paths in enumerate(sides, 1):
+        for file in side_files(paths):
+            check()
+            found += ranges(side, file, split_bytes)
     return sorted(found, key=lambda split: -split.length)
 
 
-def files(path: str) -> list[tuple[str, int, bool]]:
-    """The files at a path: itself, or all below a directory but those whose names begin with ``.`` or ``_``, as Spark reads
-    them. Each with its size, and whether it is remote."""
-    if "://" not in path:
-        if os.path.isdir(path):
-            names = [
-                os.path.join(place, name)
-                for place, below, all_names in os.walk(path)
-                if below.sort() is None
-                for name in sorted(all_names)
-                if is_data(os.path.relpath(os.path.join(place, name), path))
-            ]
-            if not names:
-                raise FileNotFoundError(f"{path}: has no files")
-        else:
-            names = [path]
-        return [(os.path.abspath(name), os.path.getsize(name), False) for name in names]
-    from pyarrow import fs
-
-    system, place = fs.FileSystem.from_uri(path)
-    info = system.get_file_info(place)
-    if info.type == fs.FileType.File:
-        return [(path, info.size, True)]
-    infos = system.get_file_info(fs.FileSelector(place, recursive=True))
-    # What is behind the question mark is how the storage is reached: it belongs to each file.
-    directory, mark, options = path.partition("?")
-    found = sorted(
-        (directory.rstrip("/") + info.path[len(place.rstrip("/")) :] + mark + options, info.size, True)
-        for info in infos
-        if info.type == fs.FileType.File and is_data(os.path.relpath(info.path, place))
-    )
-    if not found:
-        raise FileNotFoundError(f"{path}: has no files")
-    return found
-
-
-def is_data(name: str) -> bool:
-    return not any(part.startswith((".", "_")) for part in name.split(os.sep))
-
-
-def ranges(side: int, path: str, size: int, is_remote: bool, split_bytes: int) -> Iterator[Split]:
-    with open_file(path, is_remote) as file:
-        is_compressed = file.read(6).startswith(COMPRESSED)
-    if is_compressed or size == 0:
-        yield Split(side, path, 0, size, is_remote, is_compressed)
+def ranges(side: int, file: File, split_bytes: int) -> Iterator[Split]:
+    path, size, is_remote = file
+    if size == 0 or is_compressed(first_bytes(file)):
+        yield Split(side, path, 0, size, is_remote, size > 0, size)
         return
     for offset in range(0, size, split_bytes):
-        yield Split(side, path, offset, min(split_bytes, size - offset), is_remote, False)
+        yield Split(side, path, offset, min(split_bytes, size - offset), is_remote, False, size)
 
 
-def open_file(path: str, is_remote: bool) -> BinaryIO:
-    if not is_remote:
-        return open(path, "rb")
-    from pyarrow import fs
+class Listed:
+    """A file that is read as it was listed: one that has another size by now, or ends early, is an error and no end."""
 
-    system, place = fs.FileSystem.from_uri(path)
-    return system.open_input_file(place)
+    def __init__(self, split: Split) -> None:
+        self.path, self.size, self.at = split.path, split.file_bytes, 0
+        self.file = open_file(split.path, split.is_remote)
+        found = self.file.seek(0, 2)
+        if found != self.size:
+            self.file.close()
+            raise changed(self.path, self.size, found)
+        self.seek(0)
+
+    def __enter__(self) -> Listed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def seek(self, at: int) -> None:
+        self.at = self.file.seek(at)
+
+    def read(self, most: int = PIECE) -> bytes:
+        """The next piece; empty only at the end."""
+        piece = self.file.read(min(most, PIECE, self.size - self.at))
+        if not piece and self.at < self.size:
+            raise changed(self.path, self.size, self.at)
+        self.at += len(piece)
+        return piece
+
+
+def changed(path: str, listed: int, found: int) -> OSError:
+    """The error for a file that is no longer what was listed."""
+    return OSError(f"{path}: has {found} bytes, and had {listed} when it was listed: run again when nothing writes to it")
 
 
 def pieces(split: Split) -> Iterator[bytes]:
     """The lines of a split, in pieces of any size."""
-    with open_file(split.path, split.is_remote) as file:
+    with Listed(split) as file:
         if split.is_compressed:
-            while piece := file.read(PIECE):
+            while piece := file.read():
                 yield piece
             return
         at, end = split.offset, split.offset + split.length
@@ -110,28 +96,19 @@ def pieces(split: Split) -> Iterator[bytes]:
             at -= 1
             file.seek(at)
             while at < end:
-                piece = file.read(PIECE)
-                if not piece:
-                    return
+                piece = file.read()
                 found = piece.find(b"\n")
                 if found >= 0:
                     at += found + 1
                     break
                 at += len(piece)
-        if at >= end:
-            return
         file.seek(at)
         last = b"\n"
         while at < end:
-            piece = file.read(min(PIECE, end - at))
-            if not piece:
-                return
+            piece = file.read(end - at)
             at, last = at + len(piece), piece[-1:]
             yield piece
-        while last != b"\n":
-            piece = file.read(PIECE)
-            if not piece:
-                return
+        while last != b"\n" and (piece := file.read()):
             found = piece.find(b"\n")
             last = b"\n" if found >= 0 else b""
             yield piece[: found + 1] if found >= 0 else piece

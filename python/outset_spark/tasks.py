@@ -1,212 +1,18 @@
-"""What runs in Spark's tasks: the children, and the frames that go between them and Spark.
+"""What runs in Spark's tasks: a child for each range and each bucket, fed by Spark and read by it.
 
-Everything here is pickled by value, so that workers need pyspark and pyarrow and nothing else. A child never outlives its
-task: it is killed when the task ends, and ends by itself (``--end-with-parent``) when the Python worker is gone. A stream of a
-child counts only with its trailer and status 0.
+Everything here is pickled by value, so that workers need pyspark and pyarrow and nothing else.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
+import json
 import struct
-import subprocess
-import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import BinaryIO, Callable, Iterator
+from typing import Callable, Iterator
 
-from .splits import Split, pieces
-
-#: Of a frame: its bucket, its kind, and the bytes of the payload as it is stored. The format is in docs/clusters.md.
-HEADER = 88
-BUCKET, KIND, STORED = "<28xI", "<32xI", "<64xQ"
-RECORDS, COUNTERS, LINES = 0, 1, 2
-TRAILER, TRAILER_BYTES = "<8sQQQ", 32
-TRAILER_MAGIC = b"OUTSETE1"
-#: Bytes of the rows of one batch that is handed to Spark.
-BATCH = 4 << 20
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What all tasks of a job have in common."""
-
-    outset: str
-    key: str
-    buckets: int
-    sides: int
-    operation: str
-    memory: str
-    compression: str
-    #: For each side that is filtered the file of the filter.
-    filters: dict[int, str]
-    local_dirs: str | None
-    shared: str | None
-    timeout: float
-    ships: bool
-
-    def program(self) -> str:
-        """The binary on this machine."""
-        return located(self.outset, self.ships)
-
-
-def located(path: str, ships: bool) -> str:
-    """Where a file is that was shipped with ``addFile``."""
-    if not ships:
-        return path
-    from pyspark import SparkFiles
-
-    here = SparkFiles.get(os.path.basename(path))
-    if not path.endswith(".osf") and not os.access(here, os.X_OK):
-        os.chmod(here, 0o755)
-    return here
-
-
-@contextmanager
-def workplace(setting: Setting) -> Iterator[str]:
-    """A directory of this task, which is removed at its end; in it the key, which only this user can read."""
-    parents = os.environ.get("SPARK_LOCAL_DIRS") or setting.local_dirs
-    parent = parents.split(",")[0] if parents else None
-    if parent:
-        os.makedirs(parent, exist_ok=True)
-    place = tempfile.mkdtemp(prefix="outset-", dir=parent)
-    try:
-        with open(os.open(f"{place}/key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(setting.key)
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def widen(pipe: int) -> None:
-    """Asks for a pipe of 1 MiB in place of 64 KiB: fewer pieces. What the system refuses stays as it is."""
-    import fcntl
-
-    try:
-        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", 1031), 1 << 20)
-    except OSError:
-        pass
-
-
-class Child:
-    """A child process whose messages go to a file, and which is killed when it takes longer than it may."""
-
-    def __init__(self, setting: Setting, place: str, arguments: list[str]) -> None:
-        self.place = place
-        self.arguments = [setting.program(), *arguments, "--stats", f"{place}/stats", "-q", "-j", "1"]
-        self.arguments += ["--memory", setting.memory, "--end-with-parent"]
-        with open(f"{place}/said", "wb") as said:
-            self.process = subprocess.Popen(
-                self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, bufsize=0
-            )
-        for pipe in (self.process.stdin, self.process.stdout):
-            widen(pipe.fileno())
-        self.timer = threading.Timer(setting.timeout, self.process.kill)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def __enter__(self) -> "Child":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.timer.cancel()
-        self.process.kill()
-        self.process.wait()
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Feeds the child. That it is gone shows when its end is looked at."""
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[self.process.stdin.write(view) :]
-        except BrokenPipeError:
-            raise self.failure() from None
-
-    def read_into(self, view: memoryview) -> int:
-        """Reads the next bytes of its output; fewer than there is room for only at the end."""
-        filled = 0
-        while filled < len(view):
-            read = self.process.stdout.readinto(view[filled:])
-            if not read:
-                break
-            filled += read
-        return filled
-
-    def frames(self, kind: int, rows: "Rows", skip: int) -> Iterator[int]:
-        """Reads the frames of its output of this kind into ``rows``, each without its first ``skip`` bytes; yields the
-        bucket of each when it is there. Ends well only behind the trailer."""
-        frames = total = 0
-        header = memoryview(bytearray(HEADER))
-        while True:
-            if self.read_into(header[:TRAILER_BYTES]) < TRAILER_BYTES:
-                raise self.failure()
-            if header[: len(TRAILER_MAGIC)] == TRAILER_MAGIC:
-                _, said_frames, said_total, _ = struct.unpack_from(TRAILER, header)
-                if (said_frames, said_total) != (frames, total) or self.read_into(header[:1]):
-                    raise RuntimeError(f"{self.arguments[1]}: its trailer does not fit its output")
-                return
-            if self.read_into(header[TRAILER_BYTES:]) < HEADER - TRAILER_BYTES:
-                raise self.failure()
-            (stored,) = struct.unpack_from(STORED, header)
-            view = rows.room(HEADER - skip + stored)
-            view[: HEADER - skip] = header[skip:]
-            if self.read_into(view[HEADER - skip :]) < stored:
-                raise self.failure()
-            frames, total = frames + 1, total + HEADER + stored
-            if struct.unpack_from(KIND, header)[0] == kind:
-                rows.add(len(view))
-                yield struct.unpack_from(BUCKET, header)[0]
-
-    def end(self) -> str:
-        """Waits for a good end; returns the report."""
-        if self.process.stdin:
-            self.process.stdin.close()
-        if self.process.wait() != 0:
-            raise self.failure()
-        with open(f"{self.place}/stats") as report:
-            return report.read()
-
-    def failure(self) -> RuntimeError:
-        """The error for a child that failed, or ended before its time."""
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        with open(f"{self.place}/said", errors="replace") as said:
-            message = said.read()[-1000:].strip() or "it ended before its output was complete"
-        return RuntimeError(f"outset {self.arguments[1]} (status {self.process.returncode}): {message}")
-
-
-class Rows:
-    """A column of bytes that is read into where Arrow will find it."""
-
-    def __init__(self) -> None:
-        self.data = bytearray(BATCH + (1 << 20))
-        self.ends = [0]
-
-    def room(self, count: int) -> memoryview:
-        """Where the next row goes."""
-        start = self.ends[-1]
-        if start + count > len(self.data):
-            self.data = self.data[:start] + bytearray(count)
-        return memoryview(self.data)[start : start + count]
-
-    def add(self, count: int) -> None:
-        self.ends.append(self.ends[-1] + count)
-
-    def size(self) -> int:
-        return self.ends[-1]
-
-    def column(self):
-        """The rows as an Arrow column. The next rows go to other memory."""
-        import pyarrow as pa
-
-        offsets = pa.py_buffer(struct.pack(f"<{len(self.ends)}i", *self.ends))
-        column = pa.Array.from_buffers(pa.binary(), len(self.ends) - 1, [None, offsets, pa.py_buffer(self.data)])
-        self.data, self.ends = bytearray(BATCH + (1 << 20)), [0]
-        return column
+from .children import BATCH, HEADER, LINES, RECORDS, TRAILER, TRAILER_MAGIC, Child, Rows, Setting, located, workplace
+from .splits import Split, changed, pieces
 
 
 def shard_arguments(setting: Setting, split: Split, place: str) -> list[str]:
@@ -249,6 +55,15 @@ def fed(child: Child, split: Split) -> Iterator[None]:
         raise failures[0]
 
 
+def report_of(child: Child, split: Split) -> str:
+    """The report of a shard, if its file is still the one that was listed: the child has opened a local file itself."""
+    report = child.end()
+    found = json.loads(report)["input"]["file_bytes"]
+    if not split.is_remote and found is not None and found != split.file_bytes:
+        raise changed(split.path, split.file_bytes, found)
+    return report
+
+
 def shard_blocks(setting: Setting, todo: list[Split], ids: list[int], note: Callable[[str, str], None]) -> Callable:
     """A task for each split: its blocks as rows, each with an integer that Spark moves to the partition of its bucket."""
 
@@ -271,7 +86,7 @@ def shard_blocks(setting: Setting, todo: list[Split], ids: list[int], note: Call
                         if rows.size() >= BATCH:
                             yield batch(partitions, rows.column())
                             partitions = []
-                note(f"shard {number}", child.end())
+                note(f"shard {number}", report_of(child, split))
                 yield batch(partitions, rows.column())
 
     return task
@@ -288,7 +103,7 @@ def shard_files(setting: Setting, todo: list[Split], note: Callable[[str, str], 
                 with Child(setting, place, arguments) as child:
                     with fed(child, split):
                         child.process.wait()
-                    note(f"shard {number}", child.end())
+                    note(f"shard {number}", report_of(child, split))
         return iter(())
 
     return task
@@ -351,10 +166,13 @@ def join_files(setting: Setting, shards: int, note: Callable[[str, str], None]) 
     """A task for each bucket: joins it from the shard files."""
 
     def task(batches: Iterator) -> Iterator:
-        files = [shard_name(setting, number) for number in range(shards)]
         for bucket in numbers(batches):
             with workplace(setting) as place:
-                with Child(setting, place, [*join_arguments(setting, bucket, place), *files]) as child:
+                # A command line would not hold all names.
+                names = f"{place}/shards"
+                with open(names, "w") as file:
+                    file.writelines(f"{shard_name(setting, number)}\n" for number in range(shards))
+                with Child(setting, place, [*join_arguments(setting, bucket, place), "--shards-from", names]) as child:
                     yield from result(child)
                     note(f"join {bucket}", child.end())
 

@@ -134,7 +134,9 @@ class Running:
             path.write_bytes(b"\n".join(lines) + b"\n")
             command += ["--side", str(path)]
         command += ["--exchange", exchange, "--partitions", "4", "--split", "300K", "--task-memory", "32M", "--prefilter", "off"]
-        command += ["--work", str(place / "work"), "--master", cluster.url]
+        command += ["--master", cluster.url]
+        if exchange == "files":
+            command += ["--work", str(place / "work")]
         settings = {
             **SMALL,
             "spark.shuffle.io.maxRetries": "1",
@@ -149,6 +151,8 @@ class Running:
             command += ["--conf", f"{key}={value}"]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
         environment["SPARK_LOCAL_DIRS"] = str(place / "driver")
+        environment["TMPDIR"] = str(place / "tmp")
+        (place / "tmp").mkdir()
         with open(place / "driver.log", "w") as log:
             self.driver = subprocess.Popen([*command, *more], env=environment, stdout=log, stderr=subprocess.STDOUT)
         cluster.wait_for(lambda: self.has_markers() or self.driver.poll() is not None)
@@ -280,6 +284,63 @@ def test_the_driver_is_killed(cluster, tmp_path, outset):
     cluster.wait_for(lambda: not running.children())
     cluster.wait_for(lambda: not executors(cluster.workers[0]) and not executors(cluster.workers[1]))
     assert not (running.out / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("exchange", ["files", pytest.param("blocks", marks=SLOW)])
+def test_the_driver_is_told_to_end(cluster, tmp_path, outset, exchange):
+    # Not only is there no wrong answer: nothing is left that the next attempt would find.
+    running = Running(cluster, tmp_path, outset, "join", exchange, ("--prefilter", "on"))
+    running.driver.terminate()
+    assert running.driver.wait(PATIENCE) == 128 + signal.SIGTERM
+    cluster.wait_for(lambda: not executors(cluster.workers[0]) and not executors(cluster.workers[1]))
+    running.assert_nothing_is_left()
+    assert not running.out.exists()
+    assert not list((tmp_path / "tmp").glob("outset-*"))
+    assert "Traceback" not in (tmp_path / "driver.log").read_text()
+
+
+AFTER_A_JOB = """
+import glob, json, os, signal, sys, tempfile
+from pyspark.sql import SparkSession
+from outset_spark import Job, run
+master, outset, place, settings = sys.argv[1:]
+builder = SparkSession.builder.master(master)
+for key, value in json.loads(settings).items():
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+sides = [[f"{place}/side-0"], [f"{place}/side-1"]]
+more = {"outset": outset, "partitions": 4, "task_memory": "32M"}
+job = lambda number, how: Job("intersect", sides, f"{place}/out-{number}", prefilter=how, **more)
+run(spark, job(0, "on"))
+kept = glob.glob(f"{tempfile.gettempdir()}/outset-*/*")
+assert kept and all(path.endswith(".osf") and os.path.getsize(path) == 0 for path in kept), kept
+print("ready", flush=True)
+sys.stdin.readline()
+print(spark.range(100).repartition(2).count())
+print(run(spark, job(1, "off"))["output_lines"])
+"""
+
+
+def test_a_session_goes_on_with_new_executors_after_a_job(cluster, tmp_path, outset):
+    for number, lines in enumerate(SIDES):
+        (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-c", AFTER_A_JOB, cluster.url, outset, str(tmp_path), json.dumps(SMALL)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
+    environment["TMPDIR"] = str(tmp_path / "tmp")
+    with open(tmp_path / "said", "w") as said:
+        driver = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True)
+    assert driver.stdout.readline() == "ready\n", (tmp_path / "said").read_text()[-3000:]
+    for worker in cluster.workers:
+        for pid in executors(worker):
+            os.kill(pid, signal.SIGKILL)
+    try:
+        printed, _ = driver.communicate("go on\n", timeout=PATIENCE)
+    finally:
+        driver.kill()
+    assert driver.returncode == 0, (tmp_path / "said").read_text()[-3000:]
+    assert printed.splitlines() == ["100", "10000"]
+    assert not list((tmp_path / "tmp").glob("outset-*"))
 
 
 TWO_JOBS = """

@@ -2,19 +2,16 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from conftest import LOOPBACK, expected, lines_of, odd_lines, write_sides
+from conftest import expected, lines_of, odd_lines, write_sides
 
 from outset_spark import Failed, Job, run
-from outset_spark.__main__ import arguments
+from outset_spark.children import Setting, workplace
 from outset_spark.filters import choose
 from outset_spark.placing import partition_ids, spark_hash
 from outset_spark.sizes import size
-from outset_spark.splits import Split, pieces, splits
+from outset_spark.splits import Split
 
 SIDES = odd_lines()
 
@@ -31,8 +28,9 @@ def job(operation, sides, out, outset, tmp_path, **more):
         "split_bytes": 3 << 20,
         "task_memory": "64M",
         "outset": outset,
-        "work": str(tmp_path / "work"),
     }
+    if more.get("exchange") == "files":
+        settings["work"] = str(tmp_path / "work")
     return Job(operation=operation, sides=sides, out=str(out), **{**settings, **more})
 
 
@@ -86,7 +84,7 @@ def test_a_small_side_is_filtered_by_itself(spark, outset, paths, out, tmp_path)
     ],
 )
 def test_a_filter_is_built_where_it_spares_more_than_it_costs(operation, sizes, processors, remote, chosen):
-    todo = [Split(side, str(side), 0, size, side in remote, False) for side, size in enumerate(sizes, 1)]
+    todo = [Split(side, str(side), 0, size, side in remote, False, size) for side, size in enumerate(sizes, 1)]
     found = choose(operation, todo, len(sizes), "auto", processors)
     assert found == chosen
     assert choose(operation, todo, len(sizes), "off", processors) == {}
@@ -104,12 +102,6 @@ def test_sizes_are_those_of_the_commands(text, expected_bytes):
             size(text)
     else:
         assert size(text) == expected_bytes
-
-
-def test_the_command_says_what_a_size_is(capsys):
-    with pytest.raises(SystemExit):
-        arguments().parse_args(["union", "--side", "a", "--out", "b", "--split", "half"])
-    assert "--split: half: give a size such as 256M" in capsys.readouterr().err
 
 
 def test_a_filter_that_no_shard_can_hold_is_not_used(spark, outset, out, tmp_path):
@@ -178,8 +170,7 @@ def test_a_child_with_a_fault_leaves_no_success(spark, outset, paths, out, tmp_p
     with pytest.raises(Failed):
         run(spark, wanted)
     assert said.exists(), "the fault has not happened"
-    assert not (out / "_SUCCESS").exists()
-    assert not list(out.glob("part-*"))
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("work", ["shard 0", "join 1"])
@@ -191,7 +182,7 @@ def test_a_report_that_is_missing_leaves_no_success(spark, outset, paths, out, t
     monkeypatch.setattr(module, "finish", short)
     with pytest.raises(Failed, match="not complete"):
         run(spark, job("intersect", paths[:2], out, outset, tmp_path))
-    assert not (out / "_SUCCESS").exists()
+    assert not out.exists()
 
 
 def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_path):
@@ -203,6 +194,19 @@ def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_
         ({"task_memory": "half"}, "task memory: half: give a size"),
         ({"operation": "union", "prefilter": "on"}, "spares union nothing"),
         ({"exchange": "native", "prefilter": "on"}, "own plan has none"),
+        ({"exchange": "zip"}, "exchange: zip is none of auto, blocks"),
+        ({"prefilter": "maybe"}, "prefilter: maybe is none of auto, on"),
+        ({"compression": "zip"}, "compression: zip is none of auto, lz4"),
+        ({"sides": [paths[0], []]}, "side 2: has no paths"),
+        ({"sides": [paths[0], [""]]}, "side 2: has no paths, or an empty one"),
+        ({"sides": ["/a", "/b"]}, "side 1: /a is a text: give a list"),
+        ({"out": ""}, "out: is empty"),
+        ({"partitions": -1}, "partitions: -1: give 1 to 65536"),
+        ({"partitions": 65537}, "partitions: 65537: give 1 to 65536"),
+        ({"split_bytes": 0}, "split: 0: give a byte"),
+        ({"timeout": 0}, "timeout: 0: give seconds"),
+        ({"exchange": "blocks", "work": "w"}, "work: blocks writes no files there"),
+        ({"exchange": "files", "work": "/proc/x"}, "/proc/x: No such file or directory: give a directory"),
     ]:
         wanted = job("intersect", paths[:2], out, outset, tmp_path)
         vars(wanted).update(change)
@@ -213,34 +217,20 @@ def test_requests_that_make_no_sense_are_refused(spark, outset, paths, out, tmp_
         run(spark, job("intersect", paths[:2], out, outset, tmp_path))
 
 
-def test_ranges_cut_anywhere_have_each_line_once(tmp_path):
-    path = tmp_path / "text"
-    for text in (b"one\ntwo\n\nfour", b"\n\n\n", b"x", b"a\nlonger than any range here\nb\n"):
-        path.write_bytes(text)
-        for length in range(1, len(text) + 1):
-            all_splits = splits([[str(path)]], length)
-            found = b""
-            for split in sorted(all_splits, key=lambda split: split.offset):
-                piece = b"".join(pieces(Split(**{**vars(split), "is_remote": False})))
-                assert not piece or piece.endswith(b"\n") or text.endswith(piece)
-                found += piece
-            assert found == text, (text, length)
-
-
-def test_the_command_says_what_it_found(outset, paths, out, tmp_path):
-    command = [sys.executable, "-m", "outset_spark", "union", "--out", str(out), "--outset", outset]
-    for side in paths[:2]:
-        command += ["--side", *side]
-    for key, value in LOOPBACK.items():
-        command += ["--conf", f"{key}={value}"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYSPARK_PYTHON": sys.executable}
-    command += ["--master", "local[2]", "--stats", str(tmp_path / "stats"), "--task-memory", "32M"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    count = len(expected("union", SIDES[:2]))
-    assert f"outset_spark: {count} lines · blocks · " in done.stderr
-    assert json.loads((tmp_path / "stats").read_text())["output_lines"] == count
-    assert lines_of(out) == expected("union", SIDES[:2])
-    again = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert again.returncode == 1
-    assert "exists already" in again.stderr
+@pytest.mark.parametrize(
+    ("environment", "chosen"),
+    [
+        ({"SPARK_LOCAL_DIRS": "spark,x", "LOCAL_DIRS": "yarn"}, "spark"),
+        ({"LOCAL_DIRS": "yarn,x"}, "yarn"),
+        ({}, "setting"),
+    ],
+)
+def test_tasks_write_where_the_cluster_says(tmp_path, monkeypatch, environment, chosen):
+    for name in ("SPARK_LOCAL_DIRS", "LOCAL_DIRS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, f"{tmp_path}/{value}")
+    setting = Setting("outset", "key", 1, 2, "diff", "32M", "none", {}, f"{tmp_path}/setting,x", None, 1.0, False)
+    with workplace(setting) as place:
+        assert os.path.dirname(place) == f"{tmp_path}/{chosen}"
+    assert not os.path.exists(place)

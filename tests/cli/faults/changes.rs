@@ -122,7 +122,7 @@ fn changes_of_lone_lines(is_wanted: fn(usize, usize) -> bool) {
             if !is_wanted(change_number, command_number) {
                 continue;
             }
-            let is_held = (0..5).any(|_| {
+            let is_held = (0..20).any(|_| {
                 let sandbox = prepared(&megabytes(6, 0), &megabytes(8, 180_000));
                 let arguments = format!("{command} --strategy sieve --memory 16M -o ../out/r");
                 let mut running = sandbox.start(sandbox.command(&arguments));

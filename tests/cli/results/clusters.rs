@@ -207,7 +207,7 @@ fn m4_many_sides_and_many_shards_are_joined_under_a_small_limit() {
     let sandbox = job(&lines(0..2000), b"");
     let mut list: Vec<String> = Vec::new();
     let mut everything = Vec::new();
-    for side in 1..=300 {
+    for side in 1..=120 {
         let own = lines(side..side + 100);
         sandbox.write("side", &own);
         everything.extend_from_slice(&own);
@@ -223,7 +223,7 @@ fn m4_many_sides_and_many_shards_are_joined_under_a_small_limit() {
     let mut found = Vec::new();
     for bucket in 0..2 {
         let arguments = format!(
-            "join --shards-from list --sides 300 --operation union --bucket {bucket} -o ../out/part -q -m 32M"
+            "join --shards-from list --sides 120 --operation union --bucket {bucket} -o ../out/part -q -m 32M"
         );
         under(&sandbox, &arguments, 32);
         found.extend(fs::read(sandbox.output("part")).unwrap());
