@@ -281,11 +281,11 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
     for (arguments, expected) in [
         (
             "overlaps -k page.url crawl.parquet list",
-            "11         2  crawl.parquet list",
+            "11 2 crawl.parquet list",
         ),
         (
             "estimate -k page.url crawl.parquet list",
-            "crawl.parquet: 4 lines, 3 distinct\n  in no other file: 1\n",
+            "crawl.parquet: 4 lines, 3 distinct\nin no other file: 1\n",
         ),
         ("plan -k page.url crawl.parquet list", "guess"),
         (
@@ -293,14 +293,20 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
             "1 row with NULL in the key left out",
         ),
         ("filter query ../out/f list", "a\nc\n"),
-        (
-            "compare -k page.url crawl.parquet list",
-            "\nlines                       2            2\n",
-        ),
+        ("compare -k page.url crawl.parquet list", "\nlines 2 2\n"),
     ] {
         let outcome = sandbox.run(arguments);
         outcome.succeeds();
+        // The columns are as wide as they have to be.
         let all = format!("{}{}", text(&outcome), outcome.stderr);
+        let rows = all.lines().map(|row| {
+            row.split(' ')
+                .filter(|word| !word.is_empty())
+                .collect::<Vec<_>>()
+                .join(" ")
+                + "\n"
+        });
+        let all: String = rows.collect();
         assert!(all.contains(expected), "{arguments}: {all}");
     }
 }
