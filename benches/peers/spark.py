@@ -65,7 +65,7 @@ def one(options: argparse.Namespace) -> None:
             prefilter="auto" if options.plan.endswith("+filter") else "off",
             partitions=options.partitions,
             task_memory=options.task_memory,
-            work=f"{options.dir}/work",
+            work=f"{options.dir}/work" if options.plan.startswith("files") else None,
             outset=options.outset,
             compression=options.compress,
         )
@@ -138,7 +138,7 @@ def rounds(options: argparse.Namespace) -> None:
             watch.join()
             said = [line for line in done.stdout.splitlines() if line.startswith("{")]
             if done.returncode or not said:
-                reasons = [line for line in done.stderr.splitlines() if "Error" in line or "memory" in line]
+                reasons = [line for line in done.stderr.splitlines() if "Error" in line or "Failed" in line or "memory" in line]
                 print(f"round {number + 1} {plan:<10} FAILED: {(reasons or ['?'])[0][:200]}", flush=True)
                 continue
             result = {**json.loads(said[-1]), "child_mb": round(peak["mb"])}
