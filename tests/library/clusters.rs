@@ -215,6 +215,7 @@ fn check_job(number: u64) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn m1_shards_of_any_ranges_and_joins_of_their_buckets_give_what_one_run_gives() {
     let _shared = beside_others();
     (0..6).for_each(check_job);
@@ -512,7 +513,7 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
         &[joins[2].replace("\"intersect\"", "\"union\"")],
     ]
     .concat();
-    fails(&shards, &other, None, "its operation is another");
+    fails(&shards, &other, None, "its operation differs");
     let piped: Vec<String> = shards
         .iter()
         .map(|text| text.replacen("\"file_bytes\":", "\"was\":", 1))

@@ -178,6 +178,7 @@ fn a1_empty_fifos_and_empty_files_have_nothing_in_common_with_anything() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn auto_starts_over_when_the_set_turns_out_larger_than_its_sample_promised() {
     let _shared = beside_others();
     let place = Place::new();

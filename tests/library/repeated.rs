@@ -90,6 +90,7 @@ fn a18_lines_that_come_again_are_known_where_no_order_matters() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a18_lines_that_come_again_are_counted_for_each_input() {
     let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());

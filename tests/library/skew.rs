@@ -154,6 +154,7 @@ fn h1_a_hot_line_is_no_reason_to_split() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h2_ten_hot_lines_and_frequencies_by_zipfs_law_need_no_deep_splits() {
     skewed(2);
 }
@@ -329,6 +330,7 @@ fn a4_a_long_line_finds_room_beside_a_table_for_many_repeats() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h9_the_number_of_buckets_does_not_matter_beyond_memory() {
     numbers_of_buckets(|strategy, buckets| strategy % 2 == buckets);
 }

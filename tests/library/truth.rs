@@ -216,6 +216,7 @@ fn recorded_answers<const N: usize>(
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a19_compressed_files_give_the_recorded_answers_of_small_files() {
     compressed_answers(|row| row.bytes() <= QUICK_BYTES);
 }
@@ -376,6 +377,7 @@ fn stripping_carriage_returns_gives_the_recorded_answer() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn addresses_as_keys_give_the_recorded_answers() {
     let _shared = beside_others();
     let place = Place::new();

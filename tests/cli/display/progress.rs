@@ -111,6 +111,7 @@ fn last_line(outcome: &Outcome) -> &str {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_terminal_shows_a_rate_and_a_time_left_that_converges_and_keeps_the_summaries_only() {
     let text = megabytes(8, 0);
     let sandbox = Sandbox::with(&text, &text);
@@ -151,6 +152,7 @@ fn a_terminal_shows_a_rate_and_a_time_left_that_converges_and_keeps_the_summarie
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn the_time_left_of_the_run_counts_the_phases_to_come() {
     let text = megabytes(2, 0);
     let sandbox = Sandbox::with(&text, &text);
@@ -255,6 +257,7 @@ fn an_error_stands_on_a_line_of_its_own_and_the_terminal_is_clean() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn quiet_draws_nothing_on_a_terminal_unless_progress_is_asked_for() {
     let sandbox = Sandbox::with(&megabytes(1, 0), b"");
     for (options, is_drawn) in [

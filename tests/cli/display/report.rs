@@ -154,6 +154,7 @@ fn the_page_of_records_says_what_was_left_out_and_how_files_are_stored() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn the_page_needs_nothing_else_and_runs_nothing() {
     let sandbox = large();
     for command in [
@@ -310,6 +311,7 @@ fn hostile_names_are_harmless() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn memory_stays_under_the_limit_with_a_report() {
     memory_with_a_report(|strategy, threads| strategy % 3 == threads);
 }

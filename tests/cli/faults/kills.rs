@@ -189,6 +189,7 @@ fn all_jobs() -> Vec<Job> {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c6_f6_g3_a_kill_of_any_operation_leaves_no_wrong_output_and_one_directory_at_most() {
     interrupt(16, &jobs(by_turns(0)), &[Signal::KILL]);
 }
@@ -215,6 +216,7 @@ const KINDS: [Signal; 6] = [
 ];
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn g1_signals_of_all_kinds_at_random_moments_leave_nothing() {
     interrupt(12, &jobs(by_turns(1)), &KINDS);
 }

@@ -161,6 +161,7 @@ fn the_limit_that_is_advised_does<'t>(
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a17_the_limit_that_is_advised_for_a_long_line_does_at_the_first_try() {
     let ways = TASKS.iter().zip(["auto", "sieve", "partition"]);
     the_limit_that_is_advised_does(17 << 20, &[2], ways);

@@ -88,6 +88,7 @@ fn g1_a_signal_ends_a_run_that_spills() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn g1_a_signal_ends_a_run_that_is_in_the_middle_of_writing_the_result() {
     results_in_the_middle(by_turns(0));
 }
@@ -241,6 +242,7 @@ fn file_size_limit(times: usize) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e2_a_file_size_limit_that_is_ignored_is_an_error_like_a_full_disk() {
     let sandbox = spilling();
     for (task, strategy) in by_turns(1) {

@@ -53,6 +53,7 @@ const TELLING: [&str; 3] = ["blocked", "classic", "fingerprint"];
 const COUNTING: [&str; 2] = ["counting", "spectral"];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_filter_larger_than_memory_answers_as_any_other() {
     larger_than_memory_answers(&TELLING[..1], &COUNTING[..1]);
 }

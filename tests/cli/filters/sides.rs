@@ -183,6 +183,7 @@ fn a_saved_filter_answers_for_every_line_of_the_smallest_file() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_filter_larger_than_memory_is_a_side_like_any_other() {
     let sandbox = Sandbox::with(&lines(0..20_000), &lines(15_000..90_000));
     for kind in ["blocked", "classic"] {

@@ -147,9 +147,9 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
     for (arguments, says) in [
         (
             "diff -k page.url list crawl.parquet",
-            "list: is no Parquet file",
+            "list: is not a Parquet file",
         ),
-        ("diff --csv -k 1 list list", "list: is no Parquet file"),
+        ("diff --csv -k 1 list list", "list: is not a Parquet file"),
         (
             "union -k page.url crawl.parquet list",
             "rows: this command writes records of other files",
@@ -186,7 +186,7 @@ fn b23_rows_with_null_are_in_no_answer_and_are_counted() {
     assert!(
         outcome
             .stderr
-            .contains("crawl.parquet: 1 row with NULL in the key left out"),
+            .contains("crawl.parquet: left out 1 row with NULL in the key"),
         "{}",
         outcome.stderr
     );
@@ -242,7 +242,7 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
         (
             "diff -k 1 list list",
             2,
-            "key: nothing says what is between fields",
+            "key: the format of the fields is not known",
         ),
     ] {
         let outcome = sandbox.run(&format!("{arguments} -q"));
@@ -290,7 +290,7 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
         ("plan -k page.url crawl.parquet list", "guess"),
         (
             "filter build -k page.url crawl.parquet -o ../out/f",
-            "1 row with NULL in the key left out",
+            "left out 1 row with NULL in the key",
         ),
         ("filter query ../out/f list", "a\nc\n"),
         ("compare -k page.url crawl.parquet list", "\nlines 2 2\n"),

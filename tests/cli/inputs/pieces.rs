@@ -28,6 +28,7 @@ fn dense(numbers: std::ops::Range<u64>) -> Vec<u8> {
 const FRAMED: [Compression; 2] = [Compression::Bgzf, Compression::Pzstd];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a19_pieces_of_compressed_files_give_every_answer() {
     let texts = [
         dense(0..70_000),

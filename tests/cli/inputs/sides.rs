@@ -135,6 +135,7 @@ fn sides_in_parts(is_wanted: fn(usize, usize) -> bool) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn b20_sides_in_parts_that_do_not_fit_in_memory_are_spilled_like_files() {
     spilled_sides(&[("union --order input", "partition"), ("symdiff", "sieve")]);
 }

@@ -106,6 +106,7 @@ fn b10_fifos_are_inputs_like_any_other_even_when_all_inputs_are() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn b10_a_fifo_larger_than_memory_is_intersected_with_a_file() {
     let (a, b) = (megabytes(2, 0), megabytes(17, 30_000));
     for (strategy, task) in ["sieve", "auto"].into_iter().zip(&TASKS) {

@@ -53,6 +53,7 @@ fn buckets(sandbox: &Sandbox, (a, b): (&[u8], &[u8]), strategy: &str, key: &str)
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn h6_lines_crafted_against_a_known_key_meet_in_one_bucket_under_it_and_in_none_without_it() {
     let all = crafted(LINES / 2 * 3);
     let half = all.len() / 3;

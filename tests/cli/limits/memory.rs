@@ -373,6 +373,7 @@ fn c2_c4_a_limit_on_address_space_is_heeded() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c4_c5_more_memory_than_the_address_space_has_fails_the_run_without_a_panic() {
     let (a, b) = (megabytes(14, 0), megabytes(14, 1000));
     let sandbox = Sandbox::with(&a, &b);

@@ -96,6 +96,7 @@ fn d3_more_inputs_than_descriptors_run_under_a_limit_of_1024() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn d4_descriptors_that_are_inherited_are_left_alone() {
     let (a, b) = (megabytes(2, 0), megabytes(2, 30_000));
     let sandbox = Sandbox::with(&a, &b);
@@ -210,6 +211,7 @@ fn two_places(small: &str, big: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e14_a_place_that_is_full_leaves_the_rest_to_another() {
     // In the one order or the other.
     full_place(|size, order| size % 2 == order);
@@ -412,6 +414,7 @@ fn side_by_side(rounds: usize) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e13_a_temporary_directory_that_is_removed_during_the_run_is_an_error_of_temporary_space() {
     let sandbox = Sandbox::with(&megabytes(7, 0), &megabytes(8, 1000));
     let whats = ["files", "directory", "place", "files"].into_iter();
@@ -443,6 +446,7 @@ fn e13_a_temporary_directory_that_is_removed_during_the_run_is_an_error_of_tempo
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h10_one_line_beside_many_is_found_from_both_sides() {
     let many = megabytes(2, 0);
     let one = lines(60_000..60_001);

@@ -40,6 +40,7 @@ fn e5_a_refusal_comes_at_once_however_large_the_inputs_are() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e5_by_force_a_run_goes_on_that_fits_better_than_planned() {
     if !can_mount() {
         return;

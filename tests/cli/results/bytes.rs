@@ -40,6 +40,7 @@ fn a2_a_last_line_without_an_end_counts_in_one_input_and_in_both() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a4_megabytes_of_empty_lines_are_one_line() {
     empty_lines(2 << 20);
 }

@@ -239,6 +239,7 @@ fn m4_many_sides_and_many_shards_are_joined_under_a_small_limit() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn m7_shard_and_join_stay_under_their_limits() {
     let (a, b) = (megabytes(12, 0), megabytes(12, 6));
     let sandbox = job(&a, &b);
@@ -293,6 +294,7 @@ fn under(sandbox: &Sandbox, arguments: &str, limit: u64) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn m8_a_step_ends_when_its_parent_is_gone_or_a_signal_comes_and_leaves_nothing() {
     let sandbox = job(b"", b"");
     // Nobody writes to it: the step waits.

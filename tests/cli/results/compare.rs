@@ -85,6 +85,7 @@ fn the_false_lines_are_the_difference_of_two_runs_of_intersect() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a_sweep_has_a_row_for_each_point() {
     let sandbox = Sandbox::with(&lines(0..300_000), &lines(200_000..500_000));
     let said = text(&sandbox.run("compare -q --sweep memory=16M,32M,64M --stats ../out/stats a b"));
@@ -114,6 +115,7 @@ fn a_sweep_has_a_row_for_each_point() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn each_run_has_a_peak_of_its_own_under_a_small_limit() {
     let sandbox = Sandbox::with(&megabytes(20, 0), &megabytes(20, 300_000));
     let (outcome, peak) = measured(
@@ -286,6 +288,7 @@ fn a_file_that_standard_output_goes_to_is_written_through_it() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn the_cap_on_temporary_disk_is_one_for_all_runs_and_results() {
     let sandbox = Sandbox::with(&megabytes(8, 0), &megabytes(8, 0));
     let compare = "compare -q a b --memory 16M --strategy partition --stats ../out/stats";

@@ -48,6 +48,7 @@ fn jobs() -> [(&'static str, Question); 10] {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn generated_files_give_what_their_manifest_says_for_every_operation() {
     for files in FILES {
         let sandbox = Sandbox::new();

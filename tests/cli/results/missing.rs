@@ -91,6 +91,7 @@ fn l14_the_missing_lines_are_what_an_approximate_diff_lacks_of_the_oracles_lines
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn l14_a_sweep_of_rates_measures_each_and_a_sweep_of_limits_keeps_each() {
     let sandbox = Sandbox::with(&lines(0..300_000), &lines(200_000..500_000));
     let compare = "compare -q --operation difference a b --stats ../out/stats";

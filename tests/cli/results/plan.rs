@@ -169,6 +169,7 @@ const OPERATIONS: [(&str, &str); 5] = [
 ];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn l8_an_operation_does_what_its_plan_says() {
     do_what_their_plans_say(&OPERATIONS[..2]);
 }

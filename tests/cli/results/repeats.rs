@@ -84,6 +84,7 @@ fn l9_repeats_are_those_of_the_oracle_by_every_strategy() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn l9_repeats_that_spill_are_those_of_the_oracle() {
     // The strategies by turns.
     repeats_that_spill(5, |job, strategy| job % 2 == strategy);

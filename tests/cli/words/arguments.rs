@@ -23,6 +23,7 @@ fn json(sandbox: &Sandbox, arguments: &str) -> Value {
 // Rates.
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn i14_a_filter_that_was_built_for_a_rate_is_accepted_at_it() {
     accepted_at_its_rate(1);
 }
@@ -334,6 +335,7 @@ fn k8_help_is_a_command_and_has_no_page() {
 // A set that is tried.
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn k11_a_set_of_lines_that_repeat_is_tried_in_a_small_limit() {
     let sandbox = Sandbox::with(&b"\n".repeat(8_000_000), &b"\n".repeat(8_000_001));
     let outcome = sandbox.run("intersect a b --strategy memory -m 16M --count-only");
