@@ -125,7 +125,7 @@ impl fmt::Display for Notice {
             ),
             Self::NullRows { input, count } => write!(
                 f,
-                "{}: {} with NULL in the key left out: no answer has them",
+                "{}: left out {} with NULL in the key: NULL equals nothing",
                 input.display(),
                 if *count == 1 {
                     "1 row".to_owned()

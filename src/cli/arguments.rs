@@ -28,8 +28,8 @@ use super::size::SizeArguments;
 
 /// Set operations on huge files of lines, under a hard memory limit.
 ///
-/// Lines are compared byte by byte: no locale, no trimming. Each line of a result is written once, in no
-/// particular order (to sort the result, pipe it into `LC_ALL=C sort`). The memory limit decides
+/// Lines are compared byte by byte: no locale, no trimming. Each line of a result is written once (see --repeats and
+/// --all), in no particular order (see --order). The memory limit decides
 /// which strategy runs; `outset plan` shows that choice and its cost beforehand.
 #[derive(Debug, Parser)]
 #[command(
@@ -46,8 +46,8 @@ pub(crate) struct Cli {
 
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
-             4 temporary space · 5 output · 6 memory limit too low (the message says what is enough)
-             7 damaged file · 101 a bug
+             4 temporary space · 5 output · 6 memory limit or --max-fpr not met
+             7 damaged filter, shard or temporary file · 101 a bug
 
 Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
 
@@ -176,10 +176,9 @@ pub(crate) struct ChoiceArguments {
 
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
-    /// auto chooses bloom if its predicted rate is at most P (for union, only --strategy bloom does). With --strategy bloom or --filter, a
-    /// higher prediction is an error. For a stored filter, the prediction is the rate it was built for.
-    /// The rate computed from its fill applies instead if it is lower, or if the filter contains more
-    /// lines than it was built for. 0 means exact only. Default: exact only with auto, any rate with
+    /// auto chooses bloom if its predicted rate is at most P (never for union: give --strategy bloom). With --strategy bloom
+    /// or --filter, a higher prediction is an error. For a stored filter, the prediction is the rate it was built for, or
+    /// the one computed from its fill if that is lower or the filter is overfull. 0 means exact only. Default: exact only with auto, any rate with
     /// --strategy bloom or --filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,

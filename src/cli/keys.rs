@@ -23,9 +23,7 @@ pub(crate) struct KeyArguments {
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file; with --jsonl it is a name, and
     /// dots lead into objects within the object. Of a Parquet file it is a column; lines of other files are then compared
     /// as they are, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by byte,
-    /// without the quotes around them. Several fields are compared one by one. intersect and diff then write every line of
-    /// the first file whose key qualifies, union, symdiff and intersect with a number of files the first line with each key
-    /// (see --distinct, --keys-only).
+    /// without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     key: Vec<Field>,
 
@@ -41,7 +39,7 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, Vec<Field>)>,
 
-    /// Fields have the character C between them, and quotes mean nothing; \t is a tab
+    /// Fields have the character C between them, and quotes mean nothing (unless --csv); \t is a tab
     #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
@@ -157,6 +155,9 @@ pub(crate) struct RecordArguments {
     distinct: bool,
 
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
+    ///
+    /// Without this option, intersect and diff write every line of the first file whose key qualifies; union, symdiff, and
+    /// intersect with a number of files write the first line with each key.
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 

@@ -191,8 +191,18 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
     } else {
         ""
     };
-    let message = format!("{first} {detail}");
-    format!("usage: {}: see '{command} --help'", message.trim())
+    let detail = options_of_group(detail).unwrap_or_else(|| detail.to_owned());
+    let values = lines.find(|line| line.starts_with("[possible values:"));
+    let parts = [first, &detail, values.unwrap_or_default()];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    format!("usage: {}: see '{command} --help'", parts.join(" "))
+}
+
+/// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
+fn options_of_group(group: &str) -> Option<String> {
+    let options = group.strip_prefix("<-")?.split('|');
+    let names = options.map(|option| option.split(' ').next().unwrap_or_default());
+    Some(format!("one of -{}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// One line on standard error. That it may be closed or full is no reason to fail.

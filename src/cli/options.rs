@@ -227,7 +227,7 @@ pub(crate) struct TalkArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
-    /// Print each phase to standard error, and first the memory limit and the plan if there is one
+    /// Print the memory limit, the plan (if any) and each phase to standard error
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 

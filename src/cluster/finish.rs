@@ -182,7 +182,7 @@ impl Reports {
             )),
             None if self.pipes > 0 => Err(unfinished(
                 format!(
-                    "shards: {} of them read a pipe, which does not tell whether all are there",
+                    "shards: {} of them read a pipe, so a missing one cannot be noticed",
                     self.pipes
                 ),
                 "give the number of shards with --shards",
@@ -330,7 +330,7 @@ impl Reports {
 fn same<T: PartialEq>(known: &mut Option<T>, said: T, name: &str, what: &str) -> Result<()> {
     match known {
         Some(known) if *known != said => Err(unfinished(
-            format!("{name}: its {what} is another than that of the reports before it"),
+            format!("{name}: its {what} differs from that of earlier reports"),
             "name the reports of one job",
         )),
         _ => {

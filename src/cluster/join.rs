@@ -119,7 +119,7 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
     }
     match shards {
         Shards::Files(paths) if paths.is_empty() || request.bucket.is_none() => refuse(
-            "join: of shard files, one bucket is read",
+            "join: reads one bucket of shard files at a time",
             "name the files and the bucket (--bucket)",
         ),
         _ => Ok(()),

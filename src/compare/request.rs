@@ -17,7 +17,9 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     let given = sources.len();
     let advice = match mistake {
         // The filters of more files form a chain: no one of them has the rate that is measured.
-        Mistake::FalseLines if given != 2 => Some("give two files"),
+        Mistake::FalseLines if given != 2 => {
+            Some("give two files (only --operation diff takes more)")
+        }
         Mistake::MissingLines if given < 2 => Some("give two or more files"),
         _ => None,
     };

@@ -121,7 +121,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name the files in it; commands with an option --side PATH read all of them",
+                advice: "name its files, or read all of them with --side where the command has it",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.
@@ -169,7 +169,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     let has_tables = inputs.iter().any(|input| input.null_rows().is_some());
     if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
         return Err(Error::Usage {
-            what: "key: nothing says what is between fields".into(),
+            what: "key: the format of the fields is not known".into(),
             advice: "add --csv, --tsv, --jsonl or --delimiter, or give a Parquet file (not through a pipe)".into(),
         });
     }

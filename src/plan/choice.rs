@@ -176,6 +176,7 @@ fn refused(job: &Job, strategy: Strategy, error: Error) -> Rejected {
     };
     let reason = match with_advice(&asked, error) {
         Error::Usage { what, .. } => what.trim_start_matches(OF_STRATEGY).to_owned(),
+        Error::MemoryPlan { what, advice, .. } => format!("{what}: {advice}"),
         error => error.to_string(),
     };
     Rejected {

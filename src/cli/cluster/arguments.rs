@@ -55,13 +55,13 @@ pub(crate) struct ShardArguments {
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// Ranges that cover FILE once have each of its lines once, wherever they begin. Not for compressed files.
+    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for compressed files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,
 
     /// Leave out lines that this stored filter certainly does not contain
     ///
-    /// For an intersection, a filter of one side spares the others lines that cannot be common. Build it with
+    /// For an intersection, a filter of one side drops lines of the others that cannot be common. Build it with
     /// --hash-key-file and the key of the job.
     #[arg(long, value_name = "FILTER")]
     pub(super) filter: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub(crate) struct ShardArguments {
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
-/// the lines alone. Where this help speaks of files that have a line, it means sides.
+/// the lines alone. Each side counts as one file.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct JoinArguments {
@@ -115,7 +115,7 @@ pub(crate) struct JoinArguments {
 
     /// The bucket to join, from 0
     ///
-    /// With `-`, all that comes must be of it; without the option, everything that comes is joined.
+    /// With `-`, a block of another bucket is an error. Without --bucket, all blocks are joined.
     #[arg(long, value_name = "K")]
     bucket: Option<u32>,
 
@@ -149,8 +149,9 @@ pub(crate) struct JoinArguments {
 
 /// Compare the reports of all shards and joins of a job, and write a summary if the job is complete.
 ///
-/// Fails, with status 7, unless every side has shards whose ranges cover their files once, every bucket was joined once, all
-/// joins wrote the same selection, and lines and sums of hashes of all shards are those of all joins.
+/// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all joins
+/// had the same operation and options, and the joins read the lines that the shards sent (by their number and the sum of
+/// their hashes).
 ///
 /// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]

@@ -43,8 +43,8 @@ pub(crate) struct CompareArguments {
 
     /// The operation to compare: intersect or diff
     ///
-    /// diff also takes more than two files, and its other names. The other operations have no approximate
-    /// result, or (union) one whose rate of mistakes is different for each file.
+    /// Only diff takes more than two files. Its other names are accepted too. Symdiff has no approximate result,
+    /// and that of union has another error rate for each file.
     #[arg(
         long,
         value_name = "NAME",

@@ -83,9 +83,9 @@ pub(crate) struct UnionArguments {
     #[command(flatten)]
     set: SetArguments,
 
-    /// Write what the result drops to DROPPED: each line as often as it occurs after its first time
+    /// Write what the result drops to DROPPED: every occurrence of a line but the first
     ///
-    /// With the result, that is every line of the FILEs. DROPPED is complete or not written at all, as with -o.
+    /// The result and DROPPED together have every line of the FILEs. DROPPED is complete or not written at all, as with -o.
     #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
     duplicates: Option<PathBuf>,
 }

@@ -51,7 +51,7 @@ pub(super) fn find_rows(
     if !request.writes_plain_records() {
         return Err(Error::Usage {
             what: format!(
-                "{}: a Parquet file has rows as they are, in their order",
+                "{}: a Parquet output gets whole rows, in the order of the file",
                 result.name()
             ),
             advice: "leave out --which, --count-files, --count, --keys-only and --order sorted"

@@ -153,7 +153,7 @@ impl<'a> Decoder<'a> {
             }
             Some(border) if given_bytes > border => {
                 return Err(self.undecodable(format!(
-                    "a frame ends behind byte {border}, where one begins by what the file says of itself"
+                    "a frame runs past byte {border}, where the index of the file has the start of the next"
                 )));
             }
             _ => {}

@@ -114,7 +114,7 @@ impl RowCopy {
             }
             _ => Err(Error::Usage {
                 what: format!(
-                    "{}: is no Parquet file, and the output is to be one of its rows",
+                    "{}: is not a Parquet file, so it has no rows for a .parquet output",
                     path.display()
                 ),
                 advice: "put a Parquet file first, or give the output another name".into(),

@@ -56,10 +56,7 @@ impl Rule {
             _ => Marks::Count,
         };
         let (room, advice) = match marks {
-            _ if tells_sides => (
-                MOST_LABELLED_SIDES,
-                "give fewer files, or do not ask which files have a line",
-            ),
+            _ if tells_sides => (MOST_LABELLED_SIDES, "give fewer files"),
             Marks::Count => (MOST_COUNTED_SIDES, "combine them in groups"),
             _ => (MOST_SIDES, "combine them in groups"),
         };
@@ -279,7 +276,7 @@ fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
     }
     if least.zip(most).is_some_and(|(least, most)| least > most) {
         return usage(
-            format!("{given}: no number is both"),
+            format!("{given}: no number of files is in this range"),
             "give --at-most a number that is not below --at-least",
         );
     }
