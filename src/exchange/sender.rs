@@ -28,7 +28,7 @@ use crate::exchange::totals::{BucketTotals, ENTRY, Trailer};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::output::output_error;
-use crate::spill::writer::{Content, Outlet};
+use crate::spill::outlet::{Content, Outlet};
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a worker needs to compress a block, in bytes: room for the result, and the compressor's table.

@@ -71,13 +71,29 @@ pub(crate) struct Received {
 
 /// A frame on its way to a worker, and which of the sources it is of.
 struct Arrival {
+    /// Header and payload, which nobody has checked yet.
     frame: Frame,
+    /// The index of the source, for its name in messages.
     source: usize,
     /// Whether its buffer is to be given back.
     is_pooled: bool,
 }
 
 /// Reads all frames of `sources` and appends their lines to `writer`, which has as many buckets for each side.
+///
+/// The life of a buffer, which is large enough for any frame that [`Sender`](crate::exchange) makes:
+///
+/// 1. `read-0` makes it, while fewer exist than the layout has chunks, or takes an empty one back.
+/// 2. It reads a frame into it, looks at the header, and sends it to the workers as an [`Arrival`]. Where the
+///    channel is full it waits: reading never runs further ahead than the buffers go.
+/// 3. A worker goes through the lines and sends the empty buffer back. There is room in that channel for all
+///    buffers, so this never waits.
+///
+/// A frame of one line that is longer than that has a buffer of its own, from the memory for long lines, which is
+/// dropped after use.
+///
+/// After a failure the workers only give buffers back and `read-0` ends, so that no thread waits for another for
+/// ever. The channel of arrivals closes when `read-0` drops its sender.
 ///
 /// # Errors
 /// The first failure of reading, of a frame, or of appending.
@@ -149,19 +165,32 @@ pub(crate) fn receive(
     received.refusal.take().map_or(Ok(received), Err)
 }
 
-/// The thread that reads.
+/// The thread that reads. What it borrows outlives the thread's scope.
 struct Reader<'a> {
     run: &'a Run<'a>,
+    /// What each frame is compared with before a worker sees it.
     expected: Expected,
+    /// To the workers. The reader has the only sender: the channel ends with the reader.
     full: Sender<Arrival>,
+    /// Buffers that workers have gone through.
     empty: &'a Receiver<Buffer>,
+    /// Memory for frames that no pooled buffer holds.
     long_lines: &'a LongLines<'a>,
+    /// The first failure of any thread, which ends the reading.
     failure: &'a FirstFailure,
-    /// Buffers that may still be made.
+    /// Buffers that may still be made: 0 to the chunk buffers of the layout.
     unmade: usize,
 }
 
 impl Reader<'_> {
+    /// The body of `read-0`: all frames of all sources, in their order.
+    ///
+    /// A frame that is refused ends the reading without a failure. The workers still go through the frames
+    /// before it: if one of them is damaged, that is the cause which is reported, and not the refusal.
+    ///
+    /// # Errors
+    /// What reading a source reports, [`Error::Memory`] for a frame that is too long, and [`Error::Interrupted`]
+    /// where another thread has failed.
     fn read_all(
         mut self,
         sources: &mut [Box<dyn Frames + '_>],
@@ -274,6 +303,7 @@ fn what_is_wrong(frame: &Frame, (name, offset): (&Path, u64), refusal: Error) ->
 }
 
 impl Received {
+    /// Counts what the header of an accepted frame says. Its content is compared with that by the workers.
     fn count(&mut self, header: &Header) {
         self.job = Some(header.job);
         self.buckets.insert(header.bucket);
@@ -284,10 +314,12 @@ impl Received {
 /// What a worker has for itself.
 struct Worker<'a> {
     run: &'a Run<'a>,
+    /// Counts the bytes of frames and their lines.
     phase: &'a Phase<'a>,
+    /// How many sides there are, 1 or more: the buckets of the writer are divided among them.
     sides: u32,
     scratch: Scratch,
-    /// Room for a decoded payload.
+    /// Room for a decoded payload: one frame at a time.
     decoded: Buffer,
     to_buckets: ToBuckets<'a>,
 }

@@ -154,8 +154,11 @@ pub(super) fn end(run: &Run<'_>, input: &Input, failure: PlacedFailure) -> Resul
 /// What a scan has read, of all threads together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
+    /// Lines that workers went through, records without a key included.
     lines: u64,
+    /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
     bytes: u64,
+    /// Records without a key, which no worker saw.
     bad_records: u64,
 }
 
@@ -178,9 +181,11 @@ pub(super) struct Tally<'a> {
     pub(super) run: &'a Run<'a>,
     /// The first failure of any thread. Threads check it between chunks, and stop.
     pub(super) failure: &'a FirstFailure,
-    /// The same, for failures of lines.
+    /// The same, for failures of lines: of several, the first in the input is reported.
     placed: &'a PlacedFailure,
+    /// Where progress is counted, chunk by chunk.
     phase: &'a Phase<'a>,
+    /// What is read; its name stands in messages.
     input: &'a Input,
     /// Lines of complete chunks.
     lines: AtomicU64,

@@ -44,8 +44,9 @@ use crate::run::Run;
 use crate::selection::{Found, Rule};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
+use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
-use crate::spill::writer::{BucketWriter, Outlet};
+use crate::spill::writer::BucketWriter;
 
 /// What a spill pass leaves.
 #[derive(Debug)]

@@ -54,6 +54,8 @@ pub(crate) mod bucket;
 pub(crate) mod fill;
 pub(crate) mod loader;
 pub(crate) mod loads;
+pub(crate) mod outlet;
+mod part;
 pub(crate) mod pool;
 pub(crate) mod reader;
 pub(crate) mod writer;

@@ -13,8 +13,8 @@
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
 //!
-//! Where the filling has an [`Outlet`], the worker hands it each full block, under the bucket's lock, and goes on in
-//! the same buffer: nothing is held and nothing is written.
+//! Where the filling has an [`Outlet`](crate::spill::outlet::Outlet), the worker hands it each full block, under the bucket's
+//! lock, and goes on in the same buffer: nothing is held and nothing is written.
 //!
 //! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
 //! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
@@ -31,8 +31,9 @@ use crate::batch::{Batch, ORDINAL_BYTES};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::spill::block::{self, Address, BlockKind, HEADER, MAX_LENGTH_BYTES};
-use crate::spill::bucket::{Bucket, BucketFile, FIRST_HELD, HeldBlock};
+use crate::spill::bucket::{Bucket, FIRST_HELD, HeldBlock};
 use crate::spill::fill::FillRules;
+use crate::spill::part::{OpenBlock, Part};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
 use crate::sys::sync::{Mutex, PoisonError};
@@ -70,46 +71,6 @@ impl FullBlock {
             self.buffer.len() as u64,
         )
     }
-}
-
-/// Takes the blocks of a filling, in place of memory and files. Threads share it by reference.
-pub(crate) trait Outlet: Sync + std::fmt::Debug {
-    /// Takes whole records. Called under the lock of their bucket.
-    ///
-    /// # Errors
-    /// Whatever ends the filling.
-    fn put(&self, content: Content<'_>) -> Result<()>;
-}
-
-/// What an [`Outlet`] gets: the records of a block, or one that is longer than a block.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Content<'c> {
-    pub(crate) bucket: u32,
-    pub(crate) records: u64,
-    /// The sum of the hashes of their lines, modulo 2^64.
-    pub(crate) hash_sum: u64,
-    /// The records in two pieces, of which the second may be empty; in the format of [`block`].
-    pub(crate) payload: [&'c [u8]; 2],
-}
-
-/// Hands `outlet` one line that is longer than a block. What the open block of `part` has goes first.
-fn push_out(
-    outlet: &dyn Outlet,
-    part: &mut Part,
-    bucket: u32,
-    (line, hash): (&[u8], u64),
-) -> Result<()> {
-    part.hand_over(outlet, bucket)?;
-    let mut length = [0; MAX_LENGTH_BYTES];
-    let taken = block::put_length(&mut length, line.len());
-    outlet.put(Content {
-        bucket,
-        records: 1,
-        hash_sum: hash,
-        payload: [&length[..taken], line],
-    })?;
-    part.handed_sum = part.handed_sum.wrapping_add(hash);
-    Ok(())
 }
 
 /// Appends lines to buckets; shared by all threads of a pass.
@@ -212,7 +173,7 @@ impl<'a> BucketWriter<'a> {
         let block_bytes = self.rules.pool.block_bytes() as usize;
         if bytes > block_bytes - HEADER {
             match self.rules.outlet {
-                Some(outlet) => push_out(outlet, part, bucket, (line, hash))?,
+                Some(outlet) => part.push_out(outlet, bucket, (line, hash))?,
                 None => self.push_long(part, bucket, line, behind)?,
             }
         } else {
@@ -417,109 +378,5 @@ impl<'a> BucketWriter<'a> {
             number,
             ..self.rules.address
         }
-    }
-}
-
-/// One bucket while it is being filled. The counts have the meaning of those of [`Bucket`].
-#[derive(Debug, Default)]
-struct Part {
-    /// The block that the next line goes to; `None` before the first line, and while a full block is written.
-    open: Option<OpenBlock>,
-    /// Whether the bucket has used its claim. Tells a bucket without a line from one that lost its block.
-    has_opened: bool,
-    /// Blocks written, or sent to a writer thread.
-    file: BucketFile,
-    /// Full blocks that stay in memory, in the order in which they were filled.
-    held: Vec<HeldBlock>,
-    lines: u64,
-    record_bytes: u64,
-    longest_line: u64,
-    hash_sum: u64,
-    /// The part of `hash_sum` that outlets were told of.
-    handed_sum: u64,
-}
-
-impl Part {
-    /// Hands the lines of the open block to `outlet`, if there are any, and empties the block.
-    ///
-    /// # Errors
-    /// What the outlet reports. The block is still full then, and the filling fails.
-    fn hand_over(&mut self, outlet: &dyn Outlet, bucket: u32) -> Result<()> {
-        let Some(open) = self.open.as_mut().filter(|open| open.records > 0) else {
-            return Ok(());
-        };
-        let content = Content {
-            bucket,
-            records: open.records,
-            hash_sum: self.hash_sum.wrapping_sub(self.handed_sum),
-            payload: [&open.buffer[HEADER..open.filled], &[]],
-        };
-        outlet.put(content)?;
-        (open.filled, open.records) = (HEADER, 0);
-        self.handed_sum = self.hash_sum;
-        Ok(())
-    }
-
-    /// The bucket, complete. Its open block must be gone.
-    fn seal(self, address: Address, rules: FillRules<'_>) -> Bucket {
-        Bucket {
-            address,
-            block_bytes: rules.pool.block_bytes(),
-            has_ordinals: rules.has_ordinals,
-            columns: rules.columns.cloned(),
-            file: self.file,
-            held: self.held,
-            lines: self.lines,
-            record_bytes: self.record_bytes,
-            longest_line: self.longest_line,
-            hash_sum: self.hash_sum,
-        }
-    }
-}
-
-/// A block that lines are appended to.
-#[derive(Debug)]
-struct OpenBlock {
-    /// A block of the pool. Behind `filled` it has the content of an earlier use.
-    buffer: Buffer,
-    /// Bytes in use, the room for the header included: from [`HEADER`] to the size of a block.
-    filled: usize,
-    /// Records that begin in the block: for the header.
-    records: u64,
-    /// `Records`, unless `push_long` fills the block.
-    kind: BlockKind,
-}
-
-impl OpenBlock {
-    /// An empty block in `buffer`, whose content does not matter.
-    fn new(buffer: Buffer) -> Self {
-        Self {
-            buffer,
-            filled: HEADER,
-            records: 0,
-            kind: BlockKind::Records,
-        }
-    }
-
-    /// Takes as much from the front of `bytes` as there is room for.
-    fn take(&mut self, bytes: &mut &[u8]) {
-        let (piece, rest) = bytes.split_at(bytes.len().min(self.buffer.len() - self.filled));
-        self.buffer[self.filled..self.filled + piece.len()].copy_from_slice(piece);
-        self.filled += piece.len();
-        *bytes = rest;
-    }
-
-    /// Writes the header and zeroes the padding; returns the length without it.
-    fn seal(&mut self, address: Address) -> usize {
-        let length = self.filled;
-        // Up to the end of the last page: direct I/O writes whole pages.
-        self.buffer[length..padded(length as u64) as usize].fill(0);
-        block::seal(
-            &mut self.buffer[..length],
-            &address,
-            self.kind,
-            self.records,
-        );
-        length
     }
 }

@@ -133,6 +133,9 @@ impl<'a, 's> Joiner<'a, 's> {
     ///
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
+    ///
+    /// The table gets its size before the first line, from the counts of the buckets: growing it would need the old one
+    /// beside the new one.
     fn build(&mut self, work: &Work<'_>, start: Position) -> Result<Position> {
         let (lines, mean_bytes) = work.building_from(start);
         self.set.reset(lines, mean_bytes)?;
@@ -164,12 +167,19 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Reads what comes after `end`, where the set was full or complete, past the set, and writes the lines that
     /// are selected: in an intersection when they get the last mark, else when all was read.
+    ///
+    /// 1. Each turn from `end` on marks the lines that it shares with the set. Where the rule has a last mark, a line that
+    ///    gets it is written at once, from the block that was read.
+    /// 2. Where lines are written as often as they come, or as records, the buckets that have these are read once more, and
+    ///    the set only answers.
+    /// 3. Else the lines are written from the set, each with what was kept of it.
     fn probe(&mut self, work: &Work<'_>, end: Position) -> Result<()> {
         let (set, out, rule) = (&mut self.set, &mut self.out, self.sides.rule());
         for turn in end.turn..work.turns.len() {
             let side = work.turns[turn].side;
             // What is before `end` was inserted or excluded.
             let mut before = if turn == end.turn { end.line } else { 0 };
+            // A line that is not in the set is in no other building side: nothing is remembered of it.
             self.reader.read(work.bucket(turn), |batch| {
                 let lines = batch.lines.len() as u64;
                 let skipped = before.min(lines);
@@ -254,6 +264,8 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
+    /// Not even one line fits an empty set: the limit that would do has room for the longest line in all the places where a
+    /// join has it at the same time (block, piece by piece, set, answer).
     fn no_room_for_one_line(&self, build: &Bucket) -> Error {
         let longest = build.longest_line;
         Error::Memory {

@@ -7,8 +7,17 @@ use crate::selection::{Rule, Sides, Turn};
 use crate::spill::bucket::Bucket;
 
 /// The buckets of one number, and the order in which they are worked on.
+///
+/// ```text
+///  turns     │ building sides, smallest first │ probing sides        │
+///  the set     gets their lines                 only marks its lines
+/// ```
+///
+/// An input that the caller gave as several sides has one bucket and several turns.
 pub(super) struct Work<'b> {
+    /// One bucket for each input, in the order of the inputs.
     buckets: &'b [Bucket],
+    /// All readings, in the order in which they are made.
     pub(super) turns: Vec<Reading>,
     /// How many turns, the first ones, put their lines into the set.
     pub(super) building: usize,
@@ -16,6 +25,7 @@ pub(super) struct Work<'b> {
 
 /// One reading of a bucket as one side.
 pub(super) struct Reading {
+    /// The index of the bucket, which is that of the input.
     bucket: usize,
     /// What marks call the side.
     pub(super) side: u32,

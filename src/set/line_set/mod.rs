@@ -29,32 +29,23 @@
 //! *Cost:* 8 + length + at most 7 bytes per distinct line in the arena; 8 bytes per slot, at most
 //! 70 % of the slots in use. Operations come in groups whose slots and records are prefetched.
 
-use arrayvec::ArrayVec;
+mod groups;
+mod records;
 
-use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Found, Kept, NO_ORDINAL};
-use crate::sys::cpu;
+use crate::selection::{EXCLUDED, Kept};
+use crate::set::line_set::records::LENGTH_BITS;
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
 const MAX_LOAD_PERCENT: u64 = 70;
 /// Bits of a slot that point to a record: 2^40 words are 8 TiB of arena. The rest is for the tag.
 const OFFSET_BITS: u32 = 40;
 const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
-/// Bits of a header for the length of the line: 1 TiB, far more than a set can have room for. The rest is for
-/// the mark.
-const LENGTH_BITS: u32 = 40;
-const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 /// What a set needs beside its lines, in bytes: rounding to whole pages, and the pages with which it begins.
 const SPARE_BYTES: u64 = 8 * PAGE;
-/// Lines whose memory is fetched ahead of its use: while one is compared, the others are on their way from
-/// memory.
-const AHEAD: usize = 32;
-/// Words in a line of cache.
-const CACHE_LINE_WORDS: usize = 8;
 
 /// What became of a line that was to be inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,171 +178,6 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts the lines of `batch` at `indexes`, as lines of `side` (from 1): one that is there already only
-    /// gets that side's mark. Stops at the first that finds no room and returns how many of the indexes were
-    /// dealt with: all lines before that one are in the set.
-    ///
-    /// # Errors
-    /// [`Error::Machine`] when the system refuses memory that the budget grants.
-    pub(crate) fn insert_all(
-        &mut self,
-        batch: Batch<'_>,
-        indexes: impl Iterator<Item = u32>,
-        side: u32,
-    ) -> Result<usize> {
-        let mut done = 0;
-        for group in groups(indexes) {
-            // Inserting moves no record, but may put a new one in front of a candidate, or replace the table. So
-            // each line is searched anew, in memory that is in the cache by now.
-            let _fetched = self.fetch_candidates(batch, &group);
-            for &index in &group {
-                let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
-                let ordinal = batch.ordinal(index);
-                if self.insert(hash, line, side, ordinal)? == Insert::Full {
-                    return Ok(done);
-                }
-                done += 1;
-            }
-        }
-        Ok(done)
-    }
-
-    /// Marks those lines of `batch` at `indexes` that are in the set as lines of `side` (from 1). Calls
-    /// `on_mark` for each line that the marks take it from, with its new mark. Needs no memory.
-    ///
-    /// # Errors
-    /// What `on_mark` reports.
-    pub(crate) fn mark_all(
-        &mut self,
-        batch: Batch<'_>,
-        indexes: impl Iterator<Item = u32>,
-        side: u32,
-        mut on_mark: impl FnMut(&[u8], u32) -> Result<()>,
-    ) -> Result<()> {
-        for group in groups(indexes) {
-            let candidates = self.fetch_candidates(batch, &group);
-            for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.keys[index as usize];
-                // Marking changes no slot and moves no record, so the candidates stay right. No record with its
-                // tag means that the line is absent; another line with its tag, that the search goes on.
-                let found = match candidate {
-                    Some(record) if self.record(record) != line => {
-                        self.find(batch.hashes[index as usize], line)
-                    }
-                    candidate => candidate,
-                };
-                let ordinal = batch.ordinal(index);
-                let new = found.and_then(|record| self.mark_record(record, side, ordinal));
-                if let Some(mark) = new {
-                    on_mark(line, mark)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands `each` the `indexes` of `batch`, each with what is kept of its line; the mark is 0 for a line that is not in
-    /// the set.
-    ///
-    /// # Errors
-    /// What `each` reports.
-    pub(crate) fn look_up_all(
-        &self,
-        batch: Batch<'_>,
-        indexes: impl Iterator<Item = u32>,
-        mut each: impl FnMut(u32, Found) -> Result<()>,
-    ) -> Result<()> {
-        for group in groups(indexes) {
-            let candidates = self.fetch_candidates(batch, &group);
-            for (&index, candidate) in group.iter().zip(candidates) {
-                let line = batch.keys[index as usize];
-                let found = match candidate {
-                    Some(record) if self.record(record) != line => {
-                        self.find(batch.hashes[index as usize], line)
-                    }
-                    candidate => candidate,
-                };
-                let found = found.map_or(Found::with_mark(0), |record| self.found(record));
-                each(index, found)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// See [`ShardedSet::note`](crate::set::sharded::ShardedSet::note), which this is for one shard.
-    ///
-    /// # Errors
-    /// [`Error::Machine`] when the system refuses memory that the budget grants.
-    pub(crate) fn note_all(
-        &mut self,
-        batch: Batch<'_>,
-        indexes: impl Iterator<Item = u32>,
-        (side, mut has_room): (u32, bool),
-        mut on_new: impl FnMut(u32),
-    ) -> Result<bool> {
-        let mut found_room = true;
-        for group in groups(indexes) {
-            let _fetched = self.fetch_candidates(batch, &group);
-            for &index in &group {
-                let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
-                let ordinal = batch.ordinal(index);
-                let is_known = match self.find(hash, line) {
-                    Some(record) => self.is_again(record, side, ordinal),
-                    None if has_room => {
-                        let is_full = self.insert(hash, line, side, ordinal)? == Insert::Full;
-                        // A long line may find no room where others do.
-                        if is_full && line.len() as u64 <= PAGE {
-                            (has_room, found_room) = (false, false);
-                        }
-                        false
-                    }
-                    None => false,
-                };
-                if !is_known {
-                    on_new(index);
-                }
-            }
-        }
-        Ok(found_room)
-    }
-
-    /// Marks the line of a record as one of `side`, and tells whether it was that before, and came with a smaller
-    /// ordinal, if it has one.
-    fn is_again(&mut self, record: usize, side: u32, ordinal: u64) -> bool {
-        let is_new = self.mark_record(record, side, ordinal).is_some();
-        let words = &self.arena.words()[record + 1..=record + self.kept.words()];
-        // The smallest ordinal is kept: where it is that of this line, no other came with one as small.
-        let has_ordinal = self.kept.has_ordinal && ordinal != NO_ORDINAL;
-        !is_new && (!has_ordinal || self.kept.found(words, 0).ordinal < ordinal)
-    }
-
-    /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
-    /// with its tag. If there is none, the line is not in the set.
-    ///
-    /// 1. Prefetch the home slot of every line.
-    /// 2. Search every line's tag, by now in the cache, and prefetch the record that it leads to.
-    ///
-    /// The caller then compares the lines with their records. A line alone would wait for two reads from
-    /// memory, one after the other; a group of [`AHEAD`] waits for about as long as one line.
-    #[inline(never)]
-    fn fetch_candidates(&self, batch: Batch<'_>, group: &Group) -> ArrayVec<Option<usize>, AHEAD> {
-        for &index in group {
-            let home = self.home(batch.hashes[index as usize]);
-            cpu::prefetch(self.table.words(), home);
-        }
-        let mut candidates = ArrayVec::new();
-        for &index in group {
-            let record = self.seek(batch.hashes[index as usize], |_| true).ok();
-            if let Some(record) = record {
-                // Two lines of cache, which most records are in.
-                cpu::prefetch(self.arena.words(), record);
-                cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
-            }
-            candidates.push(record);
-        }
-        candidates
-    }
-
     /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of the line under the hasher
     /// of this set.
     ///
@@ -397,61 +223,12 @@ impl LineSet {
             .and_then(|record| self.mark_record(record, side, u64::MAX))
     }
 
-    /// Marks the line of a record as one of `side`, which has it at `ordinal`. Returns its mark if that is a new one.
-    fn mark_record(&mut self, record: usize, side: u32, ordinal: u64) -> Option<u32> {
-        let words = &mut self.arena.words_mut()[record..];
-        let old = (words[0] >> LENGTH_BITS) as u32;
-        let new = self.kept.marks.next(old, side);
-        if let Some(mark) = new {
-            words[0] = (words[0] & LENGTH_MASK) | u64::from(mark) << LENGTH_BITS;
-        }
-        if self.kept.words() > 0 {
-            let words = &mut words[1..=self.kept.words()];
-            let mark = new.unwrap_or(old);
-            self.kept.add(words, side, new.is_some(), mark, ordinal);
-        }
-        new
-    }
-
     /// Excludes a line from all further marking and from [`LineSet::iter_marked`], if it is in the set. It
     /// stays in the set.
     pub(crate) fn exclude(&mut self, hash: u64, line: &[u8]) {
         if let Some(record) = self.find(hash, line) {
             self.arena.words_mut()[record] |= u64::from(EXCLUDED) << LENGTH_BITS;
         }
-    }
-
-    /// The lines held, in the order in which they were inserted.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.records().map(|record| self.record(record))
-    }
-
-    /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
-    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
-        let marked = |record| {
-            let found = self.found(record);
-            (found.mark != EXCLUDED).then(|| (self.record(record), found))
-        };
-        self.records().filter_map(marked)
-    }
-
-    /// What is kept of the line of a record.
-    fn found(&self, record: usize) -> Found {
-        let words = &self.arena.words()[record..];
-        let mark = (words[0] >> LENGTH_BITS) as u32;
-        self.kept.found(&words[1..=self.kept.words()], mark)
-    }
-
-    /// The first word of each record, in the order of the arena.
-    fn records(&self) -> impl Iterator<Item = usize> {
-        let mut at = 0;
-        std::iter::from_fn(move || {
-            (at < self.used_words).then(|| {
-                let record = at;
-                at += self.record_words(self.record(record).len());
-                record
-            })
-        })
     }
 
     /// The record of a line: the index of its header in the arena.
@@ -483,46 +260,6 @@ impl LineSet {
             }
             slot = self.next(slot);
         }
-    }
-
-    /// Appends a record of a line that `side` has at `ordinal` to the arena, and returns it; `None` when there is no
-    /// room, or the arena would be longer than a slot can point to. The table does not know the record yet.
-    fn store(&mut self, line: &[u8], side: u32, ordinal: u64) -> Result<Option<usize>> {
-        let words = self.record_words(line.len());
-        let end = self.used_words + words;
-        if end as u64 > OFFSET_MASK || !self.make_room(end)? {
-            return Ok(None);
-        }
-        let record = self.used_words;
-        let mark = self.kept.marks.next(0, side).unwrap_or_default();
-        let arena = self.arena.words_mut();
-        arena[record] = line.len() as u64 | u64::from(mark) << LENGTH_BITS;
-        let kept = self.kept.words();
-        self.kept
-            .start(&mut arena[record + 1..=record + kept], side, ordinal);
-        // The padding keeps what was there: nothing reads it.
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut arena[record + 1 + kept..end]);
-        bytes[..line.len()].copy_from_slice(line);
-        self.used_words = end;
-        Ok(Some(record))
-    }
-
-    /// Lets the arena hold `words` in all. Grows by a quarter, because growing is a system call; when that is
-    /// refused, by what is needed, so that the last bytes of the budget are used. False when that is refused
-    /// as well.
-    fn make_room(&mut self, words: usize) -> Result<bool> {
-        let (needed, held) = (words as u64 * 8, self.arena.len() as u64);
-        if needed <= held {
-            return Ok(true);
-        }
-        for bytes in [needed.max(held + held / 4), needed] {
-            match self.arena.grow(bytes) {
-                Ok(()) => return Ok(true),
-                Err(Error::Memory { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(false)
     }
 
     /// Doubles the table and puts every record into it. False when the budget refuses: the old table is then
@@ -566,33 +303,6 @@ impl LineSet {
             slot + 1
         }
     }
-
-    /// The line of a record.
-    #[inline]
-    fn record(&self, record: usize) -> &[u8] {
-        let words = self.arena.words();
-        let length = (words[record] & LENGTH_MASK) as usize;
-        let bytes: &[u8] = bytemuck::cast_slice(&words[record + 1 + self.kept.words()..]);
-        &bytes[..length]
-    }
-
-    /// Words of a record: its header, what is kept beside it, and the bytes of the line rounded up.
-    #[inline]
-    fn record_words(&self, line_bytes: usize) -> usize {
-        1 + self.kept.words() + line_bytes.div_ceil(8)
-    }
-}
-
-/// Lines whose memory is fetched together.
-type Group = ArrayVec<u32, AHEAD>;
-
-/// The indexes, group by group.
-fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
-    let mut indexes = indexes.fuse();
-    std::iter::from_fn(move || {
-        let group: Group = indexes.by_ref().take(AHEAD).collect();
-        (!group.is_empty()).then_some(group)
-    })
 }
 
 /// The tag of a hash: the upper 24 bits of a slot, the lower 40 zero.

@@ -1,6 +1,7 @@
 //! The set against what it promises of its memory.
 
 use super::*;
+use crate::batch::Batch;
 use crate::hash::HashKey;
 use std::collections::BTreeSet;
 

@@ -1,0 +1,27 @@
+//! Where blocks go that are neither held in memory nor written to temporary disk: to another process.
+//!
+//! *Owns:* the interface [`Outlet`]. *Invariants:* an outlet gets the records of a
+//! bucket in the order in which they were appended, and the sums of their hashes add up to that of the bucket. *Cost:* that of
+//! the outlet, under the bucket's lock.
+
+use crate::error::Result;
+
+/// Takes the blocks of a filling, in place of memory and files. Threads share it by reference.
+pub(crate) trait Outlet: Sync + std::fmt::Debug {
+    /// Takes whole records. Called under the lock of their bucket.
+    ///
+    /// # Errors
+    /// Whatever ends the filling.
+    fn put(&self, content: Content<'_>) -> Result<()>;
+}
+
+/// What an [`Outlet`] gets: the records of a block, or one that is longer than a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content<'c> {
+    pub(crate) bucket: u32,
+    pub(crate) records: u64,
+    /// The sum of the hashes of their lines, modulo 2^64.
+    pub(crate) hash_sum: u64,
+    /// The records in two pieces, of which the second may be empty; in the format of [a block](crate::spill::block).
+    pub(crate) payload: [&'c [u8]; 2],
+}
