@@ -211,6 +211,7 @@ impl LineSet {
     }
 
     /// Marks a line that was to be inserted and is there.
+    #[inline]
     fn mark_again(&mut self, record: usize, side: u32, ordinal: u64) -> Insert {
         self.mark_record(record, side, ordinal);
         Insert::Present
@@ -232,6 +233,7 @@ impl LineSet {
     }
 
     /// The record of a line: the index of its header in the arena.
+    #[inline]
     fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
         self.seek(hash, |record| self.record(record) == line).ok()
     }

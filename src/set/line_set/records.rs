@@ -14,6 +14,7 @@ const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 
 impl LineSet {
     /// Marks the line of a record as one of `side`, which has it at `ordinal`. Returns its mark if that is a new one.
+    #[inline]
     pub(super) fn mark_record(&mut self, record: usize, side: u32, ordinal: u64) -> Option<u32> {
         let words = &mut self.arena.words_mut()[record..];
         let old = (words[0] >> LENGTH_BITS) as u32;
@@ -44,6 +45,7 @@ impl LineSet {
     }
 
     /// What is kept of the line of a record.
+    #[inline]
     pub(super) fn found(&self, record: usize) -> Found {
         let words = &self.arena.words()[record..];
         let mark = (words[0] >> LENGTH_BITS) as u32;
@@ -64,6 +66,7 @@ impl LineSet {
 
     /// Appends a record of a line that `side` has at `ordinal` to the arena, and returns it; `None` when there is no
     /// room, or the arena would be longer than a slot can point to. The table does not know the record yet.
+    #[inline]
     pub(super) fn store(&mut self, line: &[u8], side: u32, ordinal: u64) -> Result<Option<usize>> {
         let words = self.record_words(line.len());
         let end = self.used_words + words;
