@@ -10,8 +10,8 @@
 //! buckets >= set bytes of the build side * 1.3 / bytes of a join worker's share
 //! ```
 //!
-//! More, up to 1000, where the memory for blocks has room for full-size blocks. Fewer where
-//! blocks would become too small for quick writes; buckets that then do not fit are split during the join.
+//! More, up to 1000, where the memory for blocks has room for full-size blocks. Where not even the smallest blocks fit for so
+//! many, far fewer: each bucket is then split during the join, and both times blocks are large enough for quick writes.
 //!
 //! ```text
 //!  memory for blocks
@@ -30,6 +30,8 @@ use crate::spill::pool::IN_FLIGHT;
 /// Buckets are planned for this multiple of the estimated set: room for chance, and for estimates that are
 /// off.
 pub(super) const SLACK: f64 = 1.3;
+/// A split makes this multiple of the parts that would do if all were equal.
+const SPLIT_SLACK: f64 = 1.5;
 /// The most buckets of a `partition` that memory does not ask for, where full-size blocks fit for all.
 pub(super) const DEFAULT_BUCKETS: u64 = 1000;
 /// The least that a bucket of the build side should have, in bytes, unless memory asks for smaller ones.
@@ -101,6 +103,30 @@ pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
     (needed + IN_FLIGHT + 8) * SMALLEST_BLOCK
 }
 
+/// Buckets of the first level, at least 1, where every bucket will be split: as many as give both levels blocks of the
+/// same size, because the smaller of two would set the pace. More where a split could not divide them far enough, up to
+/// one for each smallest block; and that many where without the slack one level would do.
+///
+/// With P bytes for blocks here, half a share S in a split, and n parts needed in all, F buckets have blocks of P / F, and
+/// their parts, of which there are n / F, blocks of (S / 2) / (n / F). Both are equal at F = sqrt(2 n P / S).
+fn first_of_two_levels(layout: &Layout, pool_bytes: u64, set_bytes: u64) -> u64 {
+    let share = layout.join_share(1).max(1) as f64;
+    let blocks = |bytes: u64| {
+        (bytes / SMALLEST_BLOCK)
+            .saturating_sub(2 * IN_FLIGHT)
+            .max(1)
+    };
+    let most = blocks(pool_bytes);
+    let without_slack = set_bytes as f64 / share;
+    if without_slack < most as f64 {
+        return most;
+    }
+    let parts = without_slack * SPLIT_SLACK;
+    let equal = (2.0 * parts * pool_bytes as f64 / share).sqrt() as u64;
+    let least = (parts / blocks(share as u64 / 2) as f64) as u64;
+    equal.max(least).min(most)
+}
+
 /// Chooses the number of buckets, the join workers and the blocks, and writes them to `layout`; returns the
 /// number of buckets.
 ///
@@ -151,12 +177,11 @@ pub(super) fn set_buckets(
             return Ok(buckets);
         }
     }
-    // One level cannot make buckets small enough: open as many as there are smallest blocks. The join
-    // splits those that do not fit.
+    // One level cannot make buckets small enough: the join splits those that do not fit. One worker has the largest
+    // blocks for that; two with blocks of half the size were slower.
     layout.join_workers = 1;
-    let buckets = (pool_bytes / SMALLEST_BLOCK)
-        .saturating_sub(8)
-        .clamp(1, MOST_BUCKETS.min(most)) as u32;
+    let buckets = first_of_two_levels(layout, pool_bytes, set_bytes).min(MOST_BUCKETS.min(most));
+    let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
         return Ok(buckets);
     }

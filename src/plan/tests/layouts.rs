@@ -308,3 +308,21 @@ fn buckets_have_room_for_the_whole_answer_of_an_approximate_difference() {
         assert!(of_bucket < share, "{count}: {of_bucket} in {share}");
     }
 }
+
+#[test]
+fn buckets_that_must_all_be_split_have_large_blocks_on_both_levels() {
+    for (memory, count) in [(16 << 20, 30_000_000), (64 << 20, 2_000_000_000)] {
+        let job = Job {
+            strategy: Some(Strategy::Partition),
+            ..job(&[lines(count), lines(count)], memory)
+        };
+        let plan = plan(&job).unwrap();
+        check_layout(&plan, &job);
+        let layout = &plan.layout;
+        let parts = (count * 84) / layout.join_share(1);
+        assert!(layout.block_bytes >= 64 << 10, "{layout:?}");
+        // A split has half of the memory for its blocks.
+        let of_a_split = layout.join_share(1) / 2 / (3 * parts / 2 / u64::from(layout.buckets));
+        assert!(of_a_split >= 48 << 10, "{of_a_split}: {layout:?}");
+    }
+}
