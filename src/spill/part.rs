@@ -19,6 +19,8 @@ pub(super) struct Part {
     pub(super) open: Option<OpenBlock>,
     /// Whether the bucket has used its claim. Tells a bucket without a line from one that lost its block.
     pub(super) has_opened: bool,
+    /// Whether the bucket has had its one short block.
+    pub(super) has_staggered: bool,
     /// Blocks written, or sent to a writer thread.
     pub(super) file: BucketFile,
     /// Full blocks that stay in memory, in the order in which they were filled.
@@ -99,6 +101,9 @@ pub(super) struct OpenBlock {
     pub(super) buffer: Buffer,
     /// Bytes in use, the room for the header included: from [`HEADER`] to the size of a block.
     pub(super) filled: usize,
+    /// Bytes after which a further record begins the next block: the size of a block, less for a short one. A record that
+    /// is alone in the block may reach beyond it.
+    pub(super) limit: usize,
     /// Records that begin in the block: for the header.
     pub(super) records: u64,
     /// `Records`, unless `push_long` fills the block.
@@ -109,11 +114,18 @@ impl OpenBlock {
     /// An empty block in `buffer`, whose content does not matter.
     pub(super) fn new(buffer: Buffer) -> Self {
         Self {
+            limit: buffer.len(),
             buffer,
             filled: HEADER,
             records: 0,
             kind: BlockKind::Records,
         }
+    }
+
+    /// Whether a record of `bytes` bytes, which fits an empty block, must go to the next one.
+    pub(super) fn is_full_for(&self, bytes: usize) -> bool {
+        let end = self.filled + bytes;
+        end > self.buffer.len() || (end > self.limit && self.filled > HEADER)
     }
 
     /// Takes as much from the front of `bytes` as there is room for.

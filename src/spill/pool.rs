@@ -43,8 +43,6 @@ pub(crate) struct BlockPool {
     budget: MemoryBudget,
     /// The size of a block, header included; a multiple of the page size.
     block_bytes: u64,
-    /// The most blocks that exist at a time. Held blocks count until the pool is gone.
-    capacity: u64,
     state: Mutex<State>,
     /// Signaled by each [`BlockPool::put`], for [`Successor::take_or_wait`].
     returned: Condvar,
@@ -53,6 +51,8 @@ pub(crate) struct BlockPool {
 /// What the lock protects. The lock is held for a few instructions, and while a new buffer is mapped.
 #[derive(Debug, Default)]
 struct State {
+    /// The most blocks that exist at a time. Held blocks count until the pool is gone.
+    capacity: u64,
     /// Blocks that came back, with their old content. `taken` does not count them.
     free: Vec<Buffer>,
     /// Blocks that were taken and have not come back: open, full and in flight, or held.
@@ -69,8 +69,10 @@ impl BlockPool {
         Self {
             budget: budget.clone(),
             block_bytes,
-            capacity,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                capacity,
+                ..State::default()
+            }),
             returned: Condvar::new(),
         }
     }
@@ -78,6 +80,11 @@ impl BlockPool {
     /// The size of a block in bytes.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.block_bytes
+    }
+
+    /// Lets the pool have up to `blocks` more: memory has become free that it may use. Between two fillings.
+    pub(crate) fn extend(&self, blocks: u64) {
+        self.lock().capacity += blocks;
     }
 
     /// Sets one block aside for each of `buckets`. Each claim ends with [`BlockPool::take_claimed`] or
@@ -89,8 +96,8 @@ impl BlockPool {
     pub(crate) fn claim(&self, buckets: u64) -> Result<()> {
         // The one beyond the claims lets a worker go on while a full block is being written.
         let mut state = self.lock();
-        if state.taken + state.claims + buckets + 1 > self.capacity {
-            let missing = state.taken + state.claims + buckets + 1 - self.capacity;
+        if state.taken + state.claims + buckets + 1 > state.capacity {
+            let missing = state.taken + state.claims + buckets + 1 - state.capacity;
             // The refusal asks the budget for its numbers, under a lock of its own.
             drop(state);
             let bytes = missing * self.block_bytes;
@@ -121,17 +128,26 @@ impl BlockPool {
     /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
         let mut state = self.lock();
-        if state.taken + state.claims + state.successors + IN_FLIGHT >= self.capacity {
+        if !Self::has_room(&state) {
             return Ok(None);
         }
         self.take_from(&mut state).map(Some)
+    }
+
+    /// Whether a full block could stay in memory now.
+    pub(crate) fn is_roomy(&self) -> bool {
+        Self::has_room(&self.lock())
+    }
+
+    fn has_room(state: &State) -> bool {
+        state.taken + state.claims + state.successors + IN_FLIGHT < state.capacity
     }
 
     /// Whether a partly filled block may stay in memory at the end of a filling. The next filling must still
     /// find a block for each of its `buckets`, and [`IN_FLIGHT`] more. The block itself is in `taken`.
     pub(crate) fn may_hold(&self, buckets: u64) -> bool {
         let state = self.lock();
-        state.taken + state.claims + buckets + IN_FLIGHT <= self.capacity
+        state.taken + state.claims + buckets + IN_FLIGHT <= state.capacity
     }
 
     /// The successor of a full block that is to be written. Call it before the block is sent.
@@ -189,7 +205,7 @@ impl Successor<'_> {
         let pool = self.pool;
         let mut state = pool.lock();
         loop {
-            if state.taken + state.claims < pool.capacity {
+            if state.taken + state.claims < state.capacity {
                 let block = pool.take_from(&mut state);
                 // Dropping `self` takes the lock.
                 drop(state);
@@ -262,6 +278,18 @@ mod tests {
         pool.put(first);
         assert!(pool.take_if_roomy().unwrap().is_some());
         drop((second, third));
+    }
+
+    #[test]
+    fn a_pool_that_was_extended_holds_as_many_more() {
+        let (_, pool) = pool(IN_FLIGHT + 2);
+        pool.claim(1).unwrap();
+        let _open = pool.take_claimed().unwrap();
+        let _held = pool.take_if_roomy().unwrap().unwrap();
+        assert!(!pool.is_roomy() && pool.take_if_roomy().unwrap().is_none());
+        pool.extend(2);
+        let _more = [(); 2].map(|()| pool.take_if_roomy().unwrap().unwrap());
+        assert!(!pool.is_roomy() && pool.take_if_roomy().unwrap().is_none());
     }
 
     #[test]

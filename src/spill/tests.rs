@@ -274,6 +274,35 @@ fn blocks_are_filled_to_the_last_byte_and_no_empty_one_is_written() {
 }
 
 #[test]
+fn buckets_that_are_written_fill_their_blocks_at_different_times() {
+    const BUCKETS: u32 = 8;
+    // A block and a half for each bucket, in records of 64 bytes.
+    let each = ROOM as u32 / 64 * 3 / 2;
+    let line = [b'x'; 63];
+    let blocks = |pool_blocks| {
+        let store = Store::new(pool_blocks, 0);
+        let lines = std::iter::repeat_n(&line[..], (each * BUCKETS) as usize);
+        let buckets = store.fill(BUCKETS, lines);
+        let blocks = |bucket: &Bucket| (bucket.file.blocks, bucket.held.len());
+        buckets.iter().map(blocks).collect::<Vec<_>>()
+    };
+    // The short blocks have an eighth of a block, two, and so on.
+    let written = [
+        (3, 0),
+        (3, 0),
+        (3, 0),
+        (2, 0),
+        (2, 0),
+        (2, 0),
+        (2, 0),
+        (2, 0),
+    ];
+    assert_eq!(blocks(u64::from(BUCKETS) + 2), written);
+    // What stays in memory wastes none of it.
+    assert_eq!(blocks(1000), [(0, 2); BUCKETS as usize]);
+}
+
+#[test]
 fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole() {
     let store = Store::new(12, 1);
     let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();

@@ -230,7 +230,7 @@ impl<'a> BucketWriter<'a> {
         let is_full = part
             .open
             .as_ref()
-            .is_some_and(|open| open.filled + bytes > open.buffer.len());
+            .is_some_and(|open| open.is_full_for(bytes));
         if is_full {
             self.rotate(part, bucket)?;
         }
@@ -242,7 +242,8 @@ impl<'a> BucketWriter<'a> {
                 let first = self.rules.pool.take_claimed()?;
                 // Only now: as long as it is false, `flush` gives the claim back.
                 part.has_opened = true;
-                Ok(part.open.insert(OpenBlock::new(first)))
+                let open = self.open(part, bucket, first);
+                Ok(part.open.insert(open))
             }
         }
     }
@@ -256,10 +257,26 @@ impl<'a> BucketWriter<'a> {
         let Some(next) = self.rules.pool.take_if_roomy()? else {
             return self.rotate_to_file(part, bucket);
         };
-        if let Some(open) = part.open.replace(OpenBlock::new(next)) {
+        let next = self.open(part, bucket, next);
+        if let Some(open) = part.open.replace(next) {
             self.hold(part, bucket, open);
         }
         Ok(())
+    }
+
+    /// An empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
+    ///
+    /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that workers
+    /// have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket, of another
+    /// length for each, spreads the writes over the time that it takes to fill a block.
+    fn open(&self, part: &mut Part, bucket: u32, buffer: Buffer) -> OpenBlock {
+        let mut open = OpenBlock::new(buffer);
+        if !part.has_staggered && self.rules.outlet.is_none() && !self.rules.pool.is_roomy() {
+            part.has_staggered = true;
+            let share = u64::from(bucket + 1) * open.limit as u64 / u64::from(self.rules.buckets);
+            open.limit = share as usize;
+        }
+        open
     }
 
     /// Writes the open block and puts an empty one in its place: the same buffer if this thread has written
@@ -276,7 +293,7 @@ impl<'a> BucketWriter<'a> {
             Some(reusable) => reusable,
             None => successor.take_or_wait(self.failure)?,
         };
-        part.open = Some(OpenBlock::new(next));
+        part.open = Some(self.open(part, bucket, next));
         Ok(())
     }
 

@@ -78,8 +78,8 @@ pub(crate) fn sieve(
         run.expect_inputs(&["probe"], rest.clone());
         return set.mark_common(run, rest, &common, out);
     }
-    let second_filter = match revision(run, plan, others, &built)? {
-        None => plan.second_filter,
+    let (second_filter, more_blocks) = match revision(run, plan, others, &built)? {
+        None => (plan.second_filter, 0),
         Some(revision) if !revision.asks_filter => {
             // The new layout uses the filter's memory.
             drop(built);
@@ -88,24 +88,27 @@ pub(crate) fn sieve(
         }
         Some(revision) => {
             run.set_layout(revision.layout)?;
-            revision.second_filter
+            (revision.second_filter, revision.more_blocks)
         }
     };
     // The layout is final: all passes share the run from here on.
     let run = &*run;
-    let stores = survivors(run, first, others, built, second_filter.as_ref())?;
+    let planned = (second_filter.as_ref(), more_blocks);
+    let stores = survivors(run, first, others, built, planned)?;
     join(run, stores, sides, out)
 }
 
 /// Spills what survives of each input: of the `others` through the filter of the input before, and of the
 /// first, whose filter is `screen`, through that of the last. Returns the buckets of each. Filters and free
 /// blocks are gone then, because the join divides all memory that is free; held blocks stay.
+///
+/// `more_blocks` stay in memory beside a second filter that was fed, when the first one is gone.
 fn survivors(
     run: &Run<'_>,
     first: &Input,
     others: &[Input],
     screen: Filter,
-    second_filter: Option<&FilterPlan>,
+    (second_filter, more_blocks): (Option<&FilterPlan>, u64),
 ) -> Result<Vec<Vec<Bucket>>> {
     let pool = run.block_pool();
     // The filter of the input before, if there is one.
@@ -129,6 +132,10 @@ fn survivors(
         };
         // A filter built from the buckets takes the memory of this one.
         drop(screen);
+        let is_last = stores.len() + 1 == others.len();
+        if is_last && fed.is_some() {
+            pool.extend(more_blocks);
+        }
         screen = match fed {
             Some(fed) => Some(fed),
             None => filter_if_it_pays(run, &survivors, fpr, input, next)?,

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::choice::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, fit_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, fit_pool, most_blocks, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
@@ -148,6 +148,11 @@ impl Plan {
         let survivors = all(&self.job).part(share);
         let layout = self.layout.without_buckets();
         let sizes = Sizes::of(&self.job);
-        layout_for(&self.job, layout, &sizes, survivors, again.filter_bytes).ok()
+        let mut layout =
+            layout_for(&self.job, layout, &sizes, survivors, again.filter_bytes).ok()?;
+        let set_bytes = survivors.set_bytes() + self.job.tally_bytes(survivors);
+        let filters = again.filter_bytes + 2 * PAGE;
+        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.job);
+        Some(layout)
     }
 }

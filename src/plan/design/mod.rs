@@ -45,6 +45,7 @@ pub(crate) use self::sieve::sieve;
 
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
+use crate::plan::buckets::SLACK;
 use crate::plan::job::{Extent, Job, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::phases::{Survivors, phases};
@@ -151,6 +152,32 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
         .min(layout.most_pool_bytes(job))
         .saturating_sub(layout.pool_bytes());
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
+}
+
+/// How many blocks the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as many as
+/// fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers. Half of the memory
+/// in any case, for which the buckets were planned.
+pub(in crate::plan) fn most_blocks(
+    layout: &Layout,
+    filters: u64,
+    set_bytes: u64,
+    job: &Job,
+) -> u64 {
+    if job.always_spill {
+        return layout.pool_blocks;
+    }
+    let set = set_bytes as f64 * SLACK / f64::from(layout.buckets.max(1));
+    let join = layout.join_workers as u64 * (set as u64 + 2 * layout.read_bytes());
+    let slack = JOIN_SLACK_BYTES.min(layout.usable_bytes / 8);
+    let beside_join = layout.usable_bytes.saturating_sub(join + slack);
+    let beside_filters = layout
+        .usable_bytes
+        .saturating_sub(layout.scan_bytes() + filters + slack);
+    let most = beside_join
+        .max(layout.usable_bytes / 2)
+        .min(beside_filters)
+        .min(layout.most_pool_bytes(job));
+    layout.pool_blocks.max(most / layout.block_bytes)
 }
 
 /// Makes the pool of a layout for `partition` leave room for filters of `filter_bytes`: smaller, or larger where

@@ -17,9 +17,9 @@
 //! memory for its blocks.
 
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, one_level_bytes, set_buckets};
-use crate::plan::design::JOIN_SLACK_BYTES;
 use crate::plan::design::memory::{SET_BITS_PER_KEY, resident_set_bytes};
 use crate::plan::design::partition::partition_layout;
+use crate::plan::design::{JOIN_SLACK_BYTES, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
@@ -96,6 +96,8 @@ pub(crate) struct Revision {
     pub(crate) asks_filter: bool,
     /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
+    /// Blocks that the pool gets in addition when only a filter of this size is left.
+    pub(crate) more_blocks: u64,
 }
 
 impl Plan {
@@ -179,7 +181,7 @@ impl Plan {
     /// lines that go into a second filter. `None` where they do not fit.
     ///
     /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
-    /// comes first, the second filter next, and blocks get what is left, up to half of the memory.
+    /// comes first, the second filter next, and blocks get what is left, but for what the join needs.
     fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
         let mut layout = self.layout.without_buckets();
         let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
@@ -202,10 +204,14 @@ impl Plan {
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
         set_buckets(&self.job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
+        let most = |filters| most_blocks(&layout, filters, set_bytes, &self.job);
+        let (now, later) = (most(look.filter_bytes + fed_bytes), most(fed_bytes));
+        layout.pool_blocks = now;
         Some(Revision {
             layout,
             asks_filter: true,
             second_filter,
+            more_blocks: later - now,
         })
     }
 
@@ -231,6 +237,7 @@ impl Plan {
             layout,
             asks_filter: false,
             second_filter: None,
+            more_blocks: 0,
         })
     }
 }
@@ -242,12 +249,15 @@ impl Plan {
 /// ```
 ///
 /// with s the share of the next input that passes the first filter, and c the share of the first input's
-/// different lines that are among those: the second filter keeps the others out.
+/// different lines that are among those: the second filter keeps the others out. What passes by mistake is no line of the
+/// first input: of the lines that pass, the share t / s is common, with s = t + (1 - t) fpr.
 fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
-    let common = look.distinct(survivors.lines) / look.filter_distinct.max(1.0);
+    let (share, fpr) = (look.share(), look.filter_fpr);
+    let truly = ((share - fpr) / (1.0 - fpr)).max(0.0) / share.max(f64::MIN_POSITIVE);
+    let common = truly * look.distinct(survivors.lines) / look.filter_distinct.max(1.0);
     let build = sizes.build.bytes as f64;
     let others = (sizes.total - sizes.build.bytes) as f64;
-    let kept_out = others * (1.0 - look.share()) + build * (1.0 - common).max(0.0);
+    let kept_out = others * (1.0 - share) + build * (1.0 - common).max(0.0);
     kept_out / (build + others).max(1.0)
 }
 

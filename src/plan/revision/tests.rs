@@ -69,6 +69,9 @@ fn c9_a_revised_layout_adds_up_to_the_limit_at_every_size() {
                         "{count} lines, {further} further, in {memory}, {share}: {used} of {usable}"
                     );
                     assert!(usable <= sieve.layout.usable_bytes);
+                    // The first filter is gone when there are more blocks.
+                    let more = revision.more_blocks * revision.layout.block_bytes;
+                    assert!(more == 0 || used + more <= usable + look.filter_bytes);
                 }
             }
         }
@@ -104,6 +107,62 @@ fn h11_buckets_are_for_what_survives() {
             }
         }
     }
+}
+
+#[test]
+fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
+    for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 3 << 29)] {
+        let both = [lines(count), lines(count)];
+        let plan = plan_of(Strategy::Sieve, &both, memory);
+        let look = look(&plan, 0.1);
+        let Revision {
+            layout,
+            more_blocks,
+            ..
+        } = plan.revised_sieve(look).unwrap();
+        let blocks = layout.pool_blocks + more_blocks;
+        // An open block for each bucket of an input is half full at the end.
+        let records = (blocks - u64::from(layout.buckets)) * layout.block_bytes;
+        assert!(records > 2 * count / 10 * 65, "{layout:?}");
+        let set = estimate_set_bytes(count / 10, count / 10 * 64) / u64::from(layout.buckets);
+        let left = layout.usable_bytes - blocks * layout.block_bytes;
+        assert!(left > set * layout.join_workers as u64, "{layout:?}");
+        let spilling = plan_of_always_spilling(&both, memory);
+        let revision = spilling.revised_sieve(look).unwrap();
+        assert_eq!(revision.more_blocks, 0);
+        assert_eq!(
+            revision.layout.pool_blocks,
+            u64::from(revision.layout.buckets) + 2
+        );
+    }
+}
+
+/// A sieve of a job whose blocks must all be written.
+fn plan_of_always_spilling(inputs: &[InputShape], memory: u64) -> Plan {
+    plan(&Job {
+        strategy: Some(Strategy::Sieve),
+        always_spill: true,
+        ..job(inputs, memory)
+    })
+    .unwrap()
+}
+
+#[test]
+fn h11_what_passes_by_mistake_is_no_line_of_the_first_input() {
+    let both = [lines(20_000_000), lines(20_000_000)];
+    let plan = plan_of(Strategy::Sieve, &both, 16 * MIB);
+    let look = Look {
+        filter_fpr: 0.36,
+        ..look(&plan, 0.42)
+    };
+    let survivors = plan.survivors(look);
+    // 58 % of the second input and about 91 % of the first are kept out.
+    let saved = saving(&Sizes::of(&plan.job), look, survivors);
+    assert!((0.73..0.76).contains(&saved), "{saved}");
+    assert!(
+        plan.revised_sieve(look)
+            .is_none_or(|revision| revision.asks_filter)
+    );
 }
 
 #[test]
