@@ -86,7 +86,7 @@ impl Keys {
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header => Ok(0),
             (Field::Name(name), None) => Err(Error::Usage {
-                what: format!("key: {name} is a name, and the files have no header"),
+                what: format!("--key: {name} is a name, but the files have no header"),
                 advice: "add --header, or give the number of the field".into(),
             }),
         };

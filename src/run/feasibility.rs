@@ -148,11 +148,7 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
         }
     };
     Error::MemoryPlan {
-        what: format!(
-            "{} not fit as a set in {}",
-            plan::build_side(job),
-            display_bytes(memory_bytes)
-        ),
+        what: plan::set_refusal(job, memory_bytes),
         advice: format!("{enough}, or choose another strategy"),
         least_bytes,
     }
