@@ -36,7 +36,7 @@ impl Header {
         match keys.syntax {
             Syntax::Csv(delimiter) => {
                 let fields = csv::fields(record, delimiter).map_err(|_| Error::Usage {
-                    what: format!("{}: the header has a quote out of place", path.display()),
+                    what: format!("{}: the header has a misplaced quote", path.display()),
                     advice: "correct it, or give --delimiter instead of --csv".into(),
                 })?;
                 Ok(fields

@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
-use crate::size::{display_at_least, display_bytes};
+use crate::size::display_at_least;
 use crate::temp::disk::{free_bytes, is_read_only};
 use crate::temp::places::no_directory;
 
