@@ -68,7 +68,7 @@ pub enum Error {
         /// What differs.
         what: String,
     },
-    /// A compressed input is damaged, or has something else behind what is compressed.
+    /// A compressed input is damaged, or has something else after what is compressed.
     #[error("{}: {what}: {advice}", path.display())]
     Undecodable {
         /// The input.
@@ -104,7 +104,7 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
-    /// `--key-type ipv4` and a line that is no address.
+    /// `--key-type ipv4` and a line that is not an address.
     #[error("{}: the line at byte {offset} is not an IPv4 address (\"{line}\"): remove it, or run without --key-type ipv4", path.display())]
     NotAnAddress {
         /// The input.
@@ -193,7 +193,7 @@ pub enum Error {
         least_bytes: u64,
     },
     /// The filter would exceed the rate that the user accepts.
-    #[error("max-fpr: the predicted false-positive rate {} is above {}: {advice}", display_rate(*predicted), display_rate(*accepted))]
+    #[error("--max-fpr: the predicted false-positive rate {} is above {}: {advice}", display_rate(*predicted), display_rate(*accepted))]
     RateTooHigh {
         /// The predicted rate, 0..1.
         predicted: f64,

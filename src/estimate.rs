@@ -183,7 +183,7 @@ fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
     let inputs = job.inputs.len() as u64;
     // The last input is gathered beside the sketches of the others: one for each worker, and theirs.
     let bytes = |hashes| inputs * Sketch::bytes(hashes) + (workers + 1) * Gatherer::bytes(hashes);
-    let layout = scan_layout(job, "a sketch of each input", bytes(LEAST_HASHES))?;
+    let layout = scan_layout(job, "the sketches of all inputs", bytes(LEAST_HASHES))?;
     let mut hashes = MOST_HASHES;
     while hashes > LEAST_HASHES && bytes(hashes) > layout.rest_bytes() {
         hashes /= 2;

@@ -48,7 +48,7 @@ pub enum Notice {
     },
 }
 
-/// What is no plain text, by its first bytes.
+/// What is not plain text, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -90,14 +90,14 @@ impl Foreign {
                 "begins with a byte order mark, which counts as a part of the first line: remove it (tail -c +4, once it is decompressed)"
             }
             Self::Utf16 => {
-                "seems to be UTF-16, and bytes are compared: convert it with iconv -f UTF-16 -t UTF-8"
+                "seems to be UTF-16, but outset compares bytes: convert it with iconv -f UTF-16 -t UTF-8"
             }
             Self::Zip => "is a zip archive, which is read as it is: unpack it with unzip -p",
             Self::Parquet => {
-                "seems to be a Parquet file, and is read as it is: leave out --decompress none, and name its column with --key"
+                "seems to be a Parquet file, but is read as it is: leave out --decompress none, and name its column with --key"
             }
             Self::Sqlite => {
-                "is an SQLite database, which is read as it is: write the column as lines first"
+                "is an SQLite database, which is read as it is: export the column as lines first"
             }
         }
     }
@@ -115,17 +115,17 @@ impl fmt::Display for Notice {
             Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
             Self::BadRecords { input, count } => write!(
                 f,
-                "{}: {} without a key left out: find the first with --bad-records fail",
+                "{}: left out {}: --bad-records fail shows the first",
                 input.display(),
                 if *count == 1 {
-                    "1 record".to_owned()
+                    "1 record that has no key".to_owned()
                 } else {
-                    format!("{count} records")
+                    format!("{count} records that have no key")
                 }
             ),
             Self::NullRows { input, count } => write!(
                 f,
-                "{}: left out {} with NULL in the key: NULL equals nothing",
+                "{}: left out {} with NULL in the key: NULL is not equal to anything, not even NULL",
                 input.display(),
                 if *count == 1 {
                     "1 row".to_owned()

@@ -53,7 +53,7 @@ impl FromStr for Share {
         };
         let value: f64 = number
             .parse()
-            .map_err(|_| format!("`{text}` is no share; write 10% or 0.1"))?;
+            .map_err(|_| format!("`{text}` is not a share; write 10% or 0.1"))?;
         let parts = (value * scale).round();
         if !(0.0..=BILLION as f64).contains(&parts) {
             return Err(format!("{text} is not between 0 and 100%"));

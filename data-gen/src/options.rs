@@ -179,7 +179,7 @@ impl FromStr for Crlf {
             ("all", _) => Ok(Self::All),
             (_, [letter @ b'a'..=b'z']) => Ok(Self::Only(u32::from(letter - b'a'))),
             _ => Err(format!(
-                "`{text}` is no choice of files; write none, all, or the letter of one file"
+                "`{text}` is not a choice of files; write none, all, or the letter of one file"
             )),
         }
     }

@@ -129,7 +129,7 @@ impl<W: Write + Send> RecordWriter<W> {
                 writeln!(output, "\tnote {}", number % 7)
             }
             Output::Text(_, output) => {
-                let text = std::str::from_utf8(line).map_err(|_| unfit("a line is no UTF-8"))?;
+                let text = std::str::from_utf8(line).map_err(|_| unfit("a line is not UTF-8"))?;
                 let text = serde_json::to_string(text)?;
                 writeln!(output, "{{\"number\":{number},\"line\":{text}}}")
             }

@@ -64,7 +64,7 @@ def local_files(path: str) -> list[File]:
             # Reports have their names as text, in which two such names may look the same.
             raise Failed(f"{os.fsencode(name)!r}: its name is not valid UTF-8: rename it")
         if not stat.S_ISREG(status.st_mode):
-            raise Failed(f"{name}: is no regular file: name files and directories")
+            raise Failed(f"{name}: is not a regular file: name files and directories")
         found.append(File(name, status.st_size, False))
     return found
 

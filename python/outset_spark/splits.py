@@ -80,7 +80,7 @@ class Listed:
 
 def changed(path: str, listed: int, found: int) -> OSError:
     """The error for a file that is no longer what was listed."""
-    return OSError(f"{path}: has {found} bytes, and had {listed} when it was listed: run again when nothing writes to it")
+    return OSError(f"{path}: has {found} bytes, but had {listed} when it was listed: run again when nothing writes to it")
 
 
 def pieces(split: Split) -> Iterator[bytes]:

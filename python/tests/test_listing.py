@@ -57,7 +57,7 @@ def test_a_directory_that_cannot_be_read_fails(side, monkeypatch):
     [
         ("nothing", "No such file or directory: name files"),
         ("empty", "has no files"),
-        ("fifo", "is no regular file"),
+        ("fifo", "is not a regular file"),
         ("dangling", "No such file or directory"),
         ("foo://x/y", "foo://x/y: Unrecognized filesystem type"),
         ("file:///nowhere/x", "nowhere/x: "),

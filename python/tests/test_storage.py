@@ -98,7 +98,7 @@ def test_a_file_that_changes_behind_the_listing_fails_the_job(spark, outset, sid
     if change == "remote":
         sides = [[f"file://{path}"], sides[1]]
     more = {"work": str(tmp_path / "work")} if exchange == "files" else {}
-    with pytest.raises(Failed, match=f"{path}.*: has .* bytes, and had .* when it was listed: run again"):
+    with pytest.raises(Failed, match=f"{path}.*: has .* bytes, but had .* when it was listed: run again"):
         run(spark, job(sides, out, outset, exchange=exchange, **more))
     assert not out.exists()
 

@@ -46,7 +46,7 @@ pub(crate) struct Cli {
 
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
-             4 temporary space · 5 output · 6 memory limit or --max-fpr not met
+             4 temporary space failed · 5 output failed · 6 memory limit or --max-fpr cannot be met
              7 damaged filter, shard or temporary file · 101 a bug
 
 Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
@@ -78,7 +78,8 @@ pub(crate) enum Command {
 /// each strategy it lists passes over the inputs, bytes read and written, temporary disk, memory,
 /// predicted false-positive rate and expected false lines.
 ///
-/// Works without files, too: outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G; and for a cluster: add --machines 16
+/// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
+/// --machines 16.
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| {
     file.required_unless_present("lines")
@@ -128,8 +129,8 @@ pub(crate) struct PlanArguments {
 
     /// Size the job for N machines that split and join together (with --lines)
     ///
-    /// Prints how many shards and buckets there should be, how large blocks are, what goes over the network, the temporary
-    /// disk of each machine, and about how long it takes. --memory is the limit of each task.
+    /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary disk on
+    /// each machine, and the expected time. --memory is the limit of each task.
     #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) machines: Option<u64>,
 
@@ -176,10 +177,10 @@ pub(crate) struct ChoiceArguments {
 
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
-    /// auto chooses bloom if its predicted rate is at most P (never for union: give --strategy bloom). With --strategy bloom
-    /// or --filter, a higher prediction is an error. For a stored filter, the prediction is the rate it was built for, or
-    /// the one computed from its fill if that is lower or the filter is overfull. 0 means exact only. Default: exact only with auto, any rate with
-    /// --strategy bloom or --filter.
+    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy
+    /// bloom or --filter, a higher prediction is an error. For a stored filter the prediction is the lower of the rate it was
+    /// built for and the rate computed from its fill; for an overfull filter, always the latter. 0 means exact only.
+    /// Default: exact only with auto, any rate with --strategy bloom or --filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -200,12 +201,12 @@ impl ChoiceArguments {
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// The filter brings its own hash key, so --hash-key is not allowed. Pass -z and --strip-cr exactly
+    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z and --strip-cr exactly
     /// as when the filter was built.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
-    /// Save the filter of the smallest FILE for later runs; auto then chooses a strategy that builds a filter
+    /// Save the filter of the smallest FILE for later runs; this makes auto choose a strategy that builds one
     #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
     pub(crate) save_filter: Option<PathBuf>,
 }
@@ -233,8 +234,8 @@ pub(crate) struct RunArguments {
 
     /// Maximum number of filter bits per key
     ///
-    /// With strategy memory, this also allows filters in front of a small set. Default: as many bits as
-    /// fit in memory, up to the point where more bits no longer help.
+    /// With --strategy memory, giving this option also permits filters that keep lines out of the set. Default: as many
+    /// bits as fit in memory, up to the point where more bits no longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
@@ -272,7 +273,7 @@ impl PlanArguments {
         }
         Err(Error::Usage {
             what:
-                "operation: overlaps counts lines, and takes no option about how they are written"
+                "--operation: overlaps counts lines, so it takes no option about how they are written"
                     .into(),
             advice: "leave out --which, --count-files, --count, --all, --repeats and --order"
                 .into(),

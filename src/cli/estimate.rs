@@ -23,11 +23,12 @@ const FEW: u64 = 10;
 
 /// Estimate how many lines each FILE has, and how many are in all of them.
 ///
-/// Reads each FILE once, using a few MiB of memory. Prints the lines and the distinct lines of each
-/// FILE, how many of them no other FILE has (for the first FILE: what `outset diff` writes), the lines
-/// common to all, and their share of the lines of each FILE (containment) and of all distinct lines
-/// (Jaccard index), with bounds that hold in 99 of 100 runs. Inputs of up to 65536 distinct lines are counted exactly (under a
-/// low memory limit, only smaller ones). `-` is standard input, and a FILE may be a FIFO.
+/// Reads each FILE once, using a few MiB of memory. For each FILE, outset prints the number of lines, of
+/// distinct lines, and of distinct lines that no other FILE has (for the first FILE: what `outset diff`
+/// writes). It also prints the number of lines common to all FILEs, and their share of the distinct lines
+/// of each FILE (containment) and of all distinct lines (Jaccard index). Bounds hold in 99 of 100 runs.
+/// Inputs of up to 65,536 distinct lines are counted exactly (fewer under a low memory limit). `-` is
+/// standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input")))]
 pub(crate) struct EstimateArguments {

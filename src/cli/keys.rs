@@ -20,22 +20,22 @@ use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
 pub(crate) struct KeyArguments {
     /// Compare this field of each line instead of the whole line
     ///
-    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file; with --jsonl it is a name, and
-    /// dots lead into objects within the object. Of a Parquet file it is a column; lines of other files are then compared
-    /// as they are, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by byte,
-    /// without the quotes around them. With several fields, all must be equal.
+    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. With --jsonl, FIELD is a name;
+    /// `a.b` is field b of object a. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the text files
+    /// are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by
+    /// byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     key: Vec<Field>,
 
-    /// The key of the first file, if it is in other fields there
+    /// Key fields of the first file, if they differ from --key
     #[arg(short = '1', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     first_key: Vec<Field>,
 
-    /// The key of the second file, if it is in other fields there
+    /// Key fields of the second file, if they differ from --key
     #[arg(short = '2', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     second_key: Vec<Field>,
 
-    /// The key of file number N, if it is in other fields there; may be repeated
+    /// Key fields of file number N, if they differ from --key; may be repeated
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, Vec<Field>)>,
 
@@ -75,7 +75,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with lines that have no key: too few fields, a quote out of place, no JSON object, a value with a line end
+    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a line break
+    /// inside a value
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -84,7 +85,7 @@ pub(crate) struct KeyArguments {
 enum BadRecordsName {
     /// End with status 3 and name the file and the line
     Fail,
-    /// Leave them out, and print how many there were
+    /// Leave such lines out, and print how many there were
     Skip,
 }
 
@@ -150,18 +151,18 @@ impl KeyArguments {
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
-    /// Write the first line with each key instead of every line of the first file (with --key)
+    /// With --key, write only the first line for each key, not every matching line of the first file
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
     ///
-    /// Without this option, intersect and diff write every line of the first file whose key qualifies; union, symdiff, and
-    /// intersect with a number of files write the first line with each key.
+    /// Without this option, intersect and diff write every line of the first file whose key is in the result; union,
+    /// symdiff, and intersect with a number of files write the first line with each key.
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 
-    /// Write the numbers of the rows whose key qualifies instead of their keys (if the first file is Parquet)
+    /// Write the numbers of the rows whose key is in the result instead of their keys (if the first file is Parquet)
     ///
     /// For intersect (without a number of files) and diff. The first row of the file has the number 0. With --order input
     /// the numbers ascend.
@@ -220,7 +221,7 @@ fn parse_key_of(text: &str) -> Result<(u32, Vec<Field>), String> {
 fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] => Err("this character is no delimiter".into()),
+        [b'"' | b'\n' | b'\r'] => Err("this character cannot be a delimiter".into()),
         [byte] => Ok(*byte),
         _ => Err("give one character of one byte".into()),
     }

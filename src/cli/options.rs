@@ -89,7 +89,7 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "HEX")]
     hash_key: Option<HashKey>,
 
-    /// Read the hash key from FILE (64 hexadecimal digits): unlike an argument, other users cannot see it
+    /// Read the hash key from FILE (64 hexadecimal digits): other users can see an argument, but not a private file
     #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
@@ -146,7 +146,7 @@ pub(crate) struct DecodingArguments {
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
     /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
-    /// ends early or has other bytes behind its compressed data fails the run. none: every input is read as it is.
+    /// ends early, or has other bytes after its compressed data, is an error. none: every input is read as it is.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     decompress: Decompress,
 }
@@ -223,7 +223,7 @@ pub(crate) struct TalkArguments {
     /// When to show progress, speed and time left on standard error
     ///
     /// auto: only on a terminal. always: also elsewhere, as plain lines. A terminal whose TERM is unset,
-    /// empty or dumb does not count.
+    /// empty or dumb is not treated as a terminal.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) progress: When,
 
@@ -231,7 +231,7 @@ pub(crate) struct TalkArguments {
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Print only errors, and warnings about filters and approximate results
+    /// Suppress everything except errors and the warnings about filters and approximate results
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

@@ -51,7 +51,7 @@ pub(crate) struct OverlapsArguments {
     /// Write a report of the overlaps to FILE, as an HTML page with charts
     ///
     /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
-    /// diagram too. It also shows what the run took, and has the table behind each chart. It loads nothing from
+    /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
     /// the network. It is written only if the run succeeds.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,

@@ -110,7 +110,7 @@ pub(super) fn plan_for_shapes(
 ) -> Result<Plan> {
     if arguments.lines.len() < selection.least_sides() {
         return Err(Error::Usage {
-            what: "lines: only one input given".to_owned(),
+            what: "--lines: only one input given".to_owned(),
             advice: "give the number of lines of each input, such as --lines 5e9,5e9".to_owned(),
         });
     }
@@ -157,7 +157,7 @@ pub(super) fn describe(plan: &Plan) -> String {
     }
     if plan.known_bytes > 0 {
         lines.push(format!(
-            "  {} hold lines that come again, so that each is spilled once",
+            "  {} remember lines that repeat, so that each is spilled only once",
             numbers::bytes(plan.known_bytes)
         ));
     }
@@ -183,7 +183,7 @@ fn describe_order(ordering: &OrderPlan) -> String {
     };
     let ordinals = match ordering.ordinal_bytes {
         0 => String::new(),
-        bytes => format!("; {} of ordinals are spilled", numbers::bytes(bytes)),
+        bytes => format!("; {} of line positions are spilled", numbers::bytes(bytes)),
     };
     format!("{answer}{spilled}{ordinals}")
 }

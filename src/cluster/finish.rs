@@ -5,7 +5,7 @@
 //! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same lines in
 //!   the same way;
 //! - every side has a shard, and none was filtered whose lines matter by themselves;
-//! - every shard is there: of each file the ranges lie one behind the other from its first byte to its last, and as many
+//! - every shard is there: of each file the ranges lie one after the other from its first byte to its last, and as many
 //!   bytes were read as the file has; where pipes were read, the caller has said how many shards there are;
 //! - every bucket was joined once;
 //! - lines and sums of hashes of each side over all shards are those over all joins.
@@ -103,6 +103,10 @@ pub fn finish<R: Read>(
     Ok(all.finished())
 }
 
+/// What to do where more than one shard has read something.
+const REPORT_ONCE: &str =
+    "name the report of each shard once, and make shards whose ranges do not overlap";
+
 /// The error for a job that is not finished.
 fn unfinished(what: String, advice: &'static str) -> Error {
     Error::Unfinished { what, advice }
@@ -130,7 +134,7 @@ impl Reports {
         if !file.ranges.is_empty() && file.size != size {
             return Err(unfinished(
                 format!(
-                    "{name}: its file has {size} bytes, and had {} for another shard",
+                    "{name}: its file has {size} bytes, but had {} when another shard read it",
                     file.size
                 ),
                 "make all shards again when nothing is writing to the file",
@@ -177,12 +181,16 @@ impl Reports {
     fn check_shards(&self, expected: Option<u64>) -> Result<()> {
         match expected {
             Some(expected) if expected != self.shards => Err(unfinished(
-                format!("shards: {expected} expected, {} reported", self.shards),
-                "run the shards that are missing, and report each once",
+                format!("shards: {expected} expected, but {} reported", self.shards),
+                if self.shards < expected {
+                    "run the shards that are missing"
+                } else {
+                    REPORT_ONCE
+                },
             )),
             None if self.pipes > 0 => Err(unfinished(
                 format!(
-                    "shards: {} of them read a pipe, so a missing one cannot be noticed",
+                    "shards: {} of them read a pipe, so finish cannot notice a missing one",
                     self.pipes
                 ),
                 "give the number of shards with --shards",
@@ -195,15 +203,17 @@ impl Reports {
         }
     }
 
-    /// The ranges of each file must lie one behind the other, from its first byte to its last.
+    /// The ranges of each file must lie one after the other, from its first byte to its last.
     fn check_files(&mut self) -> Result<()> {
         for ((side, path), file) in &mut self.files {
             file.ranges.sort_by_key(|(range, ..)| *range);
             let mut end = 0;
             for (range, ..) in &file.ranges {
-                let what = match range.offset {
-                    offset if offset > end => "no shard has read",
-                    offset if offset < end => "two shards have read",
+                let (what, advice) = match range.offset {
+                    offset if offset > end => {
+                        ("no shard has read", "run the shards that are missing")
+                    }
+                    offset if offset < end => ("two shards have read", REPORT_ONCE),
                     _ => {
                         end = range.offset.saturating_add(range.length);
                         continue;
@@ -212,7 +222,7 @@ impl Reports {
                 let (from, to) = (end.min(range.offset), end.max(range.offset));
                 return Err(unfinished(
                     format!("{path}: {what} bytes {from} to {to} for side {side}"),
-                    "run the shards that are missing, and report each once",
+                    advice,
                 ));
             }
             if end < file.size {
@@ -229,7 +239,7 @@ impl Reports {
             if is_plain && read != file.size {
                 return Err(unfinished(
                     format!(
-                        "{path}: has {} bytes, and {read} were read for side {side}",
+                        "{path}: has {} bytes, but {read} were read for side {side}",
                         file.size
                     ),
                     "make all shards again when nothing is writing to the file",
@@ -247,7 +257,7 @@ impl Reports {
             return Err(unfinished(what, advice));
         }
         if let Some((bucket, _)) = self.joined.range(buckets..).next() {
-            let what = format!("bucket {bucket}: was joined, and there are {buckets} buckets");
+            let what = format!("bucket {bucket}: was joined, but there are only {buckets} buckets");
             return Err(unfinished(what, advice));
         }
         match (0..buckets).find(|bucket| !self.joined.contains_key(bucket)) {
@@ -263,7 +273,7 @@ impl Reports {
         let sides = self.joined_of.unwrap_or_default() as u32;
         if let Some(side) = self.sent.keys().find(|side| **side > sides) {
             return Err(unfinished(
-                format!("side {side}: has shards, and the joins have {sides} sides"),
+                format!("side {side}: has shards, but the joins have {sides} sides"),
                 "join with the number of sides that there are (--sides)",
             ));
         }
@@ -281,7 +291,7 @@ impl Reports {
                     format!("side {side}: the lines that were joined are not those that were sent")
                 } else {
                     format!(
-                        "side {side}: {} lines were sent, and {} joined",
+                        "side {side}: {} lines were sent, but {} were joined",
                         sent.lines, joined.lines
                     )
                 };
@@ -300,7 +310,7 @@ impl Reports {
         match self.filtered.iter().find(|(side, _)| !may_filter(**side)) {
             Some((side, name)) => Err(unfinished(
                 format!(
-                    "{name}: its shard was filtered, and this operation needs all lines of side {side}"
+                    "{name}: its shard was filtered, but this operation needs all lines of side {side}"
                 ),
                 "make the shard again without --filter, and join again",
             )),

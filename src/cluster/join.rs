@@ -100,16 +100,16 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
     };
     if (request.sides as usize) < request.selection.least_sides() {
         return refuse(
-            "sides: this operation compares two or more",
+            "--sides: this operation compares two or more",
             "give the number of sides",
         );
     }
     if request.sides > MOST_SIDES {
         let what = format!(
-            "sides: {} given, and a job has at most {MOST_SIDES}",
+            "--sides: {} given, but a job has at most {MOST_SIDES}",
             request.sides
         );
-        return refuse(&what, "combine them in groups");
+        return refuse(&what, "join groups of sides first, then join the results");
     }
     if request.selection.order != Order::Any {
         return refuse(

@@ -80,7 +80,7 @@ impl Sums {
     /// [`Error::Usage`] where it says no number.
     pub(super) fn add(&mut self, stats: &SideStats, name: &str) -> Result<()> {
         let sum = u64::from_str_radix(&stats.hash_sum, 16).map_err(|_| Error::Usage {
-            what: format!("{name}: its sum of hashes is no number"),
+            what: format!("{name}: its sum of hashes is not a number"),
             advice: "name the files that --stats wrote".into(),
         })?;
         self.lines = self.lines.saturating_add(stats.lines);
@@ -104,11 +104,11 @@ fn failure(name: &str, error: serde_json::Error) -> Error {
             advice: "check that it is a file that can be read",
         },
         Category::Eof => Error::Unfinished {
-            what: format!("{name}: the report is cut short"),
+            what: format!("{name}: the report is truncated"),
             advice: "run this step again",
         },
         Category::Syntax | Category::Data => Error::Usage {
-            what: format!("{name}: is no report of a shard or a join ({error})"),
+            what: format!("{name}: is not a report of a shard or a join ({error})"),
             advice: "name the files that --stats wrote".into(),
         },
     }

@@ -141,13 +141,13 @@ pub fn shard(
 fn check(request: &ShardRequest) -> Result<()> {
     if request.side == 0 {
         return Err(Error::Usage {
-            what: "side: sides are numbered from 1".into(),
+            what: "--side: sides are numbered from 1".into(),
             advice: "give the number of the side".into(),
         });
     }
     if request.buckets == 0 || request.buckets > MOST_BUCKETS {
         return Err(Error::Usage {
-            what: format!("buckets: {} asked for", request.buckets),
+            what: format!("--buckets: {} asked for", request.buckets),
             advice: format!("give a number from 1 to {MOST_BUCKETS}"),
         });
     }
@@ -163,7 +163,7 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
     filter.check_format(options.format)?;
     if filter.rules().hasher.key() != request.key.hasher().key() {
         return Err(Error::Usage {
-            what: format!("{}: was built with another hash key", path.display()),
+            what: format!("{}: was built with a different hash key", path.display()),
             advice: "build it with --hash-key-file and the key of the job".into(),
         });
     }

@@ -105,10 +105,8 @@ pub fn size(
     let speeds = machines.network_bytes.min(machines.disk_bytes);
     if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
         return Err(Error::Usage {
-            what: "machines: a job needs lines, machines, tasks and speeds above 0".into(),
-            advice:
-                "give the lines of each side, such as --lines 5e9,5e9, and no other number as 0"
-                    .into(),
+            what: "--lines, --machines, --tasks, --network, --disk: must all be above 0".into(),
+            advice: "give the lines of each side, such as --lines 5e9,5e9, and no 0".into(),
         });
     }
     let all_tasks = machines.count.saturating_mul(machines.tasks);

@@ -39,7 +39,7 @@ impl Mistake {
         }
         let what = match (selection.name(), selection.approximate()) {
             (_, Some(Approximate::Union)) => {
-                "compare measures one rate, and the filter of an approximate union fills up while it is asked".to_owned()
+                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate changes during the run".to_owned()
             }
             ("intersect" | "diff", _) => {
                 "compare takes the lines of all files or of the first alone, each once, in any order and without labels".to_owned()
@@ -47,7 +47,7 @@ impl Mistake {
             (name, _) => format!("{name} has no approximate result to compare"),
         };
         Err(Error::Usage {
-            what: format!("operation: {what}"),
+            what: format!("--operation: {what}"),
             advice: "compare intersect or diff".to_owned(),
         })
     }

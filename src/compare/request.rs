@@ -28,13 +28,13 @@ pub(super) fn check(sources: &[Source], mistake: Mistake, options: &Options) -> 
     }
     if options.strategy == Some(Strategy::Bloom) {
         return Err(usage(
-            "strategy: bloom is not exact, and --strategy sets the exact run",
+            "--strategy: bloom is not exact, but --strategy sets the exact run",
             "name an exact strategy, or leave out --strategy",
         ));
     }
     if options.stored_filter.is_some() || options.save_filter.is_some() {
         return Err(usage(
-            "filter: compare does not use or save stored filters",
+            "--filter, --save-filter: compare does not use or save stored filters",
             "use intersect instead",
         ));
     }

@@ -110,7 +110,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The header of the answer, if the inputs have any: that of the first input whose records, or keys, may be in it,
-    /// behind a name for the label.
+    /// after a name for the label.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
@@ -133,11 +133,11 @@ impl<'a> Engine<'a> {
         if let Some((other, ..)) = other.filter(|_| of_records) {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: its header is another one than that of {}",
+                    "{}: its header differs from that of {}",
                     other.name().display(),
                     first.name().display()
                 ),
-                advice: "records that are written together need the same fields: add --keys-only, or rearrange them"
+                advice: "add --keys-only, or give both files the same columns in the same order"
                     .into(),
             });
         }

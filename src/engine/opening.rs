@@ -32,7 +32,7 @@ pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     };
     if options.hash_key != HashKey::Random {
         return Err(Error::Usage {
-            what: "hash-key: a stored filter brings its own hash key".into(),
+            what: "--hash-key: a stored filter contains its own hash key".into(),
             advice: "leave out --hash-key or --filter".into(),
         });
     }
@@ -50,7 +50,7 @@ pub(super) fn open_target(options: &Options, inputs: &[Input]) -> Result<Option<
     if inputs.iter().any(|input| input.is_at(path)) {
         return Err(Error::Usage {
             what: format!(
-                "{}: this command reads it, and --save-filter would replace it",
+                "{}: this command reads it, but --save-filter would replace it",
                 path.display()
             ),
             advice: "name another file for --save-filter".into(),
@@ -110,9 +110,7 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
         return Ok(());
     }
     Err(Error::Usage {
-        what:
-            "rows: this command writes records of other files, too, which have no rows in the first"
-                .into(),
+        what: "--rows: this command also writes records that are not in the first file, and those have no row number".into(),
         advice: "use intersect, without a number of files, or diff".into(),
     })
 }

@@ -115,9 +115,9 @@ impl Header {
         let short = |at: usize| u32::from_le_bytes(array(&bytes[at..]));
         if bytes[..8] != MAGIC {
             return Err(if bytes.starts_with(b"OUTSETF") {
-                "it has another version"
+                "the frame has a different version"
             } else {
-                "it is no frame"
+                "these bytes are not a frame"
             });
         }
         let kinds = [FrameKind::Records, FrameKind::Counters, FrameKind::Lines];
@@ -127,7 +127,7 @@ impl Header {
             shard: long(16),
             side: short(24),
             bucket: short(28),
-            kind: kind.ok_or("its kind is unknown")?,
+            kind: kind.ok_or("the kind of the frame is unknown")?,
             records: short(36),
             number: long(40),
             previous: long(48),
@@ -138,7 +138,7 @@ impl Header {
         if header.has_valid_sizes() {
             Ok((header, long(SUM_AT)))
         } else {
-            Err("its sizes are invalid")
+            Err("the sizes of the frame are invalid")
         }
     }
 
@@ -267,11 +267,17 @@ mod tests {
             |header| header.kind = FrameKind::Counters,
             |header| (header.stored_bytes, header.decoded_bytes) = (1 << 40, 1 << 40),
         ] {
-            assert_eq!(refused(change), "its sizes are invalid");
+            assert_eq!(refused(change), "the sizes of the frame are invalid");
         }
         let mut other = header().seal(&[]);
         other[7] = b'2';
-        assert_eq!(Header::decode(&other), Err("it has another version"));
-        assert_eq!(Header::decode(&[0; HEADER]), Err("it is no frame"));
+        assert_eq!(
+            Header::decode(&other),
+            Err("the frame has a different version")
+        );
+        assert_eq!(
+            Header::decode(&[0; HEADER]),
+            Err("these bytes are not a frame")
+        );
     }
 }

@@ -64,7 +64,7 @@ impl Frame {
             let room = &mut scratch[..self.header.decoded_bytes as usize];
             match decompress_into(stored, room) {
                 Ok(bytes) if bytes == room.len() => &*room,
-                _ => return Err("its payload cannot be decoded"),
+                _ => return Err("the payload of the frame cannot be decoded"),
             }
         } else {
             stored
@@ -72,7 +72,7 @@ impl Frame {
         if self.header.check(self.sum, decoded) {
             Ok(decoded)
         } else {
-            Err("its checksum does not match its content")
+            Err("the checksum of the frame does not match its content")
         }
     }
 }

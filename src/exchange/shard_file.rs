@@ -82,12 +82,12 @@ impl ShardFile {
             || header.decoded_bytes != bytes
             || end != trailer.bytes
         {
-            return Err(self.wrong(at, "it does not have the counters of the file"));
+            return Err(self.wrong(at, "this frame does not have the counters of the file"));
         }
         if self.bucket >= header.records {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: has {} buckets, and bucket {} is none of them",
+                    "{}: has {} buckets, but bucket {} is not one of them",
                     self.path.display(),
                     header.records,
                     self.bucket
@@ -127,13 +127,16 @@ impl Frames for ShardFile {
             }
             let (read, said) = (self.read.lines, self.totals.lines);
             let what = format!(
-                "bucket {} has {said} lines, and its frames have {read}",
+                "bucket {} has {said} lines, but its frames have {read}",
                 self.bucket
             );
             return Err(bad_frames(&self.path, self.before, what));
         }
         if at >= self.before {
-            return Err(self.wrong(self.before, "the frame before it lies behind it"));
+            return Err(self.wrong(
+                self.before,
+                "the frame points forward to its previous frame",
+            ));
         }
         // One that has another's name by now is another shard, and its frames say so.
         let file = match self.file.take() {
@@ -147,7 +150,7 @@ impl Frames for ShardFile {
             && (header.kind, header.bucket) == (FrameKind::Records, self.bucket)
             && header.number == number;
         if !belongs || header.stored_bytes > self.before - at {
-            return Err(self.wrong(at, "it belongs to another place"));
+            return Err(self.wrong(at, "this frame belongs elsewhere in the file"));
         }
         let mut payload = room(&header, at)?;
         let stored = &mut payload[..header.stored_bytes as usize];
@@ -178,11 +181,15 @@ fn trailer_of(file: &File, path: &Path, size: u64) -> Result<Trailer> {
     let trailer = Trailer::decode(&bytes).filter(|trailer| trailer.bytes == start);
     match trailer {
         Some(trailer) if trailer.counters < start => Ok(trailer),
-        Some(_) => Err(bad_frames(path, start, "it has no counters of its buckets")),
+        Some(_) => Err(bad_frames(
+            path,
+            start,
+            "the file has no counters of its buckets",
+        )),
         None => Err(bad_frames(
             path,
             start,
-            "it does not end with a trailer: it is no shard file, or was cut short",
+            "the file does not end with a trailer (it is not a shard file, or is truncated)",
         )),
     }
 }
@@ -191,7 +198,7 @@ fn trailer_of(file: &File, path: &Path, size: u64) -> Result<Trailer> {
 fn read_exactly(file: &File, path: &Path, buffer: &mut [u8], at: u64) -> Result<()> {
     file.read_exact_at(buffer, at)
         .map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof => bad_frames(path, at, "the file ends before its end"),
+            ErrorKind::UnexpectedEof => bad_frames(path, at, "the file is truncated"),
             _ => unreadable(path, error),
         })
 }

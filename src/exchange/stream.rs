@@ -108,7 +108,7 @@ impl<'a> FrameStream<'a> {
         let section = std::mem::take(&mut self.section);
         if (trailer.frames, trailer.bytes) != (section.frames, at - section.start) {
             let what = format!(
-                "the trailer says {} frames of {} bytes, and {} of {} came",
+                "the trailer promises {} frames ({} bytes in all), but {} ({} bytes) arrived",
                 trailer.frames,
                 trailer.bytes,
                 section.frames,
@@ -126,10 +126,13 @@ impl<'a> FrameStream<'a> {
         let section = &self.section;
         let is_of_one = !section.is_mixed && section.shard.is_none_or(|it| it == header.shard);
         if !is_of_one || section.has_counters {
-            return Err(self.wrong(at, "there are frames of another shard before its counters"));
+            return Err(self.wrong(
+                at,
+                "frames of another shard come before the counters of this one",
+            ));
         }
         if header.decoded_bytes != u64::from(header.records) * ENTRY as u64 {
-            return Err(self.wrong(at, "its sizes are invalid"));
+            return Err(self.wrong(at, "the sizes of the frame are invalid"));
         }
         let mut entries = [0; ENTRY * ENTRIES];
         let (mut left, mut said) = (header.decoded_bytes as usize, BucketTotals::default());
@@ -143,7 +146,9 @@ impl<'a> FrameStream<'a> {
             running.update(piece);
             for entry in piece.chunks_exact(ENTRY) {
                 let Some(totals) = BucketTotals::decode(entry, header.seed(), bucket) else {
-                    return Err(self.wrong(at, "its checksum does not match its content"));
+                    return Err(
+                        self.wrong(at, "the checksum of the frame does not match its content")
+                    );
                 };
                 said.add(&totals);
                 bucket = bucket.wrapping_add(1);
@@ -151,11 +156,12 @@ impl<'a> FrameStream<'a> {
             left -= piece.len();
         }
         if running.finish() != sum {
-            return Err(self.wrong(at, "its checksum does not match its content"));
+            return Err(self.wrong(at, "the checksum of the frame does not match its content"));
         }
         if !said.agrees(&self.section.read) {
             let (said, read) = (said.lines, self.section.read.lines);
-            let what = format!("the shard has {said} lines, and frames with {read} of them came");
+            let only = if read < said { "only " } else { "" };
+            let what = format!("the shard has {said} lines, but {only}{read} arrived");
             return Err(bad_frames(&self.name, at, what));
         }
         self.section.has_counters = true;
@@ -188,7 +194,9 @@ impl Frames for FrameStream<'_> {
                     continue;
                 }
                 FrameKind::Lines => {
-                    return Err(self.wrong(at, "it is of the result of a join, not of a shard"));
+                    return Err(
+                        self.wrong(at, "the frame is of the result of a join, not of a shard")
+                    );
                 }
                 FrameKind::Records => {}
             }

@@ -327,7 +327,7 @@ fn header_of_stream(stream: &File, name: &Path, opening: Opening<'_>) -> Result<
 fn too_long(name: &Path) -> Error {
     Error::Usage {
         what: format!(
-            "{}: its first record has more than 64 KiB, and is no header",
+            "{}: its first record is longer than 64 KiB, so it cannot be a header",
             name.display()
         ),
         advice:

@@ -152,7 +152,7 @@ impl Input {
         };
         if self.parts().is_some_and(|parts| parts.decoding().is_some()) {
             return Err(refuse(
-                "is compressed, and only its start can be found",
+                "is compressed, so it cannot be read from the middle",
                 "leave out --range: one command reads all of it",
             ));
         }
@@ -167,7 +167,7 @@ impl Input {
                 })
             }
             Access::Stream(_) => Err(refuse(
-                "is no regular file, and has no ranges",
+                "is not a regular file, so it has no ranges",
                 "leave out --range, or name a file",
             )),
         }

@@ -98,9 +98,9 @@ impl Input {
         }
         let (first, second) = (self.name.display(), name.display());
         let what = if self.name == name {
-            format!("{second}: was named twice, and can only be read once")
+            format!("{second}: was named twice, but can only be read once")
         } else {
-            format!("{second}: is the same as {first}, and can only be read once")
+            format!("{second}: is the same as {first}, but can only be read once")
         };
         Err(Error::Usage {
             what,
@@ -169,7 +169,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     let has_tables = inputs.iter().any(|input| input.null_rows().is_some());
     if keys.syntax == Syntax::Whole && has_fields(keys) && !has_tables {
         return Err(Error::Usage {
-            what: "key: the format of the fields is not known".into(),
+            what: "--key: the format of the fields is not known".into(),
             advice: "add --csv, --tsv, --jsonl or --delimiter, or give a Parquet file (not through a pipe)".into(),
         });
     }
@@ -177,7 +177,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     match first {
         Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
             what: format!(
-                "{}: only the rows of one Parquet file have numbers",
+                "{}: the first input must be a single Parquet file for --rows",
                 first.name().display()
             ),
             advice: "leave out --rows, or put a Parquet file first".into(),

@@ -61,7 +61,7 @@ impl FileState {
     /// Which of the properties differ, in words.
     fn difference(&self, now: &Self) -> Option<String> {
         if self.id != now.id {
-            return Some("another file has its name".into());
+            return Some("another file now has this name".into());
         }
         if self.size != now.size {
             return Some(format!(
@@ -279,7 +279,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
 fn not_a_part(path: &Path) -> Error {
     Error::Usage {
         what: format!(
-            "{}: is not a regular file, and a side of several files takes only those",
+            "{}: is not a regular file, but a side of several files takes only those",
             path.display()
         ),
         advice: "copy it to a file, or give it as a side of its own".into(),
@@ -293,7 +293,7 @@ pub(super) fn has_size(file: &File) -> bool {
         return true;
     };
     let size = metadata.size();
-    // Behind an empty file there must be nothing, and any other must have its last byte.
+    // After an empty file there must be nothing, and any other must have its last byte.
     let wanted = usize::from(size > 0);
     match file.read_at(&mut [0], size.saturating_sub(1)) {
         Ok(read) if read == wanted => true,

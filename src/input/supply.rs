@@ -217,8 +217,11 @@ impl<'a> Supply<'a> {
             Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
             Bytes::Unknown(_) if front == Front::Parquet => {
                 return Err(Error::Usage {
-                    what: format!("{}: is a Parquet file in a pipe", self.name.display()),
-                    advice: "write it to a file first: its columns are found from its end".into(),
+                    what: format!(
+                        "{}: is a Parquet file read from a pipe",
+                        self.name.display()
+                    ),
+                    advice: "write it to a file first (Parquet is read from its end)".into(),
                 });
             }
             Bytes::Unknown(stream) => {

@@ -272,19 +272,19 @@ impl Expected {
         };
         if received.job.is_some_and(|other| other != job) {
             return refuse(
-                "of another job than those before it".into(),
+                "of a different job than those before it".into(),
                 "give all shards of a job the same hash key and the same number of buckets",
             );
         }
         if side > self.sides {
             return refuse(
-                format!("of side {side}, and there are {}", self.sides),
+                format!("of side {side}, but there are only {}", self.sides),
                 "give the number of sides with --sides",
             );
         }
         match self.bucket {
             Some(only) if only != bucket => refuse(
-                format!("of bucket {bucket}, and not of {only}"),
+                format!("of bucket {bucket}, but not of bucket {only}"),
                 "send each bucket to a join of its own, or leave out --bucket",
             ),
             _ => Ok(()),
@@ -349,7 +349,9 @@ impl Worker<'_> {
         );
         let lines = appended.map_err(Ok)?;
         if lines != u64::from(frame.header.records) {
-            return Err(Err("its number of lines is another than its header says"));
+            return Err(Err(
+                "the frame has a different number of lines than its header says",
+            ));
         }
         self.phase.advance(frame.header.stored_bytes, lines);
         Ok(())

@@ -16,7 +16,7 @@ use crate::selection::{Approximate, Order};
 use crate::size::display_rate;
 
 /// What a reason for a usage error begins with: the option.
-pub(super) const OF_STRATEGY: &str = "strategy: ";
+pub(super) const OF_STRATEGY: &str = "--strategy: ";
 
 /// The design of one strategy, or why it does not fit the limit.
 pub(super) fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
@@ -48,7 +48,7 @@ fn approximate(job: &Job) -> Result<Design, Error> {
         let is_first_last = order(job).last().is_none_or(|&last| last == 0);
         if keeps_order && !is_first_last {
             return usage(
-                "bloom writes the lines of the largest input as it reads them",
+                "bloom can keep the input order only if the largest input comes first",
                 "name the largest input first, or leave out --order input",
             );
         }
@@ -58,11 +58,11 @@ fn approximate(job: &Job) -> Result<Design, Error> {
         Some(Approximate::Difference) => absent::difference(job),
         Some(Approximate::Union) if !keeps_order => Ok(absent::union(job)),
         Some(Approximate::Union) => usage(
-            "bloom does not know where a line of a union comes first",
+            "bloom cannot tell where a line of a union first occurs",
             "choose an exact strategy, or leave out --order input",
         ),
         None => usage(
-            "bloom has no answer to this: it finds common lines, the difference or the union, once and without labels",
+            "bloom can do only plain intersect, diff and union, without labels or counts",
             "choose an exact strategy, or leave the choice to auto",
         ),
     }
@@ -81,7 +81,7 @@ pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     let design = design_of(job, strategy)?;
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
         return Err(Error::Usage {
-            what: "max-fpr: sizes of compressed files are guesses, and so is the rate of a filter"
+            what: "--max-fpr: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed"
                 .into(),
             advice: "leave out --max-fpr, or decompress the files first".into(),
         });
@@ -94,7 +94,7 @@ pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
     }
     if job.wants_filter && design.costs.filter.is_none() {
         return Err(Error::Usage {
-            what: format!("save-filter: {strategy} builds no filter here"),
+            what: format!("--save-filter: {strategy} builds no filter here"),
             advice: "choose sieve or bloom, or use outset filter build".into(),
         });
     }
@@ -194,7 +194,8 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
         .map_or(0.0, |filter| filter.predicted_fpr);
     match job.max_fpr {
         Some(accepted) if accepted > 0.0 && job.guesses_sizes() => Some(
-            "sizes of compressed files are guesses, and so would be its false-positive rate".into(),
+            "the sizes of compressed files are only estimated, so its rate cannot be guaranteed"
+                .into(),
         ),
         Some(accepted) if accepted > 0.0 => (predicted > accepted).then(|| {
             format!(
@@ -203,7 +204,7 @@ fn unwanted_bloom(job: &Job, design: &Design) -> Option<String> {
                 display_rate(accepted)
             )
         }),
-        _ => Some("it is approximate, and no --max-fpr allows that".to_owned()),
+        _ => Some("it is approximate, but no --max-fpr allows that".to_owned()),
     }
 }
 

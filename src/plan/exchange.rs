@@ -54,7 +54,7 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
     };
     layout_in(job.memory_bytes).ok_or_else(|| {
         let what = format!(
-            "there is no room for a block of each of {buckets} buckets in {}",
+            "{} has no room for one block per bucket ({buckets} buckets)",
             display_bytes(job.memory_bytes)
         );
         let fits = |mebibytes: u64| layout_in(mebibytes << 20).is_some();

@@ -53,9 +53,9 @@ pub use crate::input::compressed::Decoding;
 use advice::{advised, least_memory, with_advice};
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
-pub(crate) use design::build_side;
 pub(crate) use design::lone::Again;
 pub(crate) use design::lone::MEAN_RATE;
+pub(crate) use design::set_refusal;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
@@ -240,7 +240,7 @@ pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Resul
     }
     let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
     let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
-    let what = format!("{consumer} of {needed} does not fit in {limit}");
+    let what = format!("{needed} for {consumer} does not fit in {limit}");
     Err(advised(what, least_memory(job, fits)))
 }
 

@@ -70,7 +70,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
-            "max-fpr: not a rate",
+            "--max-fpr: not a rate",
             "give a number from 0 to 1, or a percentage",
         );
     }
@@ -87,7 +87,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     }
     if job.buckets == Some(0) || job.threads == 0 {
         return usage(
-            "buckets, threads: must be at least 1",
+            "--buckets, --threads: must be at least 1",
             "leave the option out for the default",
         );
     }
@@ -96,33 +96,33 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
         .is_some_and(|bits| bits.is_nan() || bits <= 0.0)
     {
         return usage(
-            "bits-per-key: must be positive",
+            "--bits-per-key: must be positive",
             "leave the option out for the default",
         );
     }
     // An exact strategy compares lines, and a filter has none.
     if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
         return usage(
-            "filter: a stored filter contains no lines, so an exact strategy cannot use it",
+            "--filter: a stored filter contains no lines, so an exact strategy cannot use it",
             "leave out --strategy, or name the file that the filter was built from",
         );
     }
     // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
     if job.stored_filter.is_some() && job.wants_filter {
         return usage(
-            "save-filter: a run with --filter builds no filter",
+            "--save-filter: a run with --filter builds no filter",
             "leave out --filter or --save-filter",
         );
     }
     if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
         return if job.wants_filter {
             usage(
-                "save-filter: only a plain intersect builds a filter that can be kept",
+                "--save-filter: only a plain intersect builds a filter that can be kept",
                 "leave out --save-filter, or use outset filter build",
             )
         } else {
             usage(
-                "filter: a stored filter can only take the place of a file of a plain intersect",
+                "--filter: a stored filter can only take the place of a file of a plain intersect",
                 "leave out --filter, or name the file that it was built from",
             )
         };
@@ -135,13 +135,13 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             Some(Approximate::Union) if is_asked => {}
             Some(Approximate::Union) => {
                 return usage(
-                    "max-fpr: an approximate union loses lines",
-                    "leave out --max-fpr, or ask for it with --strategy bloom",
+                    "--max-fpr: an approximate union loses lines",
+                    "leave out --max-fpr, or accept that with --strategy bloom",
                 );
             }
             None => {
                 return usage(
-                    "max-fpr: this has no approximate answer",
+                    "--max-fpr: this operation has no approximate result",
                     "leave out --max-fpr",
                 );
             }

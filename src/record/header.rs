@@ -36,7 +36,7 @@ impl Header {
         match keys.syntax {
             Syntax::Csv(delimiter) => {
                 let fields = csv::fields(record, delimiter).map_err(|_| Error::Usage {
-                    what: format!("{}: the header has a quote out of place", path.display()),
+                    what: format!("{}: the header has a misplaced quote", path.display()),
                     advice: "correct it, or give --delimiter instead of --csv".into(),
                 })?;
                 Ok(fields
@@ -86,7 +86,7 @@ impl Keys {
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header => Ok(0),
             (Field::Name(name), None) => Err(Error::Usage {
-                what: format!("key: {name} is a name, and the files have no header"),
+                what: format!("--key: {name} is a name, but the files have no header"),
                 advice: "add --header, or give the number of the field".into(),
             }),
         };

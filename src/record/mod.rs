@@ -153,24 +153,34 @@ impl Keys {
     /// # Errors
     /// [`Error::Usage`].
     pub(crate) fn check(&self, inputs: u32) -> Result<()> {
-        let usage = |what: String, advice: &str| {
+        let usage = |option: &str, what: String, advice: &str| {
             Err(Error::Usage {
-                what: format!("key: {what}"),
+                what: format!("{option}: {what}"),
                 advice: advice.into(),
             })
+        };
+        let fields_in = |fields: &Vec<Field>| match fields.len() {
+            1 => "1 field".to_owned(),
+            count => format!("{count} fields"),
         };
         let mut numbers: Vec<u32> = self.fields_of.iter().map(|(number, _)| *number).collect();
         numbers.sort_unstable();
         if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
+            let given = match inputs {
+                1 => "1 file is".to_owned(),
+                _ => format!("{inputs} files are"),
+            };
             return usage(
-                format!("file {number} is not there: {inputs} are given"),
+                "--key",
+                format!("there is no file {number}, only {given} given"),
                 "give the number of a file",
             );
         }
         let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
         if let Some((number, _)) = pairs.find(|(number, next)| number == next) {
             return usage(
-                format!("that of file {number} is given twice"),
+                "--key",
+                format!("the key of file {number} is given twice"),
                 "give it once",
             );
         }
@@ -179,8 +189,10 @@ impl Keys {
         let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
         for fields in &given {
             if fields.len() != given[0].len() {
+                let (one, other) = (fields_in(given[0]), fields.len());
                 return usage(
-                    format!("{} fields here and {} there", given[0].len(), fields.len()),
+                    "--key",
+                    format!("one file's key has {one}, another's has {other}"),
                     "give as many fields for every input",
                 );
             }
@@ -188,23 +200,23 @@ impl Keys {
             sorted.sort();
             let mut pairs = sorted.iter().zip(sorted.iter().skip(1));
             if let Some((twice, _)) = pairs.find(|(field, next)| field == next) {
-                return usage(format!("field {twice} is given twice"), "name it once");
+                let what = format!("field {twice} is given twice");
+                return usage("--key", what, "name it once");
             }
             let number = fields
                 .iter()
                 .find(|field| matches!(field, Field::Number(_)));
             if self.syntax == Syntax::JsonLines && number.is_some() {
-                return usage("a JSON object has no numbered fields".into(), "give a name");
+                let what = "a JSON object has no numbered fields".into();
+                return usage("--key", what, "give a name");
             }
         }
         if given.is_empty() && self.syntax == Syntax::JsonLines {
-            return usage(
-                "none is given for JSON objects".into(),
-                "add --key with a name",
-            );
+            return usage("--jsonl", "needs a key".into(), "add --key with a name");
         }
         if self.has_header && self.syntax == Syntax::JsonLines {
-            return usage("JSON objects have no header".into(), "leave out --header");
+            let what = "JSON objects have no header".into();
+            return usage("--header", what, "leave out --header");
         }
         Ok(())
     }
@@ -228,7 +240,7 @@ pub(crate) enum Bad {
     OpenQuote,
     /// A newline in a field of the key that has no quotes.
     LineEnd,
-    /// It is no JSON object.
+    /// It is not a JSON object.
     NoObject,
     /// The object has no field with the name at this place of the key, or null in it.
     NoField(usize),
@@ -246,7 +258,7 @@ impl Bad {
         match self {
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
-            Self::BehindQuote => ("has text behind a closing quote".into(), QUOTES),
+            Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),
             Self::LineEnd => ("has a newline outside quotes".into(), QUOTES),
             Self::OpenQuote => ("has a quote that is never closed".into(), QUOTES),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),

@@ -38,8 +38,8 @@ impl Unwritable {
                 "add --csv, which puts such keys in quotes, or leave such rows out with --bad-records skip",
             ),
             Self::NoText => (
-                "is no text in UTF-8",
-                "give another format than --jsonl, or leave such rows out with --bad-records skip",
+                "is not text in UTF-8",
+                "give a format other than --jsonl, or leave such rows out with --bad-records skip",
             ),
         }
     }

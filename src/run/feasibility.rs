@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::plan::Strategy;
 use crate::plan::{self, InputShape, Job, Plan, SetEstimate};
 use crate::run::temp_parents;
-use crate::size::{display_at_least, display_bytes};
+use crate::size::display_at_least;
 use crate::temp::disk::{free_bytes, is_read_only};
 use crate::temp::places::no_directory;
 
@@ -148,11 +148,7 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
         }
     };
     Error::MemoryPlan {
-        what: format!(
-            "{} not fit as a set in {}",
-            plan::build_side(job),
-            display_bytes(memory_bytes)
-        ),
+        what: plan::set_refusal(job, memory_bytes),
         advice: format!("{enough}, or choose another strategy"),
         least_bytes,
     }

@@ -128,7 +128,7 @@ pub(crate) fn check(block: &[u8], address: &Address) -> Result<BlockInfo, String
     // gives the more telling message: a misplaced block has a correct checksum of its own.
     let header = header(address, kind, payload_bytes as u64, word(48));
     if block[..56] != header[..56] {
-        return Err("it belongs to another bucket or another run".into());
+        return Err("it belongs to a different bucket or a different run".into());
     }
     if sum_of(&header, payload) != word(56) {
         return Err("its checksum does not match its content".into());

@@ -80,17 +80,19 @@ impl BuildRequest<'_> {
             .hashes
             .is_some_and(|hashes| !(1..=most).contains(&hashes))
         {
-            let what = format!("hashes: a {} filter uses at most {most}", self.kind);
+            let what = format!("--hashes: a {} filter uses at most {most}", self.kind);
             return usage(what, "give fewer, or build a classic filter");
         }
         match self.size {
             FilterSize::Fpr(fpr) if !(fpr > 0.0 && fpr < 1.0) => usage(
-                "max-fpr: no filter has this rate".into(),
+                "--max-fpr: no filter has this rate".into(),
                 "give a rate between 0 and 1, such as 0.1%",
             ),
-            FilterSize::Bytes(0) => usage("size: 0 bytes is too small".into(), "give at least 64"),
+            FilterSize::Bytes(0) => {
+                usage("--size: 0 bytes is too small".into(), "give at least 64")
+            }
             FilterSize::BitsPerKey(bits) if !(bits > 0.0 && bits.is_finite()) => usage(
-                "bits-per-key: must be positive".into(),
+                "--bits-per-key: must be positive".into(),
                 "leave it out for the default",
             ),
             _ => Ok(()),
@@ -114,7 +116,7 @@ impl BuildRequest<'_> {
         match self.size {
             FilterSize::Fpr(wanted) if reached > wanted => Err(Error::Usage {
                 what: format!(
-                    "max-fpr: a {} filter with k = {} cannot get below {}",
+                    "--max-fpr: a {} filter with k = {} cannot get below {}",
                     self.kind,
                     shape.hashes,
                     display_rate(reached)
@@ -203,7 +205,7 @@ fn keys(inputs: &[Input], count: KeyCount, rules: Rules, options: &Options) -> R
     }
     if inputs.is_empty() {
         return Err(Error::Usage {
-            what: "lines: unknown without files".into(),
+            what: "--lines: unknown without files".into(),
             advice: "give the number of distinct lines (--lines), or name files".into(),
         });
     }

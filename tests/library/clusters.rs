@@ -404,10 +404,10 @@ fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
         };
         let (other, _) = sharded(&sources[0], &other, &options).unwrap();
         let said = refused(&[&second[..], &other].concat(), 2, None);
-        assert!(said.contains("of another job"), "{said}");
+        assert!(said.contains("of a different job"), "{said}");
     }
     let said = refused(&second, 1, None);
-    assert!(said.contains("of side 2, and there are 1"), "{said}");
+    assert!(said.contains("of side 2, but there are only 1"), "{said}");
     let said = refused(&first, 1, Some(77));
     assert!(said.contains("and not of 77"), "{said}");
 }
@@ -455,7 +455,7 @@ fn m5_a_filter_of_the_other_side_spares_lines_and_must_have_the_key_of_the_job()
     let foreign = filtered(build_with(HashKey::Random, "foreign.osf"));
     let refused = sharded(&sources[1], &foreign, &options).unwrap_err();
     assert!(
-        refused.to_string().contains("another hash key"),
+        refused.to_string().contains("a different hash key"),
         "{refused}"
     );
 }
@@ -506,7 +506,7 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     fails(&shards, &twice, None, "bucket 0: was joined 2 times");
     let short = [&joins[..2], &[join_of(2, &files[..3])]].concat();
     fails(&shards, &short, None, "side 2: 3000 lines were sent");
-    fails(&shards, &joins, Some(5), "5 expected, 4 reported");
+    fails(&shards, &joins, Some(5), "5 expected, but 4 reported");
     fails(&[], &joins, None, "none reported");
     let other = [
         &joins[..2],
@@ -544,7 +544,7 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     let other = [&joins[..2], &[ended]].concat();
     fails(&shards, &other, None, "its choice of lines to write");
     let short = [&joins[..2], &[joins[2][..joins[2].len() / 2].to_owned()]].concat();
-    fails(&shards, &short, None, "the report is cut short");
+    fails(&shards, &short, None, "the report is truncated");
     let changed = shards[0].replacen("\"bytes\":", "\"bytes\":1", 1);
     let changed = [&[changed], &shards[1..]].concat();
     fails(&changed, &joins, None, "were read for side 1");

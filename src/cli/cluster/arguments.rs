@@ -20,9 +20,11 @@ use crate::cli::sides::read_list;
 
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
 const EXIT_STATUS: &str = "\
-Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed · 4 temporary space · 5 output
-             6 memory limit too low · 7 damaged or incomplete shards · 101 a bug
-             Retry after 3, 4, 5 and 7, and after an end by a signal; 2, 6 and 101 will come again.";
+Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
+             4 temporary space failed · 5 output failed · 6 memory limit too low
+             7 damaged or incomplete shards · 101 a bug
+             Retry after 3, 4, 5 or a signal; after 7, first remake what the message names.
+             2, 6 and 101 would only fail again.";
 
 /// Split an input by hash into blocks of lines, for `outset join` on this or another machine.
 ///
@@ -42,7 +44,8 @@ pub(crate) struct ShardArguments {
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// Memory needs a block for each: N times 4 KiB at least; from 64 KiB on, larger blocks gain little.
+    /// outset holds one block in memory for each bucket, at least 4 KiB each. Blocks below 16 KiB are slow; above 64 KiB
+    /// they gain little.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
@@ -55,13 +58,14 @@ pub(crate) struct ShardArguments {
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for compressed files.
+    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for compressed
+    /// files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,
 
     /// Leave out lines that this stored filter certainly does not contain
     ///
-    /// For an intersection, a filter of one side drops lines of the others that cannot be common. Build it with
+    /// For an intersection, use a filter of one side on the others: it drops lines that cannot be common. Build it with
     /// --hash-key-file and the key of the job.
     #[arg(long, value_name = "FILTER")]
     pub(super) filter: Option<PathBuf>,
@@ -87,11 +91,11 @@ pub(crate) struct ShardArguments {
     pub(super) work: WorkArguments,
 }
 
-/// Join the shards of one bucket: write the lines of the bucket that an operation asks for.
+/// Apply an operation to one bucket of the shards, and write the resulting lines.
 ///
 /// Reads the blocks of any number of shards from standard input (`-`), or one bucket of shard files. The result is
 /// exact, and comes in no particular order. Standard output gets frames of whole lines and a trailer; a file (-o) gets
-/// the lines alone. Each side counts as one file.
+/// the lines alone. Wherever this help speaks of files that have a line, as for --which and --at-least, it means sides.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct JoinArguments {
@@ -105,7 +109,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "LIST", conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
-    /// Which lines are written, by the name of the command that writes them
+    /// The operation, named as its command
     #[arg(long, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
     operation: Operation,
 
@@ -147,7 +151,7 @@ pub(crate) struct JoinArguments {
     pub(super) work: WorkArguments,
 }
 
-/// Compare the reports of all shards and joins of a job, and write a summary if the job is complete.
+/// Check the reports of all shards and joins of a job, and write a summary if the job is complete.
 ///
 /// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all joins
 /// had the same operation and options, and the joins read the lines that the shards sent (by their number and the sum of
@@ -162,8 +166,8 @@ pub(crate) struct FinishArguments {
 
     /// How many shards there must be
     ///
-    /// Without it, the ranges of each file that is reported must cover it; a file that no shard has read stays unnoticed.
-    /// Required if a shard has read a pipe.
+    /// Without it, finish checks only that the reported ranges of each reported file cover the file; it cannot notice a
+    /// file that no shard has read. Required if a shard has read a pipe.
     #[arg(long, value_name = "N")]
     pub(super) shards: Option<u64>,
 
@@ -181,7 +185,7 @@ pub(crate) struct WorkArguments {
 
     /// End when the process that started this one has ended
     ///
-    /// For a step that writes files and whose scheduler may be killed. What it has written is removed.
+    /// Use this if the scheduler may be killed: the step then ends and removes what it has written.
     #[arg(long)]
     pub(super) end_with_parent: bool,
 

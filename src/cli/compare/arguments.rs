@@ -19,17 +19,18 @@ use crate::cli::sides::{FILES, InputArguments};
 /// Run intersect or diff exactly and approximately, and show how the results differ.
 ///
 /// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
-/// limit. An approximate intersect has false lines, and an approximate diff misses lines: those that pass
-/// the filter by mistake. The output shows how many they are; the false-positive rate as measured, as
-/// predicted, and as computed from the filter's fill; the share of the approximate result that is right
-/// (precision, of intersect) or of the exact result that was found (recall, of diff); and the seconds,
-/// bytes, temporary disk and peak memory of each run.
+/// limit. An approximate intersect has false lines, and an approximate diff misses lines. Either way, these
+/// are the lines that pass the filter by mistake. The output shows how many they are; the false-positive
+/// rate as measured, as predicted, and as computed from the filter's fill; the share of the approximate
+/// result that is right (precision, of intersect) or of the exact result that was found (recall, of diff);
+/// and the seconds, bytes, temporary disk and peak memory of each run.
 ///
 /// The measured rate of intersect is the number of false lines divided by the number of distinct lines
-/// of the larger file that are not common. Up to 65536 distinct lines are counted exactly (fewer under
-/// a low memory limit). A larger number is estimated. The measured rate of diff is the number of missing
+/// of the larger file that are not common. If that file has more than 65,536 distinct lines (or fewer,
+/// under a low memory limit), their number is estimated. The measured rate of diff is the number of missing
 /// lines divided by the number of distinct lines of the first file that no other has: the exact result.
-/// The measured rate is always printed with bounds.
+/// The measured rate is always printed with bounds. They hold at 98%, and not at 99% as those of the
+/// predicted rate, because both numbers of the division may be off, each with bounds at 99%.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.
@@ -43,8 +44,8 @@ pub(crate) struct CompareArguments {
 
     /// The operation to compare: intersect or diff
     ///
-    /// Only diff takes more than two files. Its other names are accepted too. Symdiff has no approximate result,
-    /// and that of union has another error rate for each file.
+    /// Only diff takes more than two files. Its other names are accepted too. symdiff cannot be approximated, and an
+    /// approximate union has a different error rate for each file, so neither can be compared.
     #[arg(
         long,
         value_name = "NAME",
@@ -89,7 +90,7 @@ pub(crate) struct CompareArguments {
     /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
     /// The page shows the predicted and measured rates over memory, the times of both runs, their
-    /// phases, memory and buckets, and the table behind each chart. It loads nothing from the network.
+    /// phases, memory and buckets, and the data behind each chart. It loads nothing from the network.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 

@@ -27,7 +27,7 @@ impl Sweep {
             _ => return Ok(()),
         };
         Err(Error::Usage {
-            what: format!("sweep: {clash} cannot be combined with --sweep"),
+            what: format!("{clash}: cannot be combined with --sweep"),
             advice: format!("leave out {clash}, because --sweep sets it"),
         })
     }

@@ -75,12 +75,12 @@ fn describe_rates(found: &Comparison) -> String {
     };
     let predicted = found.predicted_fpr_bounds.map(describe_bounds);
     let could_pass = if all.is_exact() {
-        grouped(all.estimate as u64)
+        format!("the {}", grouped(all.estimate as u64))
     } else {
         format!("about {}", grouped(all.estimate as u64))
     };
     format!(
-        "false-positive rate: {} of {could_pass} lines that {} passed\n  measured {} ({} to {} at 98%)\n  \
+        "false-positive rate: {} of {could_pass} lines that {} passed the filter\n  measured {} ({} to {} at 98%)\n  \
          predicted {}, from the filter's fill {}",
         grouped(found.mistakes()),
         Words::of(found.mistake).could_pass,

@@ -13,7 +13,7 @@ pub(crate) struct Words {
     pub(crate) exact_lines: &'static str,
     /// The same at the head of a column.
     pub(crate) exact_column: &'static str,
-    /// What is true of the lines that could pass the filter by mistake, behind "lines that".
+    /// What is true of the lines that could pass the filter by mistake, after "lines that".
     pub(crate) could_pass: &'static str,
     /// The share of right lines that [`Comparison::quality`] is.
     pub(crate) quality: &'static str,
@@ -39,7 +39,7 @@ const MISSING_LINES: Words = Words {
     operation: "difference",
     exact_lines: "lines that only the first file has",
     exact_column: "first only",
-    could_pass: "only the first file has",
+    could_pass: "are only in the first file",
     quality: "recall",
     share: "of the exact lines are in the approximate result",
     never: "lines are false",

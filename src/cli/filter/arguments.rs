@@ -1,4 +1,4 @@
-//! What can be typed behind `outset filter`.
+//! What can be typed after `outset filter`.
 //!
 //! *Owns:* the sub-commands, their options and help texts. *Invariants:* as in
 //! [`super::super::arguments`].
@@ -48,8 +48,8 @@ pub(crate) struct WorkArguments {
 /// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
 /// The size follows from the number of distinct lines (--lines; by default the number of
-/// all lines, repeats included, estimated from a sample of the FILEs, or counted if one is compressed) and from one of
-/// --max-fpr, --size and --bits-per-key.
+/// all lines, repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one
+/// of --max-fpr, --size and --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
@@ -72,7 +72,7 @@ pub(crate) struct BuildArguments {
     pub(crate) kind: KindName,
 
     /// Number of distinct lines to size for [default: number of all lines,
-    /// repeats included, estimated from a sample of the FILEs, or counted if one is compressed]
+    /// repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed]
     #[arg(long = "lines", value_name = "N", value_parser = parse_count, conflicts_with = "count_lines")]
     for_lines: Option<u64>,
 
@@ -174,10 +174,10 @@ impl AskArguments {
 
 /// Print the lines that the filter may contain.
 ///
-/// The lines keep their order, and repeated lines are printed each time. Lines that are not printed
-/// were certainly not inserted. Lines from a pipe are looked up as they arrive. outset maps the filter
-/// file into memory. If the file is larger than the memory limit, each lookup reads only the parts that
-/// it needs.
+/// The lines keep their order, and repeated lines are printed each time. A line that is not printed was
+/// certainly never inserted (with --invert: it may have been). Lines from a pipe are looked up as they
+/// arrive. outset maps the filter file into memory. If the file is larger than the memory limit, each
+/// lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
@@ -192,7 +192,7 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab, and an upper bound on its insertions (spectral, counting).
+/// Print each line, a tab, and an upper bound on how often it was inserted (for spectral and counting filters).
 ///
 /// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
 /// that the line was certainly never inserted.
@@ -202,7 +202,7 @@ pub(crate) struct CountArguments {
     pub(crate) ask: AskArguments,
 }
 
-/// Remove lines that were inserted (counting, fingerprint).
+/// Remove lines that were inserted (for counting and fingerprint filters).
 ///
 /// outset skips lines that are certainly not in the filter, and prints their number to standard
 /// error. Remove only lines that were inserted: removing a false positive can remove other lines, too.
@@ -255,8 +255,8 @@ pub(crate) struct InsertArguments {
 
     /// Print each line that was new, once, without waiting for further input
     ///
-    /// All lines are inserted, with or without this option. A new line that is a false positive of the
-    /// filter is not printed.
+    /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known
+    /// one is not printed.
     #[arg(long)]
     pub(crate) print_new: bool,
 

@@ -114,7 +114,7 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
         let lines = if occupancy.distinct.is_finite() {
             format!("about {:.0}", occupancy.distinct)
         } else {
-            "far too many".to_owned()
+            "far more".to_owned()
         };
         let [now, planned] = [occupancy.fpr, planned].map(numbers::rate);
         let wrong = if now == planned {
@@ -123,9 +123,8 @@ fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupan
             format!("false-positive rate {now} instead of {planned}")
         };
         warn(&format!(
-            "{}: overfull: {} lines in a filter for {}, {wrong}: build a larger one",
+            "{}: overfull (built for {} lines, holds {lines}), {wrong}: build a larger one",
             path.display(),
-            lines,
             rules.planned_keys,
         ));
     }

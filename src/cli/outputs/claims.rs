@@ -235,7 +235,7 @@ impl Output {
             )
         } else {
             let path = self.path.display();
-            let what = format!("{path}: this command reads it, and {option} would replace it");
+            let what = format!("{path}: this command reads it, but {option} would replace it");
             (what, format!("name another file for {option}"))
         };
         Error::Usage { what, advice }

@@ -83,9 +83,10 @@ pub(crate) struct UnionArguments {
     #[command(flatten)]
     set: SetArguments,
 
-    /// Write what the result drops to DROPPED: every occurrence of a line but the first
+    /// Write the dropped repeats to DROPPED: every occurrence of a line after its first
     ///
-    /// The result and DROPPED together have every line of the FILEs. DROPPED is complete or not written at all, as with -o.
+    /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
+    /// written at all, as with -o.
     #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
     duplicates: Option<PathBuf>,
 }
@@ -114,9 +115,9 @@ pub(crate) struct SymdiffArguments {
 pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
-    /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` does, and
-    /// `intersect --repeats` what it does without -v. diff then holds the lines of the other FILEs instead of
-    /// those of the first, which is less work if the first FILE is the largest.
+    /// `outset diff --repeats log.txt list.txt` writes what `grep -vxFf list.txt log.txt` writes; `intersect --repeats`
+    /// writes what `grep -xFf` writes. diff then holds the lines of the other FILEs in memory instead of those of the
+    /// first, which is less work if the first FILE is the largest.
     #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
@@ -165,7 +166,7 @@ impl SideArguments {
             return Ok(operation.selection());
         }
         Err(Error::Usage {
-            what: "operation: only intersect takes --at-least, --at-most and --exactly".into(),
+            what: "--operation: only intersect takes --at-least, --at-most and --exactly".into(),
             advice: "leave them out".into(),
         })
     }
@@ -185,7 +186,7 @@ impl SideArguments {
 /// In which order the lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum OrderName {
-    /// As they are found: the fastest, and different from run to run
+    /// In the order in which they are found: fastest, and may differ from run to run
     #[default]
     Any,
     /// By their first occurrence, as if the FILEs were read one after the other
@@ -199,9 +200,9 @@ enum OrderName {
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
-    /// Every order but `any` takes some time, and an eighth of the memory. A result that does not fit there is
-    /// sorted on the temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary
-    /// disk takes 8 bytes more.
+    /// Every order but `any` takes some time, and an eighth of the memory. A result larger than that is sorted on
+    /// temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk takes 8
+    /// bytes more.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 
@@ -229,21 +230,21 @@ impl OrderArguments {
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct WrittenArguments {
-    /// Write a digit for each file and a tab before each line: 101 means the first and the third file
+    /// Before each line, write a 1 or 0 for each file and a tab: 101 means the first and the third file
     ///
     /// Takes at most 16 files. A file given twice has two digits.
     #[arg(long)]
     which: bool,
 
-    /// Write the number of files that have the line, and a tab, before each line
+    /// Before each line, write the number of files that have it and a tab
     #[arg(long, conflicts_with = "which")]
     count_files: bool,
 
-    /// Write before each line how often it occurs in all files together, and a tab
+    /// Before each line, write its total number of occurrences in all files and a tab
     #[arg(short, long, conflicts_with_all = ["which", "count_files"])]
     count: bool,
 
-    /// Count repeats, as `comm` and SQL's ALL do, instead of writing each line once
+    /// Treat the files as multisets, as `comm` and SQL's ALL do, instead of writing each line once
     ///
     /// If A has a line three times and B has it once, intersect writes it once, diff twice, union four times, and
     /// symdiff (of two files) twice.
@@ -294,7 +295,7 @@ pub(crate) struct SetArguments {
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
     /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, FILE gets
-    /// whole rows of the first input, which must be a Parquet file: those with a --key that qualifies.
+    /// whole rows of the first input, which must be a Parquet file: those whose --key is in the result.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
@@ -318,7 +319,7 @@ pub(crate) struct SetArguments {
     /// Write a report of the run to FILE, as an HTML page with charts
     ///
     /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
-    /// and the table behind each chart. It loads nothing from the network. It is written only if the
+    /// and the data behind each chart. It loads nothing from the network. It is written only if the
     /// run succeeds.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,

@@ -64,7 +64,10 @@ fn find(
     let is_table = is_table(request.set.output.as_deref());
     if is_table && request.set.count_only {
         return Err(Error::Usage {
-            what: format!("{}: a number of lines is no Parquet file", result.name()),
+            what: format!(
+                "{}: --count-only cannot write a Parquet file",
+                result.name()
+            ),
             advice: "leave out --count-only, or give the output another name".into(),
         });
     }

@@ -18,10 +18,7 @@ pub(super) fn find_rows(
     result: &ResultFile,
 ) -> Result<Stats> {
     Err(Error::Usage {
-        what: format!(
-            "{}: is to be a Parquet file, which this build does not write",
-            result.name()
-        ),
+        what: format!("{}: this build cannot write Parquet", result.name()),
         advice: "build outset with --features parquet, or give the output another name".into(),
     })
 }

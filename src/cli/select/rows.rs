@@ -28,7 +28,7 @@ pub(super) fn find_rows(
     let Some(Source::Path(first)) = sources.first() else {
         return Err(Error::Usage {
             what: format!(
-                "{}: only rows of one Parquet file make another",
+                "{}: a Parquet output needs a single Parquet file as the first input",
                 result.name()
             ),
             advice: "put a Parquet file first, or give the output another name".into(),
@@ -43,7 +43,10 @@ pub(super) fn find_rows(
         Some(keys) => keys.row_numbers = true,
         None => {
             return Err(Error::Usage {
-                what: format!("{}: no column is named to find rows by", result.name()),
+                what: format!(
+                    "{}: --key COLUMN is needed to write a Parquet file",
+                    result.name()
+                ),
                 advice: "add --key COLUMN".into(),
             });
         }

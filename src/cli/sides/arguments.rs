@@ -23,10 +23,10 @@ A PATH is a file, a directory (all files below it, in the order of their names) 
 'crawl-2026-11/part-*'. In a pattern, * ? and [...] match within a name; a PATH that exists is never a pattern.
 
 Directories and patterns leave out names that begin with . or _, such as _SUCCESS, as Spark and Hive do. A pattern that \
-begins with the same character finds them.
+itself begins with . or _ matches them.
 
 The files are read as if they were concatenated, except that the last line of a file always ends there. They must be \
-regular files; a side of one PATH may also be a FIFO.
+regular files; a side with a single PATH may also be a FIFO.
 
 Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides are \
 numbered in the order of the command line. Wherever this help speaks of files, it means sides.";

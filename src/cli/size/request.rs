@@ -108,16 +108,16 @@ fn check_values(arguments: &SizeArguments) -> Result<()> {
     let bad_bits = arguments.bits_per_key.filter(|bits| !is_size(bits));
     let bad_memory = arguments.memory.filter(|bytes| *bytes < LEAST_MEMORY_BYTES);
     let (what, advice) = if arguments.lines == Some(0) {
-        ("lines: 0".to_owned(), "give at least 1, such as 5e9")
+        ("--lines: 0".to_owned(), "give at least 1, such as 5e9")
     } else if let Some(fpr) = bad_fpr {
         let advice = "give a rate above 0 and below 1, such as 1% or 0.01";
-        (format!("max-fpr: {fpr}"), advice)
+        (format!("--max-fpr: {fpr}"), advice)
     } else if let Some(bytes) = bad_memory {
         let advice = "give at least 64, the size of one block";
-        (format!("memory: {bytes} bytes"), advice)
+        (format!("--memory: {bytes} bytes"), advice)
     } else if let Some(bits) = bad_bits {
         let advice = "give a positive number, such as 9.6";
-        (format!("bits-per-key: {bits}"), advice)
+        (format!("--bits-per-key: {bits}"), advice)
     } else {
         return Ok(());
     };
@@ -134,7 +134,7 @@ fn check_hashes(arguments: &SizeArguments) -> Result<()> {
         return Ok(());
     }
     Err(usage(
-        &format!("hashes: {hashes} given, but a {kind} filter uses at most {most}"),
+        &format!("--hashes: {hashes} given, but a {kind} filter uses at most {most}"),
         "give fewer, or --kind classic",
     ))
 }

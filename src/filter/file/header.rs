@@ -113,7 +113,7 @@ impl Header {
             return Err(damaged("its layout is invalid".into()));
         }
         if number(96) != header.hasher.hash(TOUCHSTONE) {
-            return Err(("was built with another hash function".into(), NEWER));
+            return Err(("was built with a different hash function".into(), NEWER));
         }
         Ok(header)
     }

@@ -153,7 +153,7 @@ impl<'a> Decoder<'a> {
             }
             Some(border) if given_bytes > border => {
                 return Err(self.undecodable(format!(
-                    "a frame runs past byte {border}, where the index of the file has the start of the next"
+                    "a frame runs past byte {border}, where the file's index says the next one starts"
                 )));
             }
             _ => {}
@@ -170,7 +170,8 @@ impl<'a> Decoder<'a> {
                 }
                 self.compression = Some(found);
                 let is_followed = block_bytes(header).is_some_and(|bytes| bytes != MARKER_BYTES);
-                self.missing = is_followed.then_some("the empty block that BGZF ends with");
+                self.missing =
+                    is_followed.then_some("the empty block that BGZF ends with is missing");
                 let needed_bytes = decoder_bytes(found, header);
                 let memory_bytes = self.reserve(found, needed_bytes)?;
                 let frame = Frame::new(found, source, memory_bytes);
@@ -183,7 +184,7 @@ impl<'a> Decoder<'a> {
             }
             (Front::Skippable(bytes), None | Some(Compression::Zstd | Compression::Lz4)) => {
                 let is_size = header.starts_with(&FRAME_SIZE);
-                self.missing = is_size.then_some("the frame whose size stands before it");
+                self.missing = is_size.then_some("the frame announced just before is missing");
                 if source.skip(bytes)? < bytes {
                     return Err(self.cut_short(source.given_bytes()));
                 }
@@ -229,7 +230,7 @@ impl<'a> Decoder<'a> {
     fn check_end(&self, given_bytes: u64) -> Result<()> {
         match self.missing {
             Some(what) => Err(self.undecodable(format!(
-                "the {} data end early, at byte {given_bytes}: {what} is missing",
+                "the {} data end early, at byte {given_bytes} ({what})",
                 self.kind()
             ))),
             None => Ok(()),
@@ -267,10 +268,10 @@ impl<'a> Decoder<'a> {
                 io::ErrorKind::UnexpectedEof => self.cut_short(given_bytes),
                 io::ErrorKind::OutOfMemory => Error::MemoryPlan {
                     what: format!(
-                        "{}: decoding a later block of its {kind} data takes more memory than the first",
+                        "a later block of the {kind} data of {} needs more memory than its first block",
                         self.name.display()
                     ),
-                    advice: "decompress it first".into(),
+                    advice: "decompress the file before this run".into(),
                     least_bytes: u64::MAX,
                 },
                 _ => self.undecodable(format!(
@@ -288,7 +289,7 @@ impl<'a> Decoder<'a> {
         ))
     }
 
-    /// The error for `what`, which stands where nothing or another frame should.
+    /// The error for `what`, which stands where nothing or a further frame should.
     fn followed_by(&self, what: &str, given_bytes: u64) -> Error {
         let kind = self.kind();
         self.undecodable(format!(
@@ -322,7 +323,7 @@ fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
     };
     Error::MemoryPlan {
         what: format!(
-            "{}: decoding its {kind} data takes {} of memory",
+            "decoding the {kind} data of {} takes {} of memory",
             name.display(),
             display_bytes(needed_bytes)
         ),

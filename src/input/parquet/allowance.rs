@@ -77,19 +77,19 @@ impl Allowance {
     pub(super) fn too_large(&self, needed_bytes: u64) -> Error {
         let (work, least_bytes, other_way) = match self.beside_bytes {
             Some(beside_bytes) => (
-                "copying its rows",
+                "copying the rows",
                 beside_bytes + needed_bytes,
                 "write their numbers with --rows",
             ),
             None => (
-                "decoding its Parquet data",
+                "decoding the Parquet data",
                 least_for_decoding(needed_bytes).unwrap_or(u64::MAX),
                 "write it with smaller pages",
             ),
         };
         Error::MemoryPlan {
             what: format!(
-                "{}: {work} takes {} of memory",
+                "{work} of {} takes {} of memory",
                 self.name.display(),
                 display_bytes(needed_bytes)
             ),

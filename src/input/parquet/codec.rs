@@ -67,7 +67,7 @@ fn check(bytes: usize, announced: usize) -> io::Result<()> {
     }
     Err(io::Error::new(
         ErrorKind::InvalidData,
-        "a page has another size than its header says",
+        "a page has a different size than its header says",
     ))
 }
 

@@ -49,7 +49,7 @@ pub(super) fn read_footer(
     let behind = size.checked_sub(TAIL_BYTES).filter(|&start| start >= 4);
     read(
         &mut tail,
-        behind.ok_or_else(|| fail("there is none: the file is cut short"))?,
+        behind.ok_or_else(|| fail("not found at the end: the file is truncated"))?,
     )?;
     let (length, magic) = tail.split_at(4);
     if magic == ENCRYPTED {
@@ -57,7 +57,7 @@ pub(super) fn read_footer(
     }
     if magic != MAGIC {
         return Err(fail(
-            "there is none: the file is cut short, or goes on behind it",
+            "not found at the end: the file is truncated, or has extra bytes at its end",
         ));
     }
     let length = length
@@ -92,7 +92,9 @@ pub(super) fn read_footer(
     let moved = start.saturating_sub(described_bytes(&metadata));
     let mut front = [0; MAGIC.len()];
     if moved > 0 && file.read_exact_at(&mut front, moved).is_ok() && front == MAGIC {
-        return Err(fail("it belongs to a second file, behind the first"));
+        return Err(fail(
+            "the file consists of two Parquet files, one after the other",
+        ));
     }
     Ok(metadata)
 }
@@ -102,7 +104,7 @@ fn footer_too_large(name: &Path, needed_bytes: u64) -> Error {
     let least_bytes = 2 * needed_bytes;
     Error::MemoryPlan {
         what: format!(
-            "{}: reading the footer of the Parquet file takes up to {} of memory",
+            "reading the footer of {} takes up to {} of memory",
             name.display(),
             display_bytes(needed_bytes)
         ),
@@ -136,7 +138,7 @@ fn described_bytes(metadata: &ParquetMetaData) -> u64 {
 /// Where a column of a row group is in a file of `size` bytes.
 pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, String> {
     if column.file_path().is_some() {
-        return Err("a column is in another file".into());
+        return Err("a column is in a different file".into());
     }
     let values = not_negative(column.num_values())?;
     // Where there is nothing, some writers give no place.

@@ -203,7 +203,7 @@ impl Pages {
         }
         if !is_compressed || self.chunk.codec == CompressionCodec::UNCOMPRESSED {
             if stored.len() as u64 != raw_bytes {
-                return Err(damaged("a page has another size than its header says"));
+                return Err(damaged("a page has a different size than its header says"));
             }
             return Ok(stored);
         }
@@ -325,7 +325,7 @@ pub(super) fn read_header(file: &File, offset: u64, left: u64) -> Result<PageHea
         match PageHeader::read(&bytes) {
             Ok(header) => return Ok(header),
             Err(Broken::Short) if wanted < left.min(most) => wanted *= 4,
-            Err(_) => return Err(damaged("where a page should be is none")),
+            Err(_) => return Err(damaged("a page is missing")),
         }
     }
 }

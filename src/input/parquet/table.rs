@@ -95,7 +95,7 @@ impl Table {
         else {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: is a Parquet file, and no column is named",
+                    "{}: is a Parquet file, but no column is named",
                     name.display()
                 ),
                 advice: "add --key COLUMN, or --decompress none to read its bytes as lines".into(),
@@ -115,8 +115,11 @@ impl Table {
         let fields = keys.fields_of(number);
         if keys.syntax == Syntax::Whole && fields.len() > 1 {
             return Err(Error::Usage {
-                what: format!("{}: a line cannot have several columns", name.display()),
-                advice: "add --csv or --tsv, which put something between them".into(),
+                what: format!(
+                    "{}: several key columns need --csv or --tsv to separate them",
+                    name.display()
+                ),
+                advice: "add one of these, or name a single column".into(),
             });
         }
         let found: Vec<usize> = fields
@@ -138,7 +141,7 @@ impl Table {
             .map(|group| u128::from(group.rows))
             .sum::<u128>();
         if metadata.file_metadata().num_rows() as u128 != rows {
-            let what = damaged("its row groups have another number of rows");
+            let what = damaged("its row groups have a different number of rows");
             return Err(failure(name, "the footer of the Parquet file", what));
         }
         let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
@@ -286,7 +289,7 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
         let chunk = chunk_of(column, size)?;
         if chunk.values != rows {
-            return Err("a column has another number of values than there are rows".into());
+            return Err("a column has a different number of values than there are rows".into());
         }
         Ok(chunk)
     };
@@ -316,7 +319,7 @@ fn header(
                 name.display(),
                 why.describe().0
             ),
-            advice: "give another format".into(),
+            advice: "give a different format".into(),
         })?;
     }
     writing.end(&mut record);

@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::plan::choice::OF_STRATEGY;
-use crate::plan::design::{Design, build_side, too_little};
+use crate::plan::design::{Design, refusal, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
@@ -47,9 +47,8 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
 pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     if job.selection.picks_first() {
         return Err(Error::Usage {
-            what: format!("{OF_STRATEGY}memory holds keys without their records"),
-            advice: "choose partition, which holds records in memory, too, or add --keys-only"
-                .into(),
+            what: format!("{OF_STRATEGY}memory cannot write the first record of each key"),
+            advice: "choose partition, or add --keys-only".into(),
         });
     }
     let sizes = Sizes::of(job);
@@ -70,8 +69,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         SetEstimate::Overflowed => true,
     };
     if is_refused {
-        let what = format!("{} not fit as a set", build_side(job));
-        return Err(too_little(&what, job));
+        return Err(refusal(set_refusal(job, job.memory_bytes), job));
     }
     let filters = set_filters(job, &sizes, needed, uses_bitmap);
     let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {

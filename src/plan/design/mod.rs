@@ -127,10 +127,16 @@ impl Design {
     }
 }
 
+/// That the set of a strategy does not fit, as a refusal says it.
+pub(crate) fn set_refusal(job: &Job, memory_bytes: u64) -> String {
+    let (side, limit) = (build_side(job), display_bytes(memory_bytes));
+    format!("{side} not fit in {limit} as an in-memory set")
+}
+
 /// What the set of a strategy is made of, as a sentence's beginning.
-pub(crate) fn build_side(job: &Job) -> &'static str {
+fn build_side(job: &Job) -> &'static str {
     match job.building_inputs() {
-        _ if job.selection.repeats() => "the inputs behind the first do",
+        _ if job.selection.repeats() => "the inputs after the first do",
         1 if job.selection.in_first => "the first input does",
         1 => "the smallest input does",
         building if building < job.inputs.len() => "the smaller inputs do",
@@ -215,11 +221,19 @@ pub(in crate::plan) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
 }
 
+/// The refusal of a design for which the memory limit is too low.
+pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
+    refusal(
+        format!("{what} in {}", display_bytes(job.memory_bytes)),
+        job,
+    )
+}
+
 /// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
 /// where the refusal is reported, because finding it takes dozens of designs.
-pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
+pub(in crate::plan) fn refusal(what: String, job: &Job) -> Error {
     Error::MemoryPlan {
-        what: format!("{what} in {}", display_bytes(job.memory_bytes)),
+        what,
         advice: "give more memory".to_owned(),
         least_bytes: job.memory_bytes + 1,
     }

@@ -41,7 +41,7 @@ impl Rule {
         check_bounds(selection, sides)?;
         if selection.repeats() && !selection.in_first && !selection.needs_all(sides) {
             return usage(
-                "repeats: can only be kept by diff, and by intersect without a number of files"
+                "--repeats: can only be kept by diff, and by intersect without a number of files"
                     .into(),
                 "leave out --repeats, or the number of files",
             );
@@ -62,7 +62,7 @@ impl Rule {
         };
         if sides > room {
             return usage(
-                format!("inputs: {sides} given, and this takes at most {room}"),
+                format!("inputs: {sides} given, but this takes at most {room}"),
                 advice,
             );
         }
@@ -291,19 +291,19 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
     let occurrences = selection.occurrences;
     if selection.repeats() && selection.counts() {
         return usage(
-            "repeats: cannot be combined with count".into(),
+            "--repeats: cannot be combined with --count".into(),
             "choose one of them",
         );
     }
     if selection.records && occurrences == Occurrences::All {
         return usage(
-            "all: multisets of records are not defined".into(),
+            "--all: multisets of records are not defined".into(),
             "leave out --all, or add --keys-only",
         );
     }
     if occurrences == Occurrences::OnceAndRest && selection.name() != "union" {
         return usage(
-            "duplicates: only a union drops them".into(),
+            "--duplicates: only a union drops lines".into(),
             "leave out --duplicates",
         );
     }
@@ -316,7 +316,7 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
     }
     if selection.label != Label::None {
         return usage(
-            "all: cannot be combined with a label before each line".into(),
+            "--all: cannot be combined with a label before each line".into(),
             "leave out --all, or --which, --count and --count-files",
         );
     }
@@ -326,11 +326,11 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
         "union" => Ok(Tally::Sum),
         "symdiff" if sides == 2 => Ok(Tally::Signed),
         "symdiff" => usage(
-            format!("all: the symmetric difference of {sides} multisets is not defined"),
+            format!("--all: the symmetric difference of {sides} multisets is not defined"),
             "give two files, or leave out --all",
         ),
         _ => usage(
-            "all: cannot be combined with a number of files".into(),
+            "--all: cannot be combined with a number of files".into(),
             "leave out --all, or the number of files",
         ),
     }

@@ -273,7 +273,7 @@ fn a19_no_rate_is_promised_where_sizes_are_guesses() {
     }
     sandbox
         .run("diff b a --max-fpr 1% --strategy bloom")
-        .fails(2, &["max-fpr", "guesses"]);
+        .fails(2, &["max-fpr", "only estimated"]);
 }
 
 #[test]

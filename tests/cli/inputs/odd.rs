@@ -159,7 +159,7 @@ fn record_rows() -> Vec<Row> {
             "CSV: text behind a closing quote",
             "\"a\"b,1\n",
             csv,
-            Fails(3, "behind a closing quote"),
+            Fails(3, "after a closing quote"),
         ),
         of(
             "CSV: a field that is missing",
@@ -246,19 +246,19 @@ fn parquet_rows() -> Vec<Row> {
             "Parquet: cut in its footer",
             file[..end - 20].to_vec(),
             key,
-            Fails(3, "cut short"),
+            Fails(3, "truncated"),
         ),
         row(
             "Parquet: cut in a page",
             file[..100].to_vec(),
             key,
-            Fails(3, "cut short"),
+            Fails(3, "truncated"),
         ),
         row(
             "Parquet: a line behind it",
             [&file[..], b"\n"].concat(),
             key,
-            Fails(3, "cut short"),
+            Fails(3, "truncated"),
         ),
         row(
             "Parquet: two of them",

@@ -152,7 +152,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         ("diff --csv -k 1 list list", "list: is not a Parquet file"),
         (
             "union -k page.url crawl.parquet list",
-            "rows: this command writes records of other files",
+            "--rows: this command also writes records",
         ),
         (
             "intersect -k page.url --which crawl.parquet list",
@@ -217,27 +217,27 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
         (
             "union -k id,page.url crawl.parquet",
             2,
-            "a line cannot have several columns",
+            "several key columns need --csv or --tsv",
         ),
         (
             "union -k page.url --rows crawl.parquet list",
             2,
-            "rows: this command writes records of other files",
+            "--rows: this command also writes records",
         ),
         (
             "plan --operation union -k page.url --rows crawl.parquet list",
             2,
-            "rows: this command writes records of other files",
+            "--rows: this command also writes records",
         ),
         (
             "diff -k page.url --rows list crawl.parquet",
             2,
-            "list: only the rows of one Parquet file",
+            "list: the first input must be a single Parquet file",
         ),
         (
             "diff -k page.url --rows --side crawl.parquet crawl.parquet --side list",
             2,
-            "only the rows of one Parquet file",
+            "the first input must be a single Parquet file",
         ),
         (
             "diff -k 1 list list",
@@ -262,7 +262,9 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
     let outcome = sandbox.run_fed("union -q -", &bytes);
     assert_eq!(outcome.status.code(), Some(2));
     assert!(
-        outcome.stderr.contains("is a Parquet file in a pipe"),
+        outcome
+            .stderr
+            .contains("is a Parquet file read from a pipe"),
         "{}",
         outcome.stderr
     );

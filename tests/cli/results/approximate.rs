@@ -122,13 +122,19 @@ fn l11_an_approximate_answer_is_asked_for_and_labelled() {
 fn l11_what_has_no_honest_approximation_is_refused() {
     let (sandbox, _) = inputs();
     for (arguments, said) in [
-        ("union a b --max-fpr 1%", "ask for it with --strategy bloom"),
+        (
+            "union a b --max-fpr 1%",
+            "accept that with --strategy bloom",
+        ),
         (
             "union a b --strategy bloom --order input",
             "choose an exact strategy",
         ),
         ("symdiff a b --strategy bloom", "choose an exact strategy"),
-        ("symdiff a b --max-fpr 1%", "this has no approximate answer"),
+        (
+            "symdiff a b --max-fpr 1%",
+            "this operation has no approximate result",
+        ),
         (
             "diff a b --all --strategy bloom",
             "choose an exact strategy",

@@ -94,7 +94,7 @@ fn m1_the_commands_of_a_job_give_the_lines_and_say_when_all_is_there() {
         .fails(7, &["two shards have read bytes"]);
     sandbox
         .run(&format!("finish {reports} key"))
-        .fails(2, &["key: is no report"]);
+        .fails(2, &["key: is not a report"]);
     sandbox
         .run(&format!("finish {reports} ../out/join-9.json"))
         .fails(3, &["join-9.json"]);
@@ -151,7 +151,7 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
     let shard = "shard --side 1 --hash-key-file key -o ../out/x -q";
     sandbox
         .run_fed(&format!("{shard} - --buckets 2 --range 0:5"), b"x\n")
-        .fails(2, &["-: is no regular file", "leave out --range"]);
+        .fails(2, &["-: is not a regular file", "leave out --range"]);
     if gzip.is_ok_and(|status| status.success()) {
         sandbox
             .run(&format!("{shard} a.gz --buckets 2 --range 0:5"))
@@ -199,7 +199,7 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
         .fails(2, &["--bucket"]);
     sandbox
         .run("join a --sides 2 --bucket 0 -q")
-        .fails(7, &["a: byte", "it is no shard file"]);
+        .fails(7, &["a: byte", "it is not a shard file"]);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn l14_the_missing_lines_are_what_an_approximate_diff_lacks_of_the_oracles_lines
         assert!(number(known, "/low") <= others && number(known, "/high") >= others);
         for part in [
             "missing lines",
-            "lines that only the first file has passed",
+            "lines that are only in the first file passed the filter",
             "recall: ",
             "no lines are false",
         ] {
@@ -170,7 +170,11 @@ fn l14_operations_and_lists_that_have_no_meaning_are_wrong_usage() {
         (
             "--operation union a b",
             2,
-            &["operation: ", "union fills up", "compare intersect or diff"][..],
+            &[
+                "--operation: ",
+                "union keeps filling",
+                "compare intersect or diff",
+            ][..],
         ),
         ("--operation uniq a b", 2, &["compare intersect or diff"]),
         (

@@ -206,7 +206,11 @@ fn l10_the_plan_says_what_an_order_costs() {
             text.contains(&format!("order {order}: an answer of ")),
             "{text}"
         );
-        assert_eq!(text.contains("of ordinals are spilled"), ordinals, "{text}");
+        assert_eq!(
+            text.contains("of line positions are spilled"),
+            ordinals,
+            "{text}"
+        );
         let json = printed(&sandbox, &format!("{words} --json"));
         assert!(json.contains("\"ordering\""), "{json}");
     }

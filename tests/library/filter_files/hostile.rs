@@ -249,9 +249,9 @@ fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
             );
         }
         for other in [0, u64::MAX] {
-            refuses_bytes(&place, &patched(&parts, &[(96, other)]), "another hash");
+            refuses_bytes(&place, &patched(&parts, &[(96, other)]), "a different hash");
         }
         // The key belongs to the hash of the touchstone.
-        refuses_bytes(&place, &patched(&parts, &[(64, 12)]), "another hash");
+        refuses_bytes(&place, &patched(&parts, &[(64, 12)]), "a different hash");
     }
 }
