@@ -78,8 +78,8 @@ mod tests {
     fn l14_what_has_no_one_rate_is_refused_with_the_reason() {
         let labelled = Selection::union().labelled(Label::SidesOnly);
         for (selection, reason) in [
-            (Selection::union(), "fills up while it is asked"),
-            (Selection::union().ordered(Order::Input), "fills up"),
+            (Selection::union(), "keeps filling, so its rate changes"),
+            (Selection::union().ordered(Order::Input), "keeps filling"),
             (
                 Selection::symmetric_difference(),
                 "symdiff has no approximate result",
