@@ -89,9 +89,13 @@ fn m1_the_commands_of_a_job_give_the_lines_and_say_when_all_is_there() {
     let printed = sandbox.run(&all);
     assert_eq!(json::parse(&printed.succeeds().stdout), summary);
     // A report of the second part twice, and one of another command.
-    sandbox
-        .run(&format!("{all} ../out/b1.json"))
-        .fails(7, &["two shards have read bytes"]);
+    sandbox.run(&format!("{all} ../out/b1.json")).fails(
+        7,
+        &[
+            "two shards have read bytes",
+            "the report of each shard once",
+        ],
+    );
     sandbox
         .run(&format!("finish {reports} key"))
         .fails(2, &["key: is not a report"]);
