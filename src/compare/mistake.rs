@@ -39,7 +39,9 @@ impl Mistake {
         }
         let what = match (selection.name(), selection.approximate()) {
             (_, Some(Approximate::Union)) => {
-                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate changes during the run".to_owned()
+                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate \
+                 changes during the run"
+                    .to_owned()
             }
             ("intersect" | "diff", _) => {
                 "compare takes the lines of all files or of the first alone, each once, in any order and without labels".to_owned()

@@ -47,9 +47,9 @@ pub(crate) struct WorkArguments {
 
 /// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
-/// The size follows from the number of distinct lines (--lines; by default the number of
-/// all lines, repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one
-/// of --max-fpr, --size and --bits-per-key.
+/// The size follows from the number of distinct lines (--lines; by default the number of all lines, repeats included,
+/// estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one of --max-fpr, --size and
+/// --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
