@@ -129,8 +129,8 @@ pub(crate) struct PlanArguments {
 
     /// Size the job for N machines that split and join together (with --lines)
     ///
-    /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary disk on
-    /// each machine, and the expected time. --memory is the limit of each task.
+    /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary
+    /// disk on each machine, and the expected time. --memory is the limit of each task.
     #[arg(long, value_name = "N", requires = "lines", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) machines: Option<u64>,
 
@@ -177,10 +177,10 @@ pub(crate) struct ChoiceArguments {
 
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
-    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With --strategy
-    /// bloom or --filter, a higher prediction is an error. For a stored filter the prediction is the lower of the rate it was
-    /// built for and the rate computed from its fill; for an overfull filter, always the latter. 0 means exact only.
-    /// Default: exact only with auto, any rate with --strategy bloom or --filter.
+    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
+    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter the prediction is the lower
+    /// of the rate it was built for and the rate computed from its fill; for an overfull filter, always the latter. 0
+    /// means exact only. Default: exact only with auto, any rate with --strategy bloom or --filter.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }

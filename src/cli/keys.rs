@@ -20,10 +20,10 @@ use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
 pub(crate) struct KeyArguments {
     /// Compare this field of each line instead of the whole line
     ///
-    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. With --jsonl, FIELD is a name;
-    /// `a.b` is field b of object a. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the text files
-    /// are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are compared byte by
-    /// byte, without the quotes around them. With several fields, all must be equal.
+    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. With --jsonl, FIELD is a
+    /// name; `a.b` is field b of object a. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
+    /// text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are
+    /// compared byte by byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
     key: Vec<Field>,
 
@@ -49,8 +49,9 @@ pub(crate) struct KeyArguments {
 
     /// Lines are records of comma-separated values
     ///
-    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is an
-    /// error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last field.
+    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is
+    /// an error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last
+    /// field.
     #[arg(long, groups = ["delimited", "keyed"])]
     csv: bool,
 
@@ -62,8 +63,8 @@ pub(crate) struct KeyArguments {
 
     /// The first line of each file names its fields
     ///
-    /// It is not compared. The result begins with the header of the first file, even if it has no other line. A --key with a
-    /// name implies this option.
+    /// It is not compared. The result begins with the header of the first file, even if it has no other line. A --key
+    /// with a name implies this option.
     #[arg(short = 'H', long, group = "keyed")]
     header: bool,
 
@@ -75,8 +76,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a line break
-    /// inside a value
+    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a line
+    /// break inside a value
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -164,8 +165,8 @@ pub(crate) struct RecordArguments {
 
     /// Write the numbers of the rows whose key is in the result instead of their keys (if the first file is Parquet)
     ///
-    /// For intersect (without a number of files) and diff. The first row of the file has the number 0. With --order input
-    /// the numbers ascend.
+    /// For intersect (without a number of files) and diff. The first row of the file has the number 0. With --order
+    /// input the numbers ascend.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

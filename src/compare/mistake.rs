@@ -39,7 +39,9 @@ impl Mistake {
         }
         let what = match (selection.name(), selection.approximate()) {
             (_, Some(Approximate::Union)) => {
-                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate changes during the run".to_owned()
+                "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate \
+                 changes during the run"
+                    .to_owned()
             }
             ("intersect" | "diff", _) => {
                 "compare takes the lines of all files or of the first alone, each once, in any order and without labels".to_owned()
@@ -78,8 +80,8 @@ mod tests {
     fn l14_what_has_no_one_rate_is_refused_with_the_reason() {
         let labelled = Selection::union().labelled(Label::SidesOnly);
         for (selection, reason) in [
-            (Selection::union(), "fills up while it is asked"),
-            (Selection::union().ordered(Order::Input), "fills up"),
+            (Selection::union(), "keeps filling, so its rate changes"),
+            (Selection::union().ordered(Order::Input), "keeps filling"),
             (
                 Selection::symmetric_difference(),
                 "symdiff has no approximate result",

@@ -110,7 +110,9 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
         return Ok(());
     }
     Err(Error::Usage {
-        what: "--rows: this command also writes records that are not in the first file, and those have no row number".into(),
+        what: "--rows: this command also writes records that are not in the first file, and those have no row \
+               number"
+            .into(),
         advice: "use intersect, without a number of files, or diff".into(),
     })
 }

@@ -284,7 +284,7 @@ impl Expected {
         }
         match self.bucket {
             Some(only) if only != bucket => refuse(
-                format!("of bucket {bucket}, but not of bucket {only}"),
+                format!("of bucket {bucket} instead of {only}"),
                 "send each bucket to a join of its own, or leave out --bucket",
             ),
             _ => Ok(()),

@@ -409,7 +409,7 @@ fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
     let said = refused(&second, 1, None);
     assert!(said.contains("of side 2, but there are only 1"), "{said}");
     let said = refused(&first, 1, Some(77));
-    assert!(said.contains("and not of 77"), "{said}");
+    assert!(said.contains("instead of 77"), "{said}");
 }
 
 #[test]

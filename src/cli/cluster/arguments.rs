@@ -44,8 +44,8 @@ pub(crate) struct ShardArguments {
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// outset holds one block in memory for each bucket, at least 4 KiB each. Blocks below 16 KiB are slow; above 64 KiB
-    /// they gain little.
+    /// outset holds one block in memory for each bucket, at least 4 KiB each. Blocks below 16 KiB are slow; above 64
+    /// KiB they gain little.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 
@@ -58,8 +58,8 @@ pub(crate) struct ShardArguments {
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for compressed
-    /// files.
+    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for
+    /// compressed files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,
 
@@ -153,9 +153,9 @@ pub(crate) struct JoinArguments {
 
 /// Check the reports of all shards and joins of a job, and write a summary if the job is complete.
 ///
-/// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all joins
-/// had the same operation and options, and the joins read the lines that the shards sent (by their number and the sum of
-/// their hashes).
+/// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all
+/// joins had the same operation and options, and the joins read the lines that the shards sent (by their number and the
+/// sum of their hashes).
 ///
 /// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]

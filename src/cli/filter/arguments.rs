@@ -47,9 +47,9 @@ pub(crate) struct WorkArguments {
 
 /// Build a filter from the lines of all FILEs (without a FILE: an empty filter).
 ///
-/// The size follows from the number of distinct lines (--lines; by default the number of
-/// all lines, repeats included, estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one
-/// of --max-fpr, --size and --bits-per-key.
+/// The size follows from the number of distinct lines (--lines; by default the number of all lines, repeats included,
+/// estimated from a sample of the FILEs, or counted if any FILE is compressed) and from one of --max-fpr, --size and
+/// --bits-per-key.
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
     /// Input files; `-` is standard input
@@ -174,8 +174,8 @@ impl AskArguments {
 
 /// Print the lines that the filter may contain.
 ///
-/// The lines keep their order, and repeated lines are printed each time. A line that is not printed was
-/// certainly never inserted (with --invert: it may have been). Lines from a pipe are looked up as they
+/// The lines keep their order, and repeated lines are printed each time. A line that is not printed is
+/// certainly not in the filter (with --invert: it may be). Lines from a pipe are looked up as they
 /// arrive. outset maps the filter file into memory. If the file is larger than the memory limit, each
 /// lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
@@ -195,7 +195,7 @@ pub(crate) struct QueryArguments {
 /// Print each line, a tab, and an upper bound on how often it was inserted (for spectral and counting filters).
 ///
 /// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
-/// that the line was certainly never inserted.
+/// that the line is certainly not in the filter.
 #[derive(Debug, Args)]
 pub(crate) struct CountArguments {
     #[command(flatten)]

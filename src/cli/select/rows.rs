@@ -47,7 +47,7 @@ pub(super) fn find_rows(
                     "{}: --key COLUMN is needed to write a Parquet file",
                     result.name()
                 ),
-                advice: "add --key COLUMN".into(),
+                advice: "add it".into(),
             });
         }
     }

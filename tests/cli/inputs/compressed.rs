@@ -253,7 +253,7 @@ fn c12_a_window_that_is_larger_than_the_memory_is_refused_with_a_limit_that_does
     // Through a pipe it is known only when it is read.
     sandbox
         .run_fed("intersect - b --memory 64M", &frame)
-        .fails(6, &["-: ", "decompress it first"]);
+        .fails(6, &["data of - takes", "decompress it first"]);
 }
 
 #[test]

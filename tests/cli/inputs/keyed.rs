@@ -234,7 +234,7 @@ fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
                 format!("diff {options} --bad-records skip {name} b --stats ../out/s -o ../out/r");
             let outcome = sandbox.run(&arguments);
             outcome.succeeds();
-            assert!(outcome.stderr.contains(": 1 record"), "{outcome}");
+            assert!(outcome.stderr.contains(": left out 1 record"), "{outcome}");
             let stats: Value =
                 serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
             assert_eq!(stats["inputs"][0]["bad_records"], 1);

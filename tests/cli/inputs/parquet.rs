@@ -170,7 +170,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
             "diff -k page.url --count-only crawl.parquet list",
             "leave out --count-only",
         ),
-        ("diff crawl.parquet list", "no column is named"),
+        ("diff crawl.parquet list", "--key COLUMN is needed"),
     ] {
         let outcome = sandbox.run(&format!("{arguments} -o ../out/other.PARQUET"));
         outcome.fails(2, &[says]);
@@ -206,7 +206,7 @@ fn b23_what_cannot_be_read_is_refused_before_the_work() {
         (
             "union crawl.parquet",
             2,
-            "crawl.parquet: is a Parquet file, and no column is named",
+            "crawl.parquet: is a Parquet file, but no column is named",
         ),
         (
             "union -k url crawl.parquet",

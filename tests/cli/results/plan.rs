@@ -253,11 +253,11 @@ fn l8_every_operation_is_planned_from_numbers_alone() {
         let plan = plan_json(&sandbox, &format!("{few} --operation {operation}"));
         assert_eq!(plan["strategy"], "memory", "{operation}");
     }
-    // A union loses lines only for those who name the strategy; the others have no approximate answer.
+    // A union loses lines only for those who name the strategy; the others have no approximate result.
     for (operation, said) in [
         ("union", "--strategy bloom"),
-        ("symdiff", "no approximate answer"),
-        ("overlaps", "no approximate answer"),
+        ("symdiff", "no approximate result"),
+        ("overlaps", "no approximate result"),
     ] {
         let arguments = format!("plan {FIVE_BILLION} --max-fpr 5% --operation {operation}");
         sandbox.run(&arguments).fails(2, &["max-fpr", said]);
