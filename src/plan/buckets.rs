@@ -107,8 +107,9 @@ pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
 /// same size, because the smaller of two would set the pace. More where a split could not divide them far enough, up to
 /// one for each smallest block; and that many where without the slack one level would do.
 ///
-/// With P bytes for blocks here, half a share S in a split, and n parts needed in all, F buckets have blocks of P / F, and
-/// their parts, of which there are n / F, blocks of (S / 2) / (n / F). Both are equal at F = sqrt(2 n P / S).
+/// There are P bytes for blocks here, and S / 2 in a split, with S the share of the worker. F buckets have blocks of P / F.
+/// If n parts are needed in all, each bucket is split into n / F, and their blocks have (S / 2) / (n / F). Both sizes are
+/// equal at F = sqrt(2 n P / S).
 fn first_of_two_levels(layout: &Layout, pool_bytes: u64, set_bytes: u64) -> u64 {
     let share = layout.join_share(1).max(1) as f64;
     let blocks = |bytes: u64| {

@@ -55,6 +55,9 @@ use crate::size::display_bytes;
 /// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
 pub(in crate::plan) const JOIN_SLACK_BYTES: u64 = 4 << 20;
 
+/// The join has room for a line this many times: in the set, in its reader, and while each of them grows.
+const LONGEST_LINE_FACTOR: u64 = 4;
+
 /// A strategy that fits the limit of its job.
 #[derive(Debug)]
 pub(crate) struct Design {
@@ -161,8 +164,8 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
 }
 
 /// How many blocks the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as many as
-/// fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers. Half of the memory
-/// in any case, for which the buckets were planned.
+/// fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one of them a
+/// line that is as long as a scan lets one be. Half of the memory in any case, for which the buckets were planned.
 pub(in crate::plan) fn most_blocks(
     layout: &Layout,
     filters: u64,
@@ -175,7 +178,8 @@ pub(in crate::plan) fn most_blocks(
     let set = set_bytes as f64 * SLACK / f64::from(layout.buckets.max(1));
     let join = layout.join_workers as u64 * (set as u64 + 2 * layout.read_bytes());
     let slack = JOIN_SLACK_BYTES.min(layout.usable_bytes / 8);
-    let beside_join = layout.usable_bytes.saturating_sub(join + slack);
+    let long_line = LONGEST_LINE_FACTOR * layout.long_line_bytes;
+    let beside_join = layout.usable_bytes.saturating_sub(join + long_line + slack);
     let beside_filters = layout
         .usable_bytes
         .saturating_sub(layout.scan_bytes() + filters + slack);

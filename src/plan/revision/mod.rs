@@ -96,7 +96,7 @@ pub(crate) struct Revision {
     pub(crate) asks_filter: bool,
     /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
-    /// Blocks that the pool gets in addition when only a filter of this size is left.
+    /// Blocks that the pool gets in addition when the first filter is gone and only the second is left.
     pub(crate) more_blocks: u64,
 }
 
@@ -181,7 +181,7 @@ impl Plan {
     /// lines that go into a second filter. `None` where they do not fit.
     ///
     /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
-    /// comes first, the second filter next, and blocks get what is left, but for what the join needs.
+    /// comes first, the second filter next, and blocks get all else that the join does not need.
     fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
         let mut layout = self.layout.without_buckets();
         let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
@@ -245,19 +245,22 @@ impl Plan {
 /// What both filters keep out of the buckets, as a share of all bytes, 0..1:
 ///
 /// ```text
-/// (others (1 - s) + A (1 - c)) / (A + others)
+/// (others (1 - s) + A (1 - c) (1 - fpr of the second)) / (A + others)
 /// ```
 ///
 /// with s the share of the next input that passes the first filter, and c the share of the first input's
-/// different lines that are among those: the second filter keeps the others out. What passes by mistake is no line of the
-/// first input: of the lines that pass, the share t / s is common, with s = t + (1 - t) fpr.
+/// different lines that are among those: the second filter keeps the others out, but for its own mistakes. What passes the
+/// first filter by mistake is not a line of the first input: of the lines that pass, the share t / s is common, with
+/// s = t + (1 - t) fpr. The second filter is taken to have the memory of the first.
 fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
     let (share, fpr) = (look.share(), look.filter_fpr);
     let truly = ((share - fpr) / (1.0 - fpr)).max(0.0) / share.max(f64::MIN_POSITIVE);
-    let common = truly * look.distinct(survivors.lines) / look.filter_distinct.max(1.0);
+    let distinct = look.distinct(survivors.lines);
+    let common = (truly * distinct / look.filter_distinct.max(1.0)).min(1.0);
+    let second = FilterPlan::new(distinct as u64, look.filter_bytes, SIEVE_BITS_PER_KEY);
     let build = sizes.build.bytes as f64;
     let others = (sizes.total - sizes.build.bytes) as f64;
-    let kept_out = others * (1.0 - share) + build * (1.0 - common).max(0.0);
+    let kept_out = others * (1.0 - share) + build * (1.0 - common) * (1.0 - second.predicted_fpr);
     kept_out / (build + others).max(1.0)
 }
 
