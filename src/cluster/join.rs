@@ -109,7 +109,7 @@ fn check(request: &JoinRequest, shards: &Shards) -> Result<()> {
             "--sides: {} given, but a job has at most {MOST_SIDES}",
             request.sides
         );
-        return refuse(&what, "join groups of sides first, then join the results");
+        return refuse(&what, "give fewer sides");
     }
     if request.selection.order != Order::Any {
         return refuse(

@@ -41,8 +41,8 @@ pub(crate) struct FillRules<'a> {
     pub(crate) address: Address,
     /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
     pub(crate) buckets: u32,
-    /// Threads that write full blocks. With 0, the thread that fills a block writes it: so does a split,
-    /// which runs on a worker of the join and needs no buffers for writes in flight.
+    /// Threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many workers
+    /// join.
     pub(crate) writers: usize,
     /// Whether the lines have ordinals, which are kept behind them.
     pub(crate) has_ordinals: bool,

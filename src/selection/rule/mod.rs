@@ -55,15 +55,15 @@ impl Rule {
             _ if selection.needs_all(sides) => Marks::Row,
             _ => Marks::Count,
         };
-        let (room, advice) = match marks {
-            _ if tells_sides => (MOST_LABELLED_SIDES, "give fewer files"),
-            Marks::Count => (MOST_COUNTED_SIDES, "combine them in groups"),
-            _ => (MOST_SIDES, "combine them in groups"),
+        let room = match marks {
+            _ if tells_sides => MOST_LABELLED_SIDES,
+            Marks::Count => MOST_COUNTED_SIDES,
+            _ => MOST_SIDES,
         };
         if sides > room {
             return usage(
                 format!("inputs: {sides} given, but this takes at most {room}"),
-                advice,
+                "give fewer files",
             );
         }
         Ok(Self {
