@@ -165,11 +165,12 @@ fn h11_what_passes_by_mistake_is_no_line_of_the_first_input() {
 
 #[test]
 fn h11_filters_that_are_overfull_save_nothing() {
-    let both = [lines(2_000_000_000), lines(2_000_000_000)];
+    let both = [lines(20_000_000), lines(20_000_000)];
     let plan = plan_of(Strategy::Sieve, &both, 64 * MIB);
     for fpr in [0.97, 0.999, 1.0] {
         let look = Look {
             filter_fpr: fpr,
+            filter_bytes: MIB,
             ..look(&plan, fpr + 0.1 * (1.0 - fpr))
         };
         let revision = plan.revised_sieve(look).unwrap();
