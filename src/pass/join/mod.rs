@@ -26,6 +26,7 @@
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
 //! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
+//! - While a worker splits a bucket, up to two threads write the blocks of its parts.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
 //! The marks of lines while three inputs are joined, of an intersection (build side A, then B and C) and of a
