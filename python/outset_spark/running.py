@@ -56,6 +56,9 @@ def stoppable(spark: SparkSession, work: Callable[[Stop], dict]) -> dict:
     stop = Stop()
     results: list[dict] = []
     failures: list[BaseException] = []
+    # Not the thread's own end: a signal that breaks into `join` makes CPython take a thread that runs for one that
+    # has ended (bpo-45274), and the process would end in the middle of the removal.
+    ended = threading.Event()
 
     def body() -> None:
         try:
@@ -63,25 +66,26 @@ def stoppable(spark: SparkSession, work: Callable[[Stop], dict]) -> dict:
             results.append(work(stop))
         except BaseException as failure:
             failures.append(failure)
+        finally:
+            ended.set()
 
-    thread = InheritableThread(target=body, daemon=True)
-    thread.start()
+    InheritableThread(target=body, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(1)
+        while not ended.wait(1):
+            pass
     except BaseException:
-        end(spark, thread, stop)
+        end(spark, ended, stop)
         raise
     if failures:
         raise failures[0]
     return results[0]
 
 
-def end(spark: SparkSession, thread: threading.Thread, stop: Stop) -> None:
+def end(spark: SparkSession, ended: threading.Event, stop: Stop) -> None:
     """Ends the work, and waits until it has. Spark forgets to cancel a job that it is about to start: so again and again."""
     stop.event.set()
     last = time.monotonic() + PATIENCE
-    while thread.is_alive() and time.monotonic() < last:
+    while not ended.is_set() and time.monotonic() < last:
         with contextlib.suppress(Exception):  # of a Spark that is gone, too
             spark.sparkContext.cancelJobsWithTag(stop.tag)
-        thread.join(0.5)
+        ended.wait(0.5)
