@@ -260,7 +260,8 @@ def test_a_worker_is_killed(cluster, tmp_path, outset):
     running.assert_nothing_is_left()
 
 
-@pytest.mark.parametrize("step", ["shard", pytest.param("join", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("step", ["shard", "join"])
 def test_a_child_is_killed(cluster, tmp_path, outset, step):
     running = Running(cluster, tmp_path, outset, step, "blocks")
     time.sleep(0.5)
@@ -274,6 +275,7 @@ def test_a_child_is_killed(cluster, tmp_path, outset, step):
     running.assert_nothing_is_left()
 
 
+@SLOW
 def test_the_driver_is_killed(cluster, tmp_path, outset):
     running = Running(cluster, tmp_path, outset, "join", "blocks")
     jvms = below(running.driver.pid)
@@ -286,7 +288,8 @@ def test_the_driver_is_killed(cluster, tmp_path, outset):
     assert not (running.out / "_SUCCESS").exists()
 
 
-@pytest.mark.parametrize("exchange", ["files", pytest.param("blocks", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("exchange", ["files", "blocks"])
 def test_the_driver_is_told_to_end(cluster, tmp_path, outset, exchange):
     # Not only is there no wrong answer: nothing is left that the next attempt would find.
     running = Running(cluster, tmp_path, outset, "join", exchange, ("--prefilter", "on"))
@@ -321,6 +324,7 @@ print(run(spark, job(1, "off"))["output_lines"])
 """
 
 
+@SLOW
 def test_a_session_goes_on_with_new_executors_after_a_job(cluster, tmp_path, outset):
     for number, lines in enumerate(SIDES):
         (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")
@@ -358,6 +362,7 @@ for number, sides in enumerate(([0, 1], [1, 0])):
 """
 
 
+@SLOW
 def test_filters_reach_the_executors_in_each_job_of_a_session(cluster, tmp_path, outset):
     for number, lines in enumerate(SIDES):
         (tmp_path / f"side-{number}").write_bytes(b"\n".join(lines) + b"\n")

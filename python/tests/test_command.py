@@ -97,8 +97,8 @@ def test_a_request_that_makes_no_sense_is_refused_before_spark_starts(monkeypatc
     ("number", "step", "exchange"),
     [
         (signal.SIGTERM, "join", "files"),
-        (signal.SIGINT, "join", "blocks"),
-        (signal.SIGTERM, "filter", "files"),
+        pytest.param(signal.SIGINT, "join", "blocks", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, "filter", "files", marks=pytest.mark.slow),
         pytest.param(signal.SIGINT, "join", "files", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, "shard", "blocks", marks=pytest.mark.slow),
     ],

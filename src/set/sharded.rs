@@ -216,6 +216,7 @@ mod tests {
     use crate::selection::{Marks, Tally};
 
     #[test]
+    #[ignore = "slow: more than a second"]
     fn a_set_for_the_most_lines_of_any_length_fits_its_memory() {
         for has_ordinal in [false, true] {
             let kept = Kept {

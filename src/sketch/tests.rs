@@ -115,6 +115,7 @@ fn coverage(runs: u64, inputs: &[Range<u64>]) -> [u64; 6] {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn the_truth_is_within_the_bounds_as_often_as_is_said() {
     // Sizes and overlaps from half of the lines to none; small in large; three inputs.
     let cases: [&[Range<u64>]; 7] = [

@@ -443,6 +443,7 @@ fn a_pipe_that_outgrows_the_cap_while_it_is_spooled_fails_the_run() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a_cap_that_the_run_does_not_reach_does_not_stop_it() {
     let _shared = beside_others();
     let place = Place::new();

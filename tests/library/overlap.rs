@@ -59,6 +59,7 @@ fn repeated(content: &[u8], times: usize) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h11_a_chain_of_inputs_that_repeat_stays_within_the_memory() {
     let _shared = beside_others();
     let place = Place::new();
@@ -132,6 +133,7 @@ fn h13_different_lines_that_fit_beside_the_filter_are_not_spilled() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h13_a_set_that_does_not_fit_after_all_is_spilled() {
     let _shared = beside_others();
     // By their mean length 40,000 different lines take a few megabytes; they take twenty. A set of them is tried before

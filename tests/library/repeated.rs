@@ -66,6 +66,7 @@ fn a18_lines_that_come_again_are_spilled_once_and_found_in_any_selection() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a18_lines_that_come_again_are_known_where_no_order_matters() {
     let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());
@@ -129,6 +130,7 @@ fn a18_lines_that_come_again_are_counted_for_each_input() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a18_lines_that_come_again_are_written_where_they_came_first() {
     let _shared = beside_others();
     let (place, contents) = (Place::new(), inputs());

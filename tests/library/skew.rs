@@ -62,6 +62,7 @@ fn h3_a_bucket_that_does_not_fit_is_split() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h3_split_levels_that_divide_nothing_are_skipped() {
     split_levels(&[2]);
 }
@@ -99,6 +100,7 @@ fn split_levels(numbers: &[u32]) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a_split_bucket_of_three_inputs_keeps_what_all_have() {
     let _shared = beside_others();
     let place = Place::new();
@@ -210,6 +212,7 @@ fn skewed(pairs: usize) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn h3_what_no_level_divides_is_worked_through_in_pieces() {
     in_pieces(&[2]);
 }
@@ -253,6 +256,7 @@ fn the_distinct_lines_of_one_input_come_once_from_many_pieces() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
     let _shared = beside_others();
     let place = Place::new();
@@ -275,6 +279,7 @@ fn h4_equal_hashes_with_more_lines_than_fit_are_worked_through_in_pieces() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn a_long_line_finds_room_beside_a_set_that_nearly_fills_the_memory() {
     long_line_beside_a_set(40_000);
 }

@@ -87,6 +87,7 @@ fn a3_no_hint_is_given_where_none_is_due() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e7_temporary_files_on_a_file_system_in_memory_get_one_word() {
     if !can_mount() {
         return;

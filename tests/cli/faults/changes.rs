@@ -142,6 +142,7 @@ fn changes_of_lone_lines(is_wanted: fn(usize, usize) -> bool) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn b5_b6_an_input_that_changes_while_it_is_read_fails_the_run() {
     // Both write what they find in `b` while they read it, and there is much of it.
     let commands = ["intersect a b", "diff --repeats b a"];

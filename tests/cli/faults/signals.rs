@@ -212,6 +212,7 @@ fn g2_a_signal_in_the_first_moments_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn g1_a_file_size_limit_ends_the_run_by_its_signal() {
     file_size_limit(1);
 }

@@ -23,6 +23,7 @@ fn a_temporary_directory_that_is_missing_or_no_directory_is_named() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e2_a_temporary_directory_that_may_not_be_written_is_named() {
     let sandbox = large();
     fs::set_permissions(sandbox.temp(), fs::Permissions::from_mode(0o555)).unwrap();
@@ -96,6 +97,7 @@ fn the_cap_on_temporary_space_refuses_no_run_of_pipes_that_stays_under_it() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e4_what_the_report_says_of_temporary_space_is_enough_as_a_cap() {
     let sandbox = prepared(&megabytes(3, 0), &megabytes(3, 50_000));
     for (task, strategy) in by_turns(0).take(4) {
@@ -139,6 +141,7 @@ fn e1_e5_a_full_temporary_disk_fails_the_run_and_is_left_empty() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e1_a_disk_that_is_full_fails_every_operation_and_is_left_empty() {
     if !can_mount() {
         return;

@@ -114,6 +114,7 @@ fn larger_than_memory_is_asked(kinds: &[&str]) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_filter_is_built_changed_and_merged_under_the_limit() {
     is_built_changed_and_merged(&TELLING[1..]);
 }
@@ -158,6 +159,7 @@ fn advised(outcome: &Outcome) -> u64 {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_filter_that_does_not_fit_is_refused_with_a_limit_that_does() {
     let sandbox = Sandbox::with(&lines(0..10_000), &lines(5000..15_000));
     let build = "filter build a -o ../out/f --lines 10M --size 64M";

@@ -51,6 +51,7 @@ fn b12_a_closed_standard_input_is_an_error_of_the_input_before_anything_is_done(
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn b12_f7_the_numbers_of_closed_streams_are_never_used_for_a_file_of_the_run() {
     let (a, b) = (megabytes(3, 0), megabytes(4, 1000));
     let sandbox = Sandbox::with(&a, &b);
@@ -113,6 +114,7 @@ fn f7_a_closed_standard_output_is_an_error_of_the_output_before_anything_is_done
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn f7_a_reader_that_takes_one_line_ends_a_run_that_has_spilled_silently_and_soon() {
     // More lines of `a` are in no other input than a pipe and the buffers hold.
     let sandbox = Sandbox::with(&megabytes(4, 0), &megabytes(4, 60_000));

@@ -82,6 +82,7 @@ fn a19_orders_and_multisets_are_those_of_the_decoded_lines() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a19_compressed_lines_come_through_pipes_and_standard_input() {
     let texts = three();
     let expected = DIFF.of(&[&texts[0], &texts[1]]);
@@ -208,6 +209,7 @@ fn a19_a_filter_of_a_compressed_file_is_laid_out_for_its_lines() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c12_memory_stays_under_the_limit_while_inputs_are_decoded() {
     let sandbox = Sandbox::new();
     let texts = [megabytes(4, 0), megabytes(4, 100_000)];

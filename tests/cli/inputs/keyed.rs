@@ -476,6 +476,7 @@ fn b22_a_place_counts_the_header_and_the_ends_of_lines_that_were_asked_for() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c13_keys_that_are_copied_have_little_memory_or_are_refused() {
     let sandbox = Sandbox::new();
     let long = "x".repeat(6 << 20);

@@ -350,6 +350,7 @@ fn c14_memory_stays_under_the_limit_with_parquet() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c14_copying_long_values_stays_under_the_limit() {
     let sandbox = Sandbox::new();
     // A dictionary with few values, in many rows.

@@ -65,6 +65,7 @@ fn a19_pieces_of_compressed_files_give_every_answer() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn b22_what_is_wrong_in_a_piece_is_named_by_its_place_in_the_file() {
     let sandbox = Sandbox::new();
     let hex = dense(0..60_000);
@@ -154,6 +155,7 @@ fn c12_many_workers_that_meet_bad_records_stay_within_the_limit() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c12_several_decoders_leave_room_for_the_lines_that_one_would() {
     let sandbox = Sandbox::new();
     let mut text = dense(0..100_000);

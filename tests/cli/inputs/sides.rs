@@ -397,6 +397,7 @@ fn b9_no_command_replaces_a_part_of_a_side() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn b5_b6_a_part_that_changes_during_the_run_is_named() {
     for (how, strategy) in [
         ("shrunk", "memory"),

@@ -9,6 +9,7 @@ use crate::tasks::TASKS;
 
 /// `ramfs` refuses files that are opened for direct writes.
 #[test]
+#[ignore = "slow: more than a second"]
 fn a_file_system_without_direct_writes_is_written_through_the_page_cache() {
     if !can_mount() {
         return;

@@ -84,6 +84,7 @@ impl Drop for Group {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c2_without_a_limit_the_memory_groups_is_heeded() {
     let (a, b) = (megabytes(5, 0), megabytes(5, 100_000));
     let sandbox = Sandbox::with(&a, &b);

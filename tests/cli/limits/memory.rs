@@ -89,6 +89,7 @@ fn stays_under(
 const ALL: [&str; 4] = ["auto", "partition", "sieve", "bloom"];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c1_memory_stays_under_the_smallest_limit() {
     let (a, b) = (megabytes(8, 0), megabytes(8, 100_000));
     let sandbox = Sandbox::with(&a, &b);
@@ -149,6 +150,7 @@ fn assert_is_under(arguments: &str, peak: u64) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn memory_stays_under_the_limit_when_the_set_just_fits() {
     // With 8 threads there is room for a set of about that size.
     let (a, b) = (megabytes(1, 0), megabytes(8, 0));
@@ -236,6 +238,7 @@ fn memory_stays_under_the_limit_when_all_lines_are_long() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn memory_stays_under_the_limit_with_inputs_from_pipes() {
     let (a, b) = (megabytes(7, 0), megabytes(7, 100_000));
     for (strategy, task) in ["auto", "partition", "sieve"].into_iter().zip(&TASKS) {
@@ -303,6 +306,7 @@ fn buckets_need_few_descriptors(buckets: u64, size: u64, limit: u64, tasks: &[Ta
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn d3_any_number_of_inputs_needs_few_descriptors() {
     let sandbox = Sandbox::new();
     let common = lines(0..50);

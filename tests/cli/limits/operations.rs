@@ -28,6 +28,7 @@ const MANY_INPUTS: [(&str, u64); 6] = [
 ];
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c1_many_inputs_leave_room_for_the_filters_of_a_sieve() {
     many_inputs(&MANY_INPUTS[1..3]);
 }
@@ -54,6 +55,7 @@ fn many_inputs(runs: &[(&str, u64)]) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn c1_a_table_of_all_combinations_of_sixteen_files_is_printed_within_the_limit() {
     let sandbox = Sandbox::new();
     let mut names = String::new();
@@ -74,6 +76,7 @@ fn c1_a_table_of_all_combinations_of_sixteen_files_is_printed_within_the_limit()
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn a12_a_difference_that_writes_while_it_reads_has_room_for_a_long_line() {
     let sandbox = Sandbox::new();
     let long = [lines(0..200_000), vec![b'x'; 400_000], b"\n".to_vec()].concat();

@@ -114,6 +114,7 @@ fn d4_descriptors_that_are_inherited_are_left_alone() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e1_a_disk_that_fills_up_while_a_pipe_is_read_fails_the_run_and_is_left_empty() {
     if !can_mount() {
         return;
@@ -258,6 +259,7 @@ fn full_place(is_wanted: fn(usize, usize) -> bool) {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn e14_what_is_full_in_all_places_fails_the_run_and_leaves_nothing_in_any() {
     if !can_mount() {
         return;
@@ -303,6 +305,7 @@ fn e3_a_file_system_without_inodes_is_an_error_of_temporary_space_that_says_so()
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e9_what_is_made_in_temporary_space_is_the_owners_whatever_the_umask() {
     let sandbox = Sandbox::with(&megabytes(7, 0), &megabytes(8, 1000));
     for (umask, task) in ["000", "022", "777"].into_iter().zip(&TASKS) {
@@ -369,6 +372,7 @@ fn e10_what_others_have_in_the_temporary_directory_stays() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn e11_runs_side_by_side_in_one_place_do_not_disturb_each_other() {
     side_by_side(5);
 }

@@ -56,6 +56,7 @@ fn f5_an_output_on_a_file_system_that_may_only_be_read_is_refused_and_keeps_its_
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn f5_an_output_whose_name_cannot_be_replaced_keeps_its_content() {
     if !can_mount() {
         return;
@@ -74,6 +75,7 @@ fn f5_an_output_whose_name_cannot_be_replaced_keeps_its_content() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn f5_an_output_on_another_device_than_everything_else_is_replaced_as_any() {
     if !can_mount() {
         return;

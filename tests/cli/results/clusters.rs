@@ -207,6 +207,7 @@ fn m4_requests_that_no_step_can_meet_are_refused_before_anything_is_read() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn m4_many_sides_and_many_shards_are_joined_under_a_small_limit() {
     let sandbox = job(&lines(0..2000), b"");
     let mut list: Vec<String> = Vec::new();

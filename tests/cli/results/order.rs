@@ -105,6 +105,7 @@ fn l10_every_operation_gives_its_lines_in_order_by_every_strategy() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn l10_answers_larger_than_their_part_of_the_memory_come_in_order() {
     // A union has the largest answer.
     large_answers(&JOBS[3..4]);
@@ -128,6 +129,7 @@ fn large_answers(jobs: &[Job]) {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn l10_lines_longer_than_the_memory_of_the_order_come_in_order() {
     let long = |byte: u8, length: usize| [vec![byte; length], b"\n".to_vec()].concat();
     let texts = [

@@ -74,6 +74,7 @@ fn l1_every_operation_gives_the_oracles_lines_by_every_strategy() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn l1_every_alias_does_what_its_command_does() {
     let texts = three();
     let sandbox = with_three(&texts);
@@ -130,6 +131,7 @@ fn l1_an_empty_file_is_a_file_that_has_no_line() {
 }
 
 #[test]
+#[ignore = "slow: close to a second"]
 fn l1_what_spills_gives_the_oracles_lines_and_a_sieve_spills_much_less() {
     what_spills(&[SYMDIFF]);
 }
@@ -558,6 +560,7 @@ fn l5_standard_input_is_an_input_of_every_operation() {
 }
 
 #[test]
+#[ignore = "slow: more than a second"]
 fn l5_a_sieve_copies_pipes_and_only_if_it_is_asked_for() {
     // Each strategy, and the operations by turns.
     copies_of_pipes(|operation, strategy| operation == strategy);
