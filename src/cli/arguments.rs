@@ -81,10 +81,13 @@ pub(crate) enum Command {
 /// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
 /// --machines 16.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| {
-    file.required_unless_present("lines")
-        .help("The files that the command would read, each one side")
-}))]
+#[command(
+    mut_arg(FILES, |file| {
+        file.required_unless_present("lines")
+            .help("The files that the command would read, each one side")
+    }),
+    mut_arg("calibrate", |flag| flag.conflicts_with("lines"))
+)]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) inputs: InputArguments,
@@ -154,6 +157,9 @@ pub(crate) struct PlanArguments {
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
 
+    #[command(flatten)]
+    pub(crate) calibration: CalibrationArguments,
+
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -191,6 +197,28 @@ impl ChoiceArguments {
         Options {
             strategy: self.strategy.into(),
             max_fpr: self.max_fpr,
+            ..options
+        }
+    }
+}
+
+/// Whether the machine is measured first.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrationArguments {
+    /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
+    ///
+    /// Runs each phase over short slices of the FILEs, with the memory limit and the temporary directories of the run,
+    /// and stores nothing. The predicted seconds are in the plan, in --stats and in --report. The FILEs must be regular files of plain
+    /// lines.
+    #[arg(long)]
+    calibrate: bool,
+}
+
+impl CalibrationArguments {
+    /// `options` with this choice.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            calibrate: self.calibrate,
             ..options
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use outset::cluster::{Machines, Sizing, size};
-use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, plan};
+use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, PlannedPhase, plan};
 use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let options = arguments
         .records
         .add_to_options(arguments.choice.add_to(options));
+    let options = arguments.calibration.add_to(options);
     let mut options = arguments.filters.add_to(options);
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
@@ -162,11 +163,30 @@ pub(super) fn describe(plan: &Plan) -> String {
         ));
     }
     lines.extend(plan.ordering.as_ref().map(describe_order));
+    lines.extend(describe_phases(&plan.phases));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
         lines.extend(rejected.costs.iter().flat_map(describe_costs));
     }
     lines.join("\n")
+}
+
+/// The line about the seconds of the phases, if they were predicted.
+fn describe_phases(phases: &[PlannedPhase]) -> Option<String> {
+    let known = phases.iter().filter_map(|phase| phase.predicted_seconds);
+    let total: f64 = known.sum();
+    let each = phases.iter().map(|phase| match phase.predicted_seconds {
+        Some(seconds) => format!("{} {}", phase.name, numbers::duration(seconds)),
+        None => format!("{} not measured", phase.name),
+    });
+    let each: Vec<String> = each.collect();
+    (total > 0.0).then(|| {
+        format!(
+            "  about {}, measured over slices of the files: {}",
+            numbers::duration(total),
+            each.join(", ")
+        )
+    })
 }
 
 /// The line about the order of the answer.

@@ -3,12 +3,13 @@
 //! *Owns:* steps 2 to 7 of the list in the head of [`engine`](super). *Invariants:* those of that head. *Cost:* that
 //! of the strategy; a failed attempt costs what it has read.
 
+use super::calibration::{predict, sides_of};
 use super::opening::with_stored;
 use crate::answer::{Collector, Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
-use crate::input::Input;
 use crate::input::long_lines::long_line_buffer;
+use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
@@ -16,7 +17,7 @@ use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare, tell_left_out};
-use crate::selection::{Order, Rule, Selection, Sides, first_ordinal};
+use crate::selection::{Order, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
@@ -39,6 +40,8 @@ pub(super) struct Engine<'a> {
     pub(super) space: &'a TempSpace,
     /// Counts what was passed on: once a line was, there is no second attempt.
     pub(super) out: &'a Collector<'a>,
+    /// What the inputs are, if the machine is to be measured before the run.
+    pub(super) calibrates: Option<&'a [Source]>,
 }
 
 impl<'a> Engine<'a> {
@@ -81,8 +84,16 @@ impl<'a> Engine<'a> {
             };
         }
         loop {
-            let plan = plan_of(&job, self.options)?;
+            let mut plan = plan_of(&job, self.options)?;
             check_space(&plan, &job, self.options)?;
+            // Inputs and their shapes change places together: the next plan, if any, is made for this order.
+            inputs = in_order(inputs, &plan.order);
+            job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
+            if let Some(sources) = self.calibrates {
+                let sides = sides_of(&inputs, self.selection, self.sides)?;
+                plan.phases =
+                    predict(&plan, (&inputs, sources, &sides), self.options, self.hasher)?;
+            }
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
             }
@@ -93,9 +104,9 @@ impl<'a> Engine<'a> {
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
             run.record().phases.append(&mut spool_phases);
-            // Inputs and their shapes change places together: the next plan, if any, is made for this order.
-            inputs = in_order(inputs, &plan.order);
-            job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
+            if self.calibrates.is_some() {
+                run.record().predicted.clone_from(&plan.phases);
+            }
             match self.run_plan(&mut run, &plan, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {
@@ -172,13 +183,7 @@ impl<'a> Engine<'a> {
             };
             spool_pipes(run, inputs, twice)?;
         }
-        // What all sides have is what all files have, however often one was given.
-        let sides = if self.selection.is_plain_intersection(self.sides) {
-            Sides::common(inputs.len(), self.selection.order)
-        } else {
-            let rule = Rule::new(self.selection, self.sides)?;
-            Sides::new(rule, inputs.iter().map(Input::sides))
-        };
+        let sides = sides_of(inputs, self.selection, self.sides)?;
         for input in inputs.iter_mut() {
             let mut numbers = input.sides().iter().copied();
             let first =
@@ -315,7 +320,7 @@ fn wants_sizes(strategy: Option<Strategy>) -> bool {
 }
 
 /// The inputs in this order of indexes, each of which occurs once.
-fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
+pub(super) fn in_order(inputs: Vec<Input>, order: &[usize]) -> Vec<Input> {
     let mut slots: Vec<Option<Input>> = inputs.into_iter().map(Some).collect();
     order
         .iter()

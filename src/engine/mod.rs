@@ -35,11 +35,13 @@
 //! *Cost:* that of looking at the inputs (`survey`).
 
 mod attempts;
+mod calibration;
 mod opening;
 
 use std::time::Instant;
 
 use self::attempts::Engine;
+use self::calibration::calibrated;
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
 use crate::answer::Collector;
@@ -96,6 +98,7 @@ pub fn select(
         },
         space: &space,
         out: &out,
+        calibrates: options.calibrate.then_some(inputs),
     };
     let stats = engine.run(opened, start)?;
     // Last, so that a run that fails leaves an older filter of this name as it was.
@@ -167,13 +170,15 @@ pub(crate) fn difference_of_results(
         },
         space: &temp_space(options),
         out: &Collector::new(sink),
+        calibrates: None,
     };
     let called = opened.into_iter().zip(names);
     let called = called.map(|(input, name)| input.called(name)).collect();
     engine.run(called, start)
 }
 
-/// What [`select`] would do with `inputs`, without doing it.
+/// What [`select`] would do with `inputs`, without doing it: but for slices of them, where [`Options::calibrate`] asks for
+/// predicted seconds.
 ///
 /// # Errors
 /// As [`select`], as far as it can be known beforehand.
@@ -187,7 +192,8 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
         sides: inputs.len(),
         ..survey_to_compare(&opened, options)?
     };
-    plan_of(&with_stored(job, stored.as_ref()), options)
+    let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
+    calibrated(plan, (opened, inputs), selection, options)
 }
 
 /// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
@@ -202,7 +208,7 @@ pub fn plan_with_estimate(
     options: &Options,
 ) -> Result<(Estimate, Plan)> {
     let stored = open_stored(options)?;
-    let sides = inputs.len();
+    let (sources, sides) = (inputs, inputs.len());
     let inputs = open(inputs, selection, options)?;
     let mut job = Job {
         selection,
@@ -225,5 +231,8 @@ pub fn plan_with_estimate(
         }
     });
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
-    Ok((found, plan))
+    Ok((
+        found,
+        calibrated(plan, (inputs, sources), selection, options)?,
+    ))
 }

@@ -9,16 +9,37 @@ use serde::Serialize;
 
 use crate::plan::Strategy;
 use crate::plan::job::{Job, read_in_order};
-use crate::plan::{Costs, OrderPlan};
+use crate::plan::{Costs, OrderPlan, Plan};
 
 /// A phase that is expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PlannedPhase {
     /// What it does: the first word of its name, or all of it where it works on no input.
     pub name: &'static str,
     /// Bytes that it goes through: of an input, of buckets, or of blocks in memory. Of an input of
     /// unknown size this is a guess, or 0 where there is none.
     pub bytes_read: u64,
+    /// Seconds that it is predicted to take, if the machine was measured
+    /// ([`Options::calibrate`](crate::Options::calibrate)).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predicted_seconds: Option<f64>,
+}
+
+impl PlannedPhase {
+    /// Which of `phases` a phase is that calls itself `name`: one of exactly this name, or else the first whose verb the
+    /// name begins with.
+    pub fn position<'p>(
+        mut phases: impl Iterator<Item = &'p Self> + Clone,
+        name: &str,
+    ) -> Option<usize> {
+        let mut again = phases.clone();
+        let is_of = |planned: &Self| {
+            name.strip_prefix(planned.name)
+                .is_some_and(|rest| rest.starts_with(' ') && !planned.name.is_empty())
+        };
+        let exact = phases.position(|planned| planned.name == name);
+        exact.or_else(|| again.position(is_of))
+    }
 }
 
 /// What survives filters, in bytes.
@@ -143,5 +164,38 @@ fn sieve(first: u64, others: &[u64], survivors: Survivors) -> Vec<PlannedPhase> 
 
 /// A phase called `name` that goes through `bytes_read` bytes.
 fn phase(name: &'static str, bytes_read: u64) -> PlannedPhase {
-    PlannedPhase { name, bytes_read }
+    PlannedPhase {
+        name,
+        bytes_read,
+        predicted_seconds: None,
+    }
+}
+
+impl Plan {
+    /// The bytes that all phases of this name go through.
+    fn bytes_of(&self, name: &str) -> u64 {
+        let of_name = self.phases.iter().filter(|phase| phase.name == name);
+        of_name.map(|phase| phase.bytes_read).sum()
+    }
+
+    /// The share, 0..1, of the lines that a filter of this plan is expected to let through where it is asked.
+    pub(crate) fn passing_share(&self) -> f64 {
+        let (passing, asked) = match (self.bytes_of("spill"), self.second_filter) {
+            (0, Some(second)) => (second.keys, self.build_lines),
+            (spilled, _) => (self.bytes_of("join"), spilled),
+        };
+        (passing as f64 / asked.max(1) as f64).min(1.0)
+    }
+
+    /// The share, 0..1, of what goes through the spilling phases that is expected to be written.
+    pub(crate) fn written_share(&self) -> f64 {
+        let of_answer = self.ordering.map_or(0, |ordering| ordering.spilled_bytes);
+        let written = self.costs.bytes_written.saturating_sub(of_answer);
+        (written as f64 / self.bytes_of("spill").max(1) as f64).min(1.0)
+    }
+
+    /// What is expected to be joined, in bytes.
+    pub(crate) fn joined_bytes(&self) -> u64 {
+        self.bytes_of("join")
+    }
 }

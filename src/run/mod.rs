@@ -68,6 +68,16 @@ pub(crate) struct Record {
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
+    /// Phases of the plan that have not ended, with the seconds that were predicted; empty where none were.
+    pub(crate) predicted: Vec<PlannedPhase>,
+}
+
+impl Record {
+    /// The seconds that were predicted for a phase of this name, which has ended.
+    fn take_prediction(&mut self, name: &str) -> Option<f64> {
+        let index = PlannedPhase::position(self.predicted.iter(), name)?;
+        self.predicted.remove(index).predicted_seconds
+    }
 }
 
 impl<'o> Run<'o> {
@@ -189,6 +199,7 @@ impl<'o> Run<'o> {
             inputs.iter().map(move |input| PlannedPhase {
                 name,
                 bytes_read: input.likely_bytes().unwrap_or(0),
+                predicted_seconds: None,
             })
         });
         observer.expected(&phases.collect::<Vec<_>>());
@@ -292,9 +303,12 @@ impl Phase<'_> {
 
 impl Drop for Phase<'_> {
     fn drop(&mut self) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let predicted_seconds = self.run.record().take_prediction(&self.name);
         let stats = PhaseStats {
             name: std::mem::take(&mut self.name),
-            seconds: self.start.elapsed().as_secs_f64(),
+            seconds,
+            predicted_seconds,
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_written: self.run.spilled_bytes() - self.spilled_before,
             lines: self.lines.load(Ordering::Relaxed),

@@ -150,7 +150,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where not even an empty set fits.
-    fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
+    pub(super) fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
         // The set may take everything but what reading needs. It is a budget of its own, so the readers of
         // this and the later scans find their memory, however large the set becomes.
         let left = run.budget.available_bytes();
@@ -191,7 +191,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading.
-    fn insert(
+    pub(super) fn insert(
         &self,
         run: &Run<'_>,
         input: &Input,
@@ -234,7 +234,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// The first failure of reading or of the sink. The set takes no memory here.
-    fn mark<'i>(
+    pub(super) fn mark<'i>(
         &self,
         run: &Run<'_>,
         turns: impl Iterator<Item = (&'i Input, u32)>,

@@ -30,6 +30,7 @@ mod bloom;
 mod lone;
 mod memory;
 mod partition;
+pub(crate) mod rehearsal;
 mod repeats;
 mod sieve;
 

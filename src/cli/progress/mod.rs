@@ -246,6 +246,7 @@ mod tests {
         reporter.phase_finished(&PhaseStats {
             name: "spill a".to_owned(),
             seconds: 10.0,
+            predicted_seconds: None,
             bytes_read: 100,
             bytes_written: 0,
             lines: 1,

@@ -93,6 +93,9 @@ pub(crate) struct RecordedPhase {
     pub(crate) ended_seconds: Option<f64>,
     /// How long it took.
     pub(crate) seconds: f64,
+    /// How long it was predicted to take, if the machine was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) predicted_seconds: Option<f64>,
     /// Bytes read, from inputs and temporary files.
     pub(crate) bytes_read: u64,
     /// Bytes read per second.
@@ -235,6 +238,7 @@ impl Observer for Recording {
             began_seconds,
             ended_seconds: None,
             seconds: 0.0,
+            predicted_seconds: None,
             bytes_read: 0,
             bytes_per_second: 0.0,
             bytes_written: 0,
@@ -255,6 +259,7 @@ impl Observer for Recording {
         if let Some(noted) = notes.phases.iter_mut().rev().find(is_it) {
             noted.ended_seconds = Some(now);
             noted.seconds = phase.seconds;
+            noted.predicted_seconds = phase.predicted_seconds;
             noted.bytes_read = phase.bytes_read;
             noted.bytes_per_second = phase.bytes_read as f64 / phase.seconds.max(1e-6);
             noted.bytes_written = phase.bytes_written;
@@ -324,6 +329,7 @@ mod tests {
         PhaseStats {
             name: name.to_owned(),
             seconds: 0.5,
+            predicted_seconds: Some(0.4),
             bytes_read,
             bytes_written: 3,
             lines: 7,

@@ -52,6 +52,7 @@ fn phase_table(figures: &Figures) -> Markup {
         ("phase", "/name", Unit::Text),
         ("began", "/began_seconds", Unit::Seconds),
         ("took", "/seconds", Unit::Seconds),
+        ("predicted", "/predicted_seconds", Unit::Seconds),
         ("read", "/bytes_read", Unit::Bytes),
         ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
         ("written to temporary files", "/bytes_written", Unit::Bytes),

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::arguments::{
-    ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
+    CalibrationArguments, ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments,
+    StoredFilterArguments,
 };
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
@@ -290,6 +291,9 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     force: ForceArguments,
 
+    #[command(flatten)]
+    calibration: CalibrationArguments,
+
     /// Write the result to FILE, complete or not at all
     ///
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
@@ -333,7 +337,8 @@ impl SetArguments {
     fn options(&self, interrupt: &Interrupt) -> Options {
         let options = self.run.options(self.output.as_deref(), interrupt);
         let options = self.records.add_to_options(options);
-        self.force.add_to(self.choice.add_to(options))
+        let options = self.force.add_to(self.choice.add_to(options));
+        self.calibration.add_to(options)
     }
 
     /// Whether the statistics go to standard error.

@@ -23,7 +23,9 @@ use crate::plan::design::{JOIN_SLACK_BYTES, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
+use crate::plan::{
+    Again, FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate, Strategy,
+};
 
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
 /// from their known number.
@@ -31,6 +33,8 @@ const LEAST_FED_BITS: f64 = 4.0;
 /// What filters must keep out of the buckets, as a share of all lines, for a sieve whose buckets are too few to be
 /// joined at once: what is left is then written twice, and a partition writes everything once.
 const LEAST_SAVING_OF_SPLITS: f64 = 0.55;
+/// Lines of a sample that nobody has taken: enough for any share.
+const EXPECTED_SAMPLE: u64 = 1 << 20;
 /// Halvings of an interval: a range of 2^60 lines is known to a line.
 const HALVINGS: u32 = 60;
 
@@ -101,6 +105,51 @@ pub(crate) struct Revision {
 }
 
 impl Plan {
+    /// How the run will go on when the first filter is complete, if all comes as this plan expects: the layout, and the
+    /// second filter.
+    pub(crate) fn expected_revision(&self) -> (Layout, Option<FilterPlan>) {
+        let unchanged = (self.layout, self.second_filter);
+        let Some(first) = self.costs.filter else {
+            return unchanged;
+        };
+        let inputs = self.job.inputs.len();
+        let passed = (self.passing_share() * EXPECTED_SAMPLE as f64) as u64;
+        let look = |input| Look {
+            input,
+            sampled: EXPECTED_SAMPLE,
+            passed,
+            passed_distinct: passed,
+            filter_bytes: first.bits / 8,
+            filter_fpr: first.predicted_fpr,
+            filter_distinct: first.keys as f64,
+            temp_bytes: u64::MAX,
+        };
+        match (self.strategy(), self.second_filter) {
+            (Strategy::Sieve, _) if self.finds_common() => {
+                let revised = self.revised_sieve(look(1)).filter(|it| it.asks_filter);
+                revised.map_or(unchanged, |it| (it.layout, it.second_filter))
+            }
+            (Strategy::Sieve, Some(second)) if !self.asks_first() => {
+                let lines = Extent::sum(&sizes_in_order(&self.job)).lines;
+                let keys = second.keys.min(lines);
+                let revised = self.revised_lone(Again {
+                    lines,
+                    keys,
+                    // Each of them occurs twice.
+                    distinct: keys as f64 / 2.0,
+                    fpr: second.predicted_fpr,
+                    filter_bytes: second.bits / 8,
+                });
+                (revised.unwrap_or(self.layout), self.second_filter)
+            }
+            (Strategy::Bloom, _) if self.finds_common() && inputs > 1 => {
+                let revised = self.revised_bloom(look(inputs - 1));
+                (revised.unwrap_or(self.layout), self.second_filter)
+            }
+            _ => unchanged,
+        }
+    }
+
     /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
     /// the first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both
     /// filters. The plan knew the lines of the input only from a sample.

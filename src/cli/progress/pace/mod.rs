@@ -88,6 +88,7 @@ impl Pace {
             .map(|bytes_read| PlannedPhase {
                 name: "",
                 bytes_read,
+                predicted_seconds: None,
             })
             .into_iter()
             .collect();
@@ -101,15 +102,7 @@ impl Pace {
 
     /// A phase begins at `now`.
     pub(super) fn started(&mut self, name: &str, total: Option<u64>, now: f64) {
-        let is_exactly = |planned: &PlannedPhase| planned.name == name;
-        let is_of = |planned: &PlannedPhase| {
-            name.strip_prefix(planned.name)
-                .is_some_and(|rest| rest.starts_with(' ') && !planned.name.is_empty())
-        };
-        let mut planned = self.ahead.iter();
-        let found = planned.position(is_exactly);
-        let found = found.or_else(|| self.ahead.iter().position(is_of));
-        let verb = match found {
+        let verb = match PlannedPhase::position(self.ahead.iter(), name) {
             // What was to come before it will not come any more.
             Some(index) => self.ahead.drain(..=index).next_back().map(|p| p.name),
             None => None,

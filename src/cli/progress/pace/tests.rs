@@ -11,6 +11,7 @@ fn plan(phases: &[(&'static str, u64)]) -> Vec<PlannedPhase> {
     let phase = |&(name, mebibytes): &(&'static str, u64)| PlannedPhase {
         name,
         bytes_read: mebibytes * MEBIBYTE,
+        predicted_seconds: None,
     };
     phases.iter().map(phase).collect()
 }

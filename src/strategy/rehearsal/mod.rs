@@ -1,0 +1,349 @@
+//! A rehearsal: how many seconds each phase of a plan will take on this machine, measured over slices of the inputs.
+//!
+//! The passes are those of the run itself, in its layout, with its threads, on its files and its temporary disk. Only
+//! what they meet is arranged, so that a line costs what it will cost later:
+//!
+//! 1. The planned filter is filled at random, until it lets as many lines pass as the plan expects. Slices that are
+//!    put into it give the rate of `filter`.
+//! 2. Slices are spilled through this filter, and through the filter of their survivors, if the plan has one. Where the
+//!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time.
+//! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk where the
+//!    plan writes.
+//! 4. These buckets are joined, and the answer is written: the rate of `join`.
+//! 5. For `memory`, slices become a part of a set that was prepared for all lines, and are looked up in it: the rates
+//!    of `build` and `probe`.
+//!
+//! Each pass runs twice: before that, memory is touched for the first time, and how long a slice should be is a guess. Of spills,
+//! the difference counts.
+//!
+//! *Owns:* the arrangement. *Invariants:* nothing of it is kept: filters, sets and temporary files are gone when it
+//! ends. *Cost:* the memory of the plan, and one to three seconds. Not rehearsed are the order of an answer, bitmaps of
+//! addresses, and the opening and sampling of inputs.
+
+mod rates;
+mod slices;
+
+use std::io::Write;
+
+use self::rates::{Measured, Rates};
+use self::slices::Slices;
+use crate::answer::Collector;
+use crate::batch::Screen;
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::hash::LineHasher;
+use crate::input::{Input, Source};
+use crate::options::Options;
+use crate::output::{OutputFile, WriteSink, output_error};
+use crate::pass::filter::{empty, filter_again, filter_store, insert, shape_for_store};
+use crate::pass::join::join;
+use crate::pass::spill::{Refused, Screening, spill};
+use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, Strategy};
+use crate::run::Run;
+use crate::selection::{Order, Sides};
+use crate::spill::pool::IN_FLIGHT;
+use crate::strategy::memory::ResidentSet;
+use crate::temp::space::TempSpace;
+
+/// How often a rate is measured.
+const TRIES: usize = 2;
+/// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
+const MOST_FILTER: u64 = 256 << 20;
+/// What is joined of all inputs together, in bytes.
+const JOINED_BYTES: u64 = 160 << 20;
+/// The fewest buckets that are joined: one for each of two workers.
+const FEWEST_BUCKETS: u32 = 2;
+
+/// What is rehearsed: a plan, and the inputs in its order.
+#[derive(Clone, Copy)]
+pub(crate) struct Rehearsal<'a> {
+    /// The caller's sources, one for each side.
+    pub(crate) sources: &'a [Source],
+    /// The options of the run, without its observer: a rehearsal is no progress.
+    pub(crate) options: &'a Options,
+    pub(crate) plan: &'a Plan,
+    pub(crate) inputs: &'a [Input],
+    pub(crate) sides: &'a Sides,
+    pub(crate) hasher: LineHasher,
+    /// Temporary space in the places of the run, which counts nothing of the run.
+    pub(crate) space: &'a TempSpace,
+}
+
+impl Rehearsal<'_> {
+    /// The phases of the plan, each with the seconds that it is predicted to take.
+    ///
+    /// A phase that finds no room for a set, or for a long line, has no prediction: whether the run has it, the run finds out.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for inputs that are no files of plain lines; the first failure of a pass.
+    pub(crate) fn phases(&self) -> Result<Vec<PlannedPhase>> {
+        let mut slices = Slices::new(self.inputs, self.sources, self.options)?;
+        let mut rates = Rates::default();
+        match self.rehearse(&mut slices, &mut rates) {
+            Ok(()) | Err(Error::Memory { .. } | Error::LineTooLong { .. }) => {
+                Ok(rates.predict(&self.plan.phases))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The steps of the module's list that the plan has.
+    fn rehearse(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
+        if !self.plan.uses_bitmap && self.has("build") {
+            self.rehearse_set(slices, rates)?;
+        } else if self.has("spill") {
+            self.answering(|out| self.rehearse_spill(slices, rates, out))?;
+            self.rehearse_join(slices, rates)?;
+        } else if self.has("filter") {
+            let run = self.run_in(self.plan.layout);
+            self.filter(&run, slices, rates)?;
+        }
+        Ok(())
+    }
+
+    /// Steps 1 and 2. Filters are gone when it returns: the join has their memory.
+    fn rehearse_spill(
+        &self,
+        slices: &mut Slices<'_>,
+        rates: &mut Rates,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let mut run = self.run_in(self.plan.layout);
+        let screen = self.filter(&run, slices, rates)?;
+        let (layout, second) = self.plan.expected_revision();
+        run.set_layout(self.with_blocks(layout))?;
+        let run = run;
+        let second = second.filter(|_| !self.finds_lone());
+        let mut fed = second.map(|shape| empty(&run, &shape)).transpose()?;
+        // One pool for all of them, as in a run: its memory is touched for the first time once.
+        let pool = run.block_pool();
+        let spill_slice = |slice: &Input, screening: Screening<'_, '_>| {
+            for bucket in spill(&run, &pool, slice, screening)?.buckets {
+                bucket.discard(self.space);
+            }
+            Ok(Measured::last(&run))
+        };
+        let last = self.inputs.len() - 1;
+        let comes_first = self.finds_lone() || self.plan.asks_first();
+        let (first, further) = if comes_first { (0, last) } else { (last, 0) };
+        let refused = self.refused(first, out);
+        rates.spill = Some(slices.twice(first, |slice| {
+            let screening = Screening {
+                feed: fed.as_mut(),
+                refused,
+                ..by(screen.as_ref())
+            };
+            spill_slice(slice, screening)
+        })?);
+        let asked = if let Some(fed) = &mut fed {
+            self.complete(fed, second);
+            drop(screen);
+            Some(&*fed)
+        } else {
+            screen.as_ref().filter(|_| self.finds_lone())
+        };
+        if let Some(asked) = asked {
+            let refused = self.refused(further, out);
+            rates.further_spill = Some(slices.twice(further, |slice| {
+                let screening = Screening {
+                    refused,
+                    ..by(Some(asked))
+                };
+                spill_slice(slice, screening)
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Whether it is the sieve of lone lines: two filters of all inputs, of which the second one is asked.
+    fn finds_lone(&self) -> bool {
+        let plan = self.plan;
+        plan.strategy() == Strategy::Sieve && !plan.finds_common() && !plan.asks_first()
+    }
+
+    /// How lines of this input are written that a filter refuses; `None` where they are dropped.
+    fn refused<'r, 'o>(&'r self, number: usize, out: &'r Collector<'o>) -> Option<Refused<'r, 'o>> {
+        let (rule, lone) = (self.sides.rule(), self.sides.lone(number));
+        let times = rule.times(lone);
+        (self.plan.strategy() == Strategy::Sieve && times > 0).then_some(Refused {
+            rule,
+            lone,
+            times,
+            out,
+        })
+    }
+
+    /// Steps 3 and 4.
+    fn rehearse_join(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
+        // An approximate answer is what passes of the last input.
+        let is_exact = self.plan.costs.exact;
+        let inputs = if is_exact { self.inputs.len() } else { 1 };
+        let common = Sides::common(1, Order::Any);
+        let sides = if is_exact { self.sides } else { &common };
+        slices.shorten(JOINED_BYTES / inputs as u64);
+        let bytes = slices.bytes() * inputs as u64;
+        let layout =
+            self.with_blocks(self.with_buckets_for(bytes, self.plan.expected_revision().0));
+        if !self.writes() {
+            slices.shorten(layout.pool_bytes() / (2 * inputs as u64));
+        }
+        let run = self.run_in(layout);
+        let pool = run.block_pool();
+        // What filters let through is mostly common, so the same slice of each input is joined.
+        let is_common = is_exact && self.plan.costs.filter.is_some();
+        let first = slices.next(0)?;
+        let mut stores = Vec::with_capacity(inputs);
+        for number in 0..inputs {
+            let other = match number {
+                0 => None,
+                _ if is_common => None,
+                _ => Some(slices.next(number)?),
+            };
+            let slice = other.as_ref().unwrap_or(&first);
+            stores.push(spill(&run, &pool, slice, Screening::default())?.buckets);
+        }
+        drop(pool);
+        if self.has("filter survivors")
+            && let Some(shape) = shape_for_store(&run, &stores[0], SIEVE_BITS_PER_KEY)
+        {
+            drop(filter_store(&run, &stores[0], &shape)?);
+            rates.survivors = Some(Measured::last(&run));
+        }
+        self.answering(|out| join(&run, stores, sides, out))?;
+        rates.join = Some(Measured::last(&run));
+        Ok(())
+    }
+
+    /// Step 5. With filters, the survivors of the second input are the set, and the first one is looked up in it.
+    fn rehearse_set(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
+        let (plan, last) = (self.plan, self.inputs.len() - 1);
+        let run = self.run_in(plan.layout);
+        let screen = self.filter(&run, slices, rates)?;
+        let second = plan.second_filter.filter(|_| screen.is_some());
+        let mut feed = second.map(|shape| empty(&run, &shape)).transpose()?;
+        let lines = second.map_or(plan.build_lines, |shape| shape.keys.min(plan.build_lines));
+        let set = ResidentSet::new(&run, self.sides.rule(), lines, plan.build_line_bytes)?;
+        let built = if screen.is_some() { last } else { 0 };
+        let mut slice = slices.next(built)?;
+        for _ in 0..TRIES {
+            set.insert(&run, &slice, 1, screen.as_ref().zip(feed.as_mut()))?;
+            let measured = Measured::last(&run);
+            slices.fit(measured);
+            rates.build = Some(measured);
+            slice = slices.next(built)?;
+        }
+        drop(screen);
+        if let Some(feed) = &mut feed {
+            self.complete(feed, second);
+        }
+        let screen = feed.as_ref().map(|feed| feed as &dyn Screen);
+        for _ in 0..TRIES {
+            // Of lines that are found, a mark is set; of the others none.
+            let probed = slices.next(last)?;
+            self.answering(|out| set.mark(&run, [(&probed, 2)].into_iter(), screen, out))?;
+            rates.probe = Some(Measured::last(&run));
+        }
+        Ok(())
+    }
+
+    /// Step 1: the filter that the plan asks, as it will be when it is complete; `None` where it asks none.
+    fn filter(
+        &self,
+        run: &Run<'_>,
+        slices: &mut Slices<'_>,
+        rates: &mut Rates,
+    ) -> Result<Option<Filter>> {
+        let plan = self.plan;
+        let Some(shape) = plan.costs.filter else {
+            return Ok(None);
+        };
+        let shape = FilterPlan {
+            bits: shape.bits.min(8 * MOST_FILTER),
+            ..shape
+        };
+        let mut filter = empty(run, &shape)?;
+        self.complete(&mut filter, Some(shape));
+        let second = plan.second_filter.filter(|_| self.finds_lone());
+        let mut again = second.map(|shape| empty(run, &shape)).transpose()?;
+        for _ in 0..TRIES {
+            let slice = slices.next(0)?;
+            match &mut again {
+                Some(again) => filter_again(run, &slice, &filter.updater(), &again.updater())?,
+                None => insert(run, &slice, &mut filter)?,
+            }
+            let measured = Measured::last(run);
+            slices.fit(measured);
+            rates.filter = Some(measured);
+        }
+        // Slices have put lines into it, too many for a small one.
+        let (mut asked, shape) = match again {
+            Some(again) => (again, second),
+            None => (filter, Some(shape)),
+        };
+        self.complete(&mut asked, shape);
+        Ok(Some(asked))
+    }
+
+    /// Fills a filter as it will be when it is asked.
+    fn complete(&self, filter: &mut Filter, shape: Option<FilterPlan>) {
+        let fpr = shape.map_or(0.0, |shape| shape.predicted_fpr);
+        filter.fill_at_random(fpr, self.plan.passing_share());
+    }
+
+    /// Hands `work` a collector that writes the answer as a run does: to a file, which never gets a name.
+    fn answering(&self, work: impl FnOnce(&Collector<'_>) -> Result<()>) -> Result<()> {
+        let path = self.space.new_path("answer")?.path;
+        let file = OutputFile::create(&path, &self.options.interrupt)?;
+        let terminator = self.options.format.terminator;
+        let mut sink = WriteSink::new(file.writer()?, terminator, file.name());
+        work(&Collector::new(&mut sink))?;
+        let flushed = sink.into_inner().flush();
+        flushed.map_err(|error| output_error(file.name(), "cannot be written", error))
+    }
+
+    /// Whether the plan has a phase of this name.
+    fn has(&self, name: &str) -> bool {
+        self.plan.phases.iter().any(|phase| phase.name == name)
+    }
+
+    /// Whether the plan expects to write blocks.
+    fn writes(&self) -> bool {
+        self.plan.written_share() > 0.0
+    }
+
+    /// A run of this plan in another layout.
+    fn run_in(&self, layout: Layout) -> Run<'_> {
+        Run::new(self.options, layout, self.hasher, self.space)
+    }
+
+    /// This layout with as many buckets as `bytes` fill to the size of the plan's.
+    fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
+        let most = layout.buckets.max(FEWEST_BUCKETS);
+        let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
+        let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
+        Layout {
+            buckets: wanted.clamp(FEWEST_BUCKETS, most),
+            ..layout
+        }
+    }
+
+    /// This layout; where the plan writes, without a block to spare, as if all were held that can be: each further
+    /// block is written.
+    fn with_blocks(&self, layout: Layout) -> Layout {
+        let least = u64::from(layout.buckets) + IN_FLIGHT + 1;
+        let pool_blocks = if self.writes() {
+            least.min(layout.pool_blocks)
+        } else {
+            layout.pool_blocks
+        };
+        Layout {
+            pool_blocks,
+            ..layout
+        }
+    }
+}
+
+/// Spills what this filter lets through.
+fn by(screen: Option<&Filter>) -> Screening<'_, '_> {
+    Screening::by(screen.map(|screen| screen as &dyn Screen))
+}
