@@ -87,7 +87,7 @@ impl Foreign {
     fn words(self) -> &'static str {
         match self {
             Self::ByteOrderMark => {
-                "begins with a byte order mark, which counts as a part of the first line: remove it (tail -c +4, once it is decompressed)"
+                "begins with a byte order mark, which counts as a part of the first line: remove it with tail -c +4 (decompress a compressed file first)"
             }
             Self::Utf16 => {
                 "seems to be UTF-16, but outset compares bytes: convert it with iconv -f UTF-16 -t UTF-8"

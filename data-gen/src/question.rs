@@ -128,7 +128,8 @@ impl Question {
         if bounds.first || bounds.least == files {
             return Ok(());
         }
-        let problem = "can only be kept by diff, and by intersect without a number of files";
+        let problem =
+            "can only be kept by diff, and by intersect without --at-least, --at-most or --exactly";
         let advice = "leave it out, or choose --operation diff or intersect";
         Err(Error::usage("--repeats", problem, advice))
     }
@@ -145,7 +146,7 @@ impl Question {
         found.ok_or_else(|| {
             let problem = format!("is not defined for this operation on {files} files");
             let advice =
-                "leave it out, or the number of files; symdiff takes it for two files only";
+                "leave it out, or leave out those options; symdiff takes it for two files only";
             Error::usage("--all", problem, advice)
         })
     }

@@ -46,8 +46,9 @@ pub(crate) struct Cli {
 
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
-             4 temporary space failed · 5 output failed · 6 memory limit or --max-fpr cannot be met
-             7 damaged filter, shard or temporary file · 101 a bug
+             4 temporary space is full, unusable or over its limit · 5 output failed
+             6 memory limit or --max-fpr cannot be met · 7 damaged filter, shard or temporary file
+             101 a bug
 
 Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
 
@@ -74,9 +75,9 @@ pub(crate) enum Command {
 
 /// Show what an operation would do and what it would cost, without doing it.
 ///
-/// The plan names the strategy that the command would choose and says why the others were rejected. For
-/// each strategy it lists passes over the inputs, bytes read and written, temporary disk, memory,
-/// predicted false-positive rate and expected false lines.
+/// The plan names the strategy that the command would choose and says why the others were rejected. For each strategy,
+/// the plan lists the passes over the inputs, the bytes read and written, the temporary disk, the memory, the predicted
+/// false-positive rate and the expected false lines.
 ///
 /// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
 /// --machines 16.
@@ -84,7 +85,7 @@ pub(crate) enum Command {
 #[command(
     mut_arg(FILES, |file| {
         file.required_unless_present("lines")
-            .help("The files that the command would read, each one side")
+            .help("The files that the command would read, each a separate side")
     }),
     mut_arg("calibrate", |flag| flag.conflicts_with("lines"))
 )]
@@ -130,7 +131,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..), requires = "lines")]
     pub(crate) line_bytes: u64,
 
-    /// Size the job for N machines that split and join together (with --lines)
+    /// Size the job for N machines that share the splitting and joining (with --lines)
     ///
     /// Prints how many shards and buckets there should be, how large blocks are, the network traffic, the temporary
     /// disk on each machine, and the expected time. --memory is the limit of each task.
@@ -186,7 +187,7 @@ pub(crate) struct ChoiceArguments {
     /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
     /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter the prediction is the lower
     /// of the rate it was built for and the rate computed from its fill; for an overfull filter, always the latter. 0
-    /// means exact only. Default: exact only with auto, any rate with --strategy bloom or --filter.
+    /// means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -208,8 +209,8 @@ pub(crate) struct CalibrationArguments {
     /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
     ///
     /// Runs each phase over short slices of the FILEs, with the memory limit and the temporary directories of the run,
-    /// and stores nothing. The predicted seconds are in the plan, in --stats and in --report. The FILEs must be regular files of plain
-    /// lines.
+    /// and stores nothing. outset plan prints the predicted seconds; for a run, they are in the files of --stats and --report,
+    /// beside the measured ones. The FILEs must be regular files of plain lines, without --key and --filter.
     #[arg(long)]
     calibrate: bool,
 }
@@ -262,8 +263,9 @@ pub(crate) struct RunArguments {
 
     /// Maximum number of filter bits per key
     ///
-    /// With --strategy memory, giving this option also permits filters that keep lines out of the set. Default: as many
-    /// bits as fit in memory, up to the point where more bits no longer help.
+    /// If this option is given, intersect with --strategy memory may use filters to keep lines out of the set even if
+    /// outset expects no gain from them. Default: as many bits as fit in memory, up to the point where more bits no
+    /// longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 

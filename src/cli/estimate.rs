@@ -30,7 +30,7 @@ const FEW: u64 = 10;
 /// Inputs of up to 65,536 distinct lines are counted exactly (fewer under a low memory limit). `-` is
 /// standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input")))]
+#[command(mut_arg(FILES, |file| file.help("Two or more files, each a separate side; `-` is standard input")))]
 pub(crate) struct EstimateArguments {
     #[command(flatten)]
     inputs: InputArguments,

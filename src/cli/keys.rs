@@ -39,11 +39,11 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
     key_of: Vec<(u32, Vec<Field>)>,
 
-    /// Fields have the character C between them, and quotes mean nothing (unless --csv); \t is a tab
+    /// Fields are separated by the character C, and quotes have no special meaning (unless --csv); \t is a tab
     #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
-    /// Fields have tabs between them, and quotes mean nothing
+    /// Fields are separated by tabs, and quotes have no special meaning
     #[arg(long, requires = "fields", conflicts_with_all = ["delimiter", "csv", "jsonl"])]
     tsv: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct KeyArguments {
 
     /// Each line is a JSON object
     ///
-    /// A key is compared as text: what a string says without its escapes, and a number as it is written.
+    /// A key is compared as text: a string with its escapes decoded, a number as it is written.
     #[arg(long, requires = "fields", conflicts_with_all = ["delimiter", "csv", "header"])]
     jsonl: bool,
 
@@ -159,14 +159,14 @@ pub(crate) struct RecordArguments {
     /// Write each key instead of the lines that have it (with --key, --ignore-case or --trim)
     ///
     /// Without this option, intersect and diff write every line of the first file whose key is in the result; union,
-    /// symdiff, and intersect with a number of files write the first line with each key.
+    /// symdiff, and intersect with --at-least, --at-most or --exactly write the first line with each key.
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 
-    /// Write the numbers of the rows whose key is in the result instead of their keys (if the first file is Parquet)
+    /// Instead of keys, write the numbers of the rows whose key is in the result (if the first file is Parquet)
     ///
-    /// For intersect (without a number of files) and diff. The first row of the file has the number 0. With --order
-    /// input the numbers ascend.
+    /// For diff, and for intersect without --at-least, --at-most and --exactly. The first row of the file has the
+    /// number 0. With --order input the numbers ascend.
     #[arg(long, requires = "fields", conflicts_with = "keys_only")]
     rows: bool,
 }

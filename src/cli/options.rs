@@ -89,7 +89,8 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "HEX")]
     hash_key: Option<HashKey>,
 
-    /// Read the hash key from FILE (64 hexadecimal digits): other users can see an argument, but not a private file
+    /// Read the hash key from FILE (64 hexadecimal digits); unlike an argument, a private file is hidden from other
+    /// users
     #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
@@ -145,8 +146,9 @@ pub(crate) struct ReadingArguments {
 pub(crate) struct DecodingArguments {
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
-    /// auto: they are recognised by their first bytes, whatever their names are, also on standard input. A file that
-    /// ends early, or has other bytes after its compressed data, is an error. none: every input is read as it is.
+    /// auto: compressed inputs are recognised by their first bytes, whatever their names, even on standard input. A
+    /// file that ends early, or has other bytes after its compressed data, is an error. none: every input is read as it
+    /// is.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     decompress: Decompress,
 }
@@ -220,7 +222,7 @@ enum Decompress {
 /// What is said on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct TalkArguments {
-    /// When to show progress, speed and time left on standard error
+    /// When to show progress, speed and remaining time on standard error
     ///
     /// auto: only on a terminal. always: also elsewhere, as plain lines. A terminal whose TERM is unset,
     /// empty or dumb is not treated as a terminal.

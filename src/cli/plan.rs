@@ -42,7 +42,17 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let text = if arguments.json {
         json(&plan)?
     } else {
-        describe(&plan)
+        let mut text = describe(&plan);
+        let is_measured = plan
+            .phases
+            .iter()
+            .any(|phase| phase.predicted_seconds.is_some());
+        if options.calibrate && !is_measured {
+            text.push_str(
+                "\nnot measured: slices of the files do not show how long this plan takes",
+            );
+        }
+        text
     };
     print(&text)
 }

@@ -274,13 +274,13 @@ impl Reports {
         if let Some(side) = self.sent.keys().find(|side| **side > sides) {
             return Err(unfinished(
                 format!("side {side}: has shards, but the joins have {sides} sides"),
-                "join with the number of sides that there are (--sides)",
+                "join with the actual number of sides (--sides)",
             ));
         }
         if let Some(side) = (1..=sides).find(|side| !self.sent.contains_key(side)) {
             return Err(unfinished(
                 format!("side {side}: has no shard"),
-                "run a shard for each file of each side, also for one that is empty",
+                "run a shard for each file of each side, even if the file is empty",
             ));
         }
         for side in 1..=sides {

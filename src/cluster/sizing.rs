@@ -106,7 +106,8 @@ pub fn size(
     if total == 0 || machines.count == 0 || machines.tasks == 0 || speeds == 0 {
         return Err(Error::Usage {
             what: "--lines, --machines, --tasks, --network, --disk: must all be above 0".into(),
-            advice: "give the lines of each side, such as --lines 5e9,5e9, and no 0".into(),
+            advice: "give numbers above 0, such as --lines 5e9,5e9 for the lines of each side"
+                .into(),
         });
     }
     let all_tasks = machines.count.saturating_mul(machines.tasks);

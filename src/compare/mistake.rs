@@ -44,7 +44,7 @@ impl Mistake {
                     .to_owned()
             }
             ("intersect" | "diff", _) => {
-                "compare takes the lines of all files or of the first alone, each once, in any order and without labels".to_owned()
+                "compare supports only diff and an intersect of all files: each line once, in any order, without labels".to_owned()
             }
             (name, _) => format!("{name} has no approximate result to compare"),
         };
@@ -88,8 +88,8 @@ mod tests {
             ),
             (labelled, "overlaps has no approximate result"),
             (Selection::at_least(2), "all files"),
-            (Selection::intersection().with_repeats(), "each once"),
-            (Selection::difference().with_all(), "each once"),
+            (Selection::intersection().with_repeats(), "each line once"),
+            (Selection::difference().with_all(), "each line once"),
             (Selection::difference().ordered(Order::Sorted), "any order"),
             (Selection::difference().labelled(Label::Count), "labels"),
         ] {

@@ -51,7 +51,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The refusal of a plan, or the failure of the last attempt.
-    pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
+    pub(super) fn run(&self, mut inputs: Vec<Input>, mut start: Instant) -> Result<Stats> {
         // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
         self.space.places().remove_orphans();
         let try_set = |job| Job {
@@ -90,9 +90,12 @@ impl<'a> Engine<'a> {
             inputs = in_order(inputs, &plan.order);
             job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
             if let Some(sources) = self.calibrates {
+                let began = Instant::now();
                 let sides = sides_of(&inputs, self.selection, self.sides)?;
                 plan.phases =
                     predict(&plan, (&inputs, sources, &sides), self.options, self.hasher)?;
+                // The seconds of the run are its own.
+                start += began.elapsed();
             }
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);

@@ -1,7 +1,7 @@
 //! Predicting the seconds of each phase, for a plan that is shown and for a run.
 //!
 //! *Owns:* the call of a [`Rehearsal`]. *Invariants:* it has temporary space of its own, in the places of the run: what it
-//! writes counts for no run, and is gone when it ends. *Cost:* that of the rehearsal.
+//! writes is in no statistics of the run, and is gone when it ends. *Cost:* that of the rehearsal.
 
 use super::attempts::in_order;
 use super::opening::temp_space;
@@ -12,6 +12,17 @@ use crate::options::Options;
 use crate::plan::{Plan, PlannedPhase};
 use crate::selection::{Rule, Selection, Sides};
 use crate::strategy::rehearsal::Rehearsal;
+
+/// Refuses inputs that cannot be measured, where the options ask for that.
+///
+/// # Errors
+/// As [`Rehearsal::check`].
+pub(super) fn check_calibration(inputs: &[Input], options: &Options) -> Result<()> {
+    if options.calibrate {
+        Rehearsal::check(inputs, options)?;
+    }
+    Ok(())
+}
 
 /// The phases of `plan`, each with the seconds that it will take, measured over slices of the inputs; these are in the
 /// order of the plan, and `sources` are the caller's.

@@ -41,7 +41,7 @@ mod opening;
 use std::time::Instant;
 
 use self::attempts::Engine;
-use self::calibration::calibrated;
+use self::calibration::{calibrated, check_calibration};
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
 use crate::answer::Collector;
@@ -83,6 +83,7 @@ pub fn select(
         None => LineHasher::new(options.hash_key)?,
     };
     let opened = open(inputs, selection, options)?;
+    check_calibration(&opened, options)?;
     let saving = open_target(options, &opened)?;
     let space = temp_space(options);
     let out = Collector::new(sink).numbering_rows(options.numbers_rows());
@@ -185,6 +186,7 @@ pub(crate) fn difference_of_results(
 pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
     let opened = open(inputs, selection, options)?;
+    check_calibration(&opened, options)?;
     // A set that was asked for is tried, however many lines there are: they may repeat.
     let job = Job {
         set_estimate: SetEstimate::Try,
@@ -210,6 +212,7 @@ pub fn plan_with_estimate(
     let stored = open_stored(options)?;
     let (sources, sides) = (inputs, inputs.len());
     let inputs = open(inputs, selection, options)?;
+    check_calibration(&inputs, options)?;
     let mut job = Job {
         selection,
         sides,

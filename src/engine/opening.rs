@@ -113,7 +113,7 @@ fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<(
         what: "--rows: this command also writes records that are not in the first file, and those have no row \
                number"
             .into(),
-        advice: "use intersect, without a number of files, or diff".into(),
+        advice: "use diff, or intersect without --at-least, --at-most or --exactly".into(),
     })
 }
 

@@ -98,7 +98,7 @@ impl<'a> FrameStream<'a> {
         }
         Err(self.wrong(
             self.offset,
-            "the stream ends without a trailer: what wrote it has failed",
+            "the stream ends without a trailer: the command that wrote it failed",
         ))
     }
 
@@ -194,9 +194,10 @@ impl Frames for FrameStream<'_> {
                     continue;
                 }
                 FrameKind::Lines => {
-                    return Err(
-                        self.wrong(at, "the frame is of the result of a join, not of a shard")
-                    );
+                    return Err(self.wrong(
+                        at,
+                        "the frame belongs to the result of a join, not to a shard",
+                    ));
                 }
                 FrameKind::Records => {}
             }

@@ -206,7 +206,7 @@ impl Keying {
                     input.part_name(part).display(),
                     input.part_name(0).display()
                 ),
-                advice: "files whose records are written together need the same header: add --keys-only, or rearrange them"
+                advice: "give all files whose records go into the result the same fields in the same order, or add --keys-only"
                     .into(),
             }),
         }

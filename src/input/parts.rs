@@ -279,7 +279,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
 fn not_a_part(path: &Path) -> Error {
     Error::Usage {
         what: format!(
-            "{}: is not a regular file, but a side of several files takes only those",
+            "{}: is not a regular file, but a side of several files takes only regular files",
             path.display()
         ),
         advice: "copy it to a file, or give it as a side of its own".into(),

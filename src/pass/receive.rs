@@ -272,13 +272,17 @@ impl Expected {
         };
         if received.job.is_some_and(|other| other != job) {
             return refuse(
-                "of a different job than those before it".into(),
+                "from a different job than those before it".into(),
                 "give all shards of a job the same hash key and the same number of buckets",
             );
         }
         if side > self.sides {
+            let there_are = match self.sides {
+                1 => "there is only 1 side".to_owned(),
+                sides => format!("there are only {sides} sides"),
+            };
             return refuse(
-                format!("of side {side}, but there are only {}", self.sides),
+                format!("from side {side}, but {there_are}"),
                 "give the number of sides with --sides",
             );
         }

@@ -273,7 +273,7 @@ impl<'a> Tally<'a> {
         if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: is too long to keep its order ({} at most)",
+                    "{}: is too long for --order input (at most {})",
                     self.input.name().display(),
                     display_bytes(MOST_ORDERED_BYTES)
                 ),

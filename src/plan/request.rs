@@ -45,7 +45,7 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
         // Less than the process itself takes.
         0..=MUCH_TO_DECODE => format!("{given} is too low for any run"),
         bytes => format!(
-            "{given} is too low where decoding takes {}",
+            "{given} is too low, because decoding takes {}",
             display_bytes(bytes)
         ),
     };

@@ -193,7 +193,7 @@ impl Keys {
                 return usage(
                     "--key",
                     format!("one file's key has {one}, another's has {other}"),
-                    "give as many fields for every input",
+                    "give the same number of fields for every input",
                 );
             }
             let mut sorted: Vec<&Field> = fields.iter().collect();
@@ -254,7 +254,8 @@ impl Bad {
     /// What is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
         const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
-        const QUOTES: &str = "double the quotes in a quoted field, or give --delimiter instead of --csv where quotes mean nothing";
+        const QUOTES: &str = "double the quotes in a quoted field, or, if quotes have no special meaning in this file, \
+                              give --delimiter instead of --csv";
         match self {
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
@@ -266,7 +267,8 @@ impl Bad {
             Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
             Self::NoValue(place) => (
                 format!("has no text or number for {}", columns.name(place)),
-                "name a field within it with a dot, or leave such records out with --bad-records skip",
+                "if it is an object, name a field inside it, as in a.b; or leave such records out with \
+                 --bad-records skip",
             ),
         }
     }

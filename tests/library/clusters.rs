@@ -404,10 +404,13 @@ fn m4_what_is_of_another_job_side_or_bucket_is_refused() {
         };
         let (other, _) = sharded(&sources[0], &other, &options).unwrap();
         let said = refused(&[&second[..], &other].concat(), 2, None);
-        assert!(said.contains("of a different job"), "{said}");
+        assert!(said.contains("from a different job"), "{said}");
     }
     let said = refused(&second, 1, None);
-    assert!(said.contains("of side 2, but there are only 1"), "{said}");
+    assert!(
+        said.contains("from side 2, but there is only 1 side"),
+        "{said}"
+    );
     let said = refused(&first, 1, Some(77));
     assert!(said.contains("instead of 77"), "{said}");
 }

@@ -221,5 +221,5 @@ fn l14_a_difference_of_one_file_and_other_selections_are_refused() {
     let said = refused(&paths, Selection::union());
     assert!(said.contains("union"), "{said}");
     let said = refused(&paths, Selection::difference().with_repeats());
-    assert!(said.contains("each once"), "{said}");
+    assert!(said.contains("each line once"), "{said}");
 }

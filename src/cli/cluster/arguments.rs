@@ -21,10 +21,10 @@ use crate::cli::sides::read_list;
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
 const EXIT_STATUS: &str = "\
 Exit status: 0 complete · 2 wrong usage · 3 an input is unreadable, or changed
-             4 temporary space failed · 5 output failed · 6 memory limit too low
-             7 damaged or incomplete shards · 101 a bug
+             4 temporary space is full, unusable or over its limit · 5 output failed
+             6 memory limit too low · 7 damaged or incomplete shards · 101 a bug
              Retry after 3, 4, 5 or a signal; after 7, first remake what the message names.
-             2, 6 and 101 would only fail again.";
+             After 2, 6 or 101, a retry would only fail again.";
 
 /// Split an input by hash into blocks of lines, for `outset join` on this or another machine.
 ///
@@ -103,13 +103,13 @@ pub(crate) struct JoinArguments {
     #[arg(value_name = "SHARD", required_unless_present = "shards_from")]
     shards: Vec<PathBuf>,
 
-    /// Read the names of the shard files from LIST, one a line
+    /// Read the names of the shard files from LIST, one per line
     ///
     /// For more names than a command line holds. `-` is standard input.
     #[arg(long, value_name = "LIST", conflicts_with = "shards")]
     shards_from: Option<PathBuf>,
 
-    /// The operation, named as its command
+    /// The operation, by the name of its command
     #[arg(long, value_name = "NAME", default_value = "intersect", value_parser = joined_operations())]
     operation: Operation,
 
@@ -154,8 +154,8 @@ pub(crate) struct JoinArguments {
 /// Check the reports of all shards and joins of a job, and write a summary if the job is complete.
 ///
 /// Fails with status 7 unless the shards of each side cover its files exactly once, every bucket was joined once, all
-/// joins had the same operation and options, and the joins read the lines that the shards sent (by their number and the
-/// sum of their hashes).
+/// joins had the same operation and options, and the joins read the lines that the shards sent (judged by their number
+/// and the sum of their hashes).
 ///
 /// Example: outset finish stats/*.json --shards 8 -o result/_SUCCESS
 #[derive(Debug, Args)]

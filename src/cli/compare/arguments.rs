@@ -21,31 +21,31 @@ use crate::cli::sides::{FILES, InputArguments};
 /// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
 /// limit. An approximate intersect has false lines, and an approximate diff misses lines. Either way, these
 /// are the lines that pass the filter by mistake. The output shows how many they are; the false-positive
-/// rate as measured, as predicted, and as computed from the filter's fill; the share of the approximate
-/// result that is right (precision, of intersect) or of the exact result that was found (recall, of diff);
-/// and the seconds, bytes, temporary disk and peak memory of each run.
+/// rate as measured, as predicted, and as computed from the filter's fill; for intersect, the share of the
+/// approximate result that is right (precision); for diff, the share of the exact result that was found
+/// (recall); and the seconds, bytes, temporary disk and peak memory of each run.
 ///
 /// The measured rate of intersect is the number of false lines divided by the number of distinct lines
-/// of the larger file that are not common. If that file has more than 65,536 distinct lines (or fewer,
-/// under a low memory limit), their number is estimated. The measured rate of diff is the number of missing
+/// of the larger file that are not common. If that file has more than 65,536 distinct lines (a low memory
+/// limit lowers this threshold), their number is estimated. The measured rate of diff is the number of missing
 /// lines divided by the number of distinct lines of the first file that no other has: the exact result.
-/// The measured rate is always printed with bounds. They hold at 98%, and not at 99% as those of the
-/// predicted rate, because both numbers of the division may be off, each with bounds at 99%.
+/// The measured rate is always printed with bounds. These bounds hold at 98%, not at 99% like those of the
+/// predicted rate, because both numbers in the division are uncertain, each with bounds at 99%.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.
 ///
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two files, or more for --operation diff, each one side (read several times)")))]
+#[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), each a separate side, read several times")))]
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,
 
     /// The operation to compare: intersect or diff
     ///
-    /// Only diff takes more than two files. Its other names are accepted too. symdiff cannot be approximated, and an
-    /// approximate union has a different error rate for each file, so neither can be compared.
+    /// Only diff takes more than two files. Other names of diff, such as difference, are accepted too. symdiff cannot
+    /// be approximated, and an approximate union has a different error rate for each file, so neither can be compared.
     #[arg(
         long,
         value_name = "NAME",

@@ -27,7 +27,7 @@ use crate::cli::sides::{FILES, InputArguments};
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each one side; `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each a separate side; `-` is standard input"))
 )]
 pub(crate) struct IntersectArguments {
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(crate) struct UnionArguments {
 #[command(
     visible_alias = SYMDIFF_ALIAS,
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files, each one side; `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files, each a separate side; `-` is standard input"))
 )]
 pub(crate) struct SymdiffArguments {
     #[command(flatten)]
@@ -231,17 +231,17 @@ impl OrderArguments {
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct WrittenArguments {
-    /// Before each line, write a 1 or 0 for each file and a tab: 101 means the first and the third file
+    /// Before each line, write a 1 or 0 for each file, then a tab: 101 means the first and the third file
     ///
     /// Takes at most 16 files. A file given twice has two digits.
     #[arg(long)]
     which: bool,
 
-    /// Before each line, write the number of files that have it and a tab
+    /// Before each line, write the number of files that have it, then a tab
     #[arg(long, conflicts_with = "which")]
     count_files: bool,
 
-    /// Before each line, write its total number of occurrences in all files and a tab
+    /// Before each line, write its total number of occurrences in all files, then a tab
     #[arg(short, long, conflicts_with_all = ["which", "count_files"])]
     count: bool,
 
@@ -298,8 +298,8 @@ pub(crate) struct SetArguments {
     ///
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, FILE gets
-    /// whole rows of the first input, which must be a Parquet file: those whose --key is in the result.
+    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
+    /// input must be a Parquet file, and FILE gets those of its whole rows whose --key is in the result.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 

@@ -70,7 +70,7 @@ fn side() -> Arg {
 }
 
 fn files_from() -> Arg {
-    let help = "Read all files that LIST names, one a line, as one side; `-` is standard input";
+    let help = "Read all files that LIST names, one per line, as one side; `-` is standard input";
     paths(FILES_FROM, "LIST")
         .long("files-from")
         .help(help)

@@ -59,7 +59,9 @@ fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     if files.len() == before {
         return Err(Error::Usage {
             what: format!("{}: this directory has no files to read", path.display()),
-            advice: "name one that has (files whose names begin with . or _ do not count)".into(),
+            advice:
+                "name a directory that has some (files whose names begin with . or _ do not count)"
+                    .into(),
         });
     }
     Ok(())

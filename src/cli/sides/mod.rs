@@ -119,7 +119,7 @@ fn check_part(path: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Error::Usage {
-        what: "-: a side of several files cannot have standard input among them".into(),
+        what: "-: a side of several files cannot include standard input".into(),
         advice: "give it as a side of its own, or copy it to a file".into(),
     })
 }

@@ -252,7 +252,10 @@ fn find(field: &Field, schema: &SchemaDescriptor, name: &Path) -> Result<usize> 
             )
         }
         _ => usage(
-            format!("{}: column {field} is not one column", name.display()),
+            format!(
+                "{}: column {field} consists of several columns",
+                name.display()
+            ),
             format!(
                 "name one within it, such as {}",
                 schema.column(found[0]).path().string()
@@ -284,7 +287,7 @@ fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
 
 /// Where a row group has the columns of the key.
 fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, String> {
-    let rows = u64::try_from(group.num_rows()).map_err(|_| "it has less than 0 rows")?;
+    let rows = u64::try_from(group.num_rows()).map_err(|_| "it has a negative number of rows")?;
     let chunk = |&leaf: &usize| {
         let column = group.columns().get(leaf).ok_or("a column is missing")?;
         let chunk = chunk_of(column, size)?;

@@ -41,9 +41,10 @@ impl Rule {
         check_bounds(selection, sides)?;
         if selection.repeats() && !selection.in_first && !selection.needs_all(sides) {
             return usage(
-                "--repeats: can only be kept by diff, and by intersect without a number of files"
+                "--repeats: only diff, and intersect without --at-least, --at-most or --exactly, can \
+                 repeat lines"
                     .into(),
-                "leave out --repeats, or the number of files",
+                "leave out --repeats, or those options",
             );
         }
         let tally = tally(selection, sides)?;
@@ -330,8 +331,8 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
             "give two files, or leave out --all",
         ),
         _ => usage(
-            "--all: cannot be combined with a number of files".into(),
-            "leave out --all, or the number of files",
+            "--all: cannot be combined with --at-least, --at-most or --exactly".into(),
+            "leave out --all, or those options",
         ),
     }
 }

@@ -13,12 +13,14 @@
 //! 5. For `memory`, slices become a part of a set that was prepared for all lines, and are looked up in it: the rates
 //!    of `build` and `probe`.
 //!
-//! Each pass runs twice: before that, memory is touched for the first time, and how long a slice should be is a guess. Of spills,
-//! the difference counts.
+//! Most passes run twice: before that, memory is touched for the first time, and how long a slice should be is a guess. Of
+//! spills, the difference counts.
 //!
 //! *Owns:* the arrangement. *Invariants:* nothing of it is kept: filters, sets and temporary files are gone when it
-//! ends. *Cost:* the memory of the plan, and one to three seconds. Not rehearsed are the order of an answer, bitmaps of
-//! addresses, and the opening and sampling of inputs.
+//! ends. A run that is measured first does not fail for that: what finds no room in memory or on disk has no
+//! prediction. *Cost:* the memory of the plan, and one to three seconds. Not rehearsed are the order of an answer, bitmaps of
+//! addresses, lines that are remembered because they repeat, a union that a filter answers, and the opening and sampling of
+//! inputs.
 
 mod rates;
 mod slices;
@@ -34,7 +36,7 @@ use crate::filter::Filter;
 use crate::hash::LineHasher;
 use crate::input::{Input, Source};
 use crate::options::Options;
-use crate::output::{OutputFile, WriteSink, output_error};
+use crate::output::{CountSink, OutputFile, WriteSink, output_error};
 use crate::pass::filter::{empty, filter_again, filter_store, insert, shape_for_store};
 use crate::pass::join::join;
 use crate::pass::spill::{Refused, Screening, spill};
@@ -42,17 +44,16 @@ use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, St
 use crate::run::Run;
 use crate::selection::{Order, Sides};
 use crate::spill::pool::IN_FLIGHT;
+use crate::strategy::keeps_repeats;
 use crate::strategy::memory::ResidentSet;
 use crate::temp::space::TempSpace;
 
-/// How often a rate is measured.
-const TRIES: usize = 2;
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
 const MOST_FILTER: u64 = 256 << 20;
 /// What is joined of all inputs together, in bytes.
 const JOINED_BYTES: u64 = 160 << 20;
-/// The fewest buckets that are joined: one for each of two workers.
-const FEWEST_BUCKETS: u32 = 2;
+/// The fewest buckets that are joined, for each worker that joins.
+const LEAST_BUCKETS: usize = 2;
 
 /// What is rehearsed: a plan, and the inputs in its order.
 #[derive(Clone, Copy)]
@@ -70,33 +71,45 @@ pub(crate) struct Rehearsal<'a> {
 }
 
 impl Rehearsal<'_> {
-    /// The phases of the plan, each with the seconds that it is predicted to take.
-    ///
-    /// A phase that finds no room for a set, or for a long line, has no prediction: whether the run has it, the run finds out.
+    /// Refuses what cannot be rehearsed. Call it before anything is read of the inputs.
     ///
     /// # Errors
-    /// [`Error::Usage`] for inputs that are no files of plain lines; the first failure of a pass.
+    /// [`Error::Usage`] for inputs that are no regular files of plain lines, and for stored filters.
+    pub(crate) fn check(inputs: &[Input], options: &Options) -> Result<()> {
+        slices::check(inputs, options)
+    }
+
+    /// The phases of the plan, each with the seconds that it is predicted to take, as far as it could be measured.
+    ///
+    /// # Errors
+    /// Where an input cannot be read or the run was stopped.
     pub(crate) fn phases(&self) -> Result<Vec<PlannedPhase>> {
-        let mut slices = Slices::new(self.inputs, self.sources, self.options)?;
+        let mut slices = Slices::new(self.inputs, self.sources, self.options);
         let mut rates = Rates::default();
         match self.rehearse(&mut slices, &mut rates) {
-            Ok(()) | Err(Error::Memory { .. } | Error::LineTooLong { .. }) => {
-                Ok(rates.predict(&self.plan.phases))
-            }
+            // Whether the run has the room that slices did not find, the run finds out.
+            Ok(())
+            | Err(
+                Error::Memory { .. }
+                | Error::LineTooLong { .. }
+                | Error::Temp { .. }
+                | Error::TempLimit { .. }
+                | Error::Output { .. },
+            ) => Ok(rates.predict(&self.plan.phases)),
             Err(error) => Err(error),
         }
     }
 
     /// The steps of the module's list that the plan has.
     fn rehearse(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
-        if !self.plan.uses_bitmap && self.has("build") {
+        if self.plan.uses_bitmap || self.plan.known_bytes > 0 {
+            return Ok(());
+        }
+        if self.has("build") {
             self.rehearse_set(slices, rates)?;
         } else if self.has("spill") {
             self.answering(|out| self.rehearse_spill(slices, rates, out))?;
             self.rehearse_join(slices, rates)?;
-        } else if self.has("filter") {
-            let run = self.run_in(self.plan.layout);
-            self.filter(&run, slices, rates)?;
         }
         Ok(())
     }
@@ -113,7 +126,9 @@ impl Rehearsal<'_> {
         let (layout, second) = self.plan.expected_revision();
         run.set_layout(self.with_blocks(layout))?;
         let run = run;
-        let second = second.filter(|_| !self.finds_lone());
+        // Of the lone sieve it is the one that is asked; a chain of approximate filters feeds none while it spills.
+        let is_fed = !self.finds_lone() && self.plan.costs.exact;
+        let second = second.filter(|_| is_fed).map(capped);
         let mut fed = second.map(|shape| empty(&run, &shape)).transpose()?;
         // One pool for all of them, as in a run: its memory is touched for the first time once.
         let pool = run.block_pool();
@@ -123,18 +138,20 @@ impl Rehearsal<'_> {
             }
             Ok(Measured::last(&run))
         };
+        // Inputs by their places in the order of the plan: what is written of their refused lines depends on it.
         let last = self.inputs.len() - 1;
         let comes_first = self.finds_lone() || self.plan.asks_first();
         let (first, further) = if comes_first { (0, last) } else { (last, 0) };
-        let refused = self.refused(first, out);
-        rates.spill = Some(slices.twice(first, |slice| {
+        let (refused, keeps_repeats) = (self.refused(first, out), self.keeps_repeats(first));
+        rates.spill = slices.twice(|slice| {
             let screening = Screening {
                 feed: fed.as_mut(),
+                keeps_repeats,
                 refused,
                 ..by(screen.as_ref())
             };
             spill_slice(slice, screening)
-        })?);
+        })?;
         let asked = if let Some(fed) = &mut fed {
             self.complete(fed, second);
             drop(screen);
@@ -143,16 +160,23 @@ impl Rehearsal<'_> {
             screen.as_ref().filter(|_| self.finds_lone())
         };
         if let Some(asked) = asked {
-            let refused = self.refused(further, out);
-            rates.further_spill = Some(slices.twice(further, |slice| {
+            let (refused, keeps_repeats) =
+                (self.refused(further, out), self.keeps_repeats(further));
+            rates.further_spill = slices.twice(|slice| {
                 let screening = Screening {
+                    keeps_repeats,
                     refused,
                     ..by(Some(asked))
                 };
                 spill_slice(slice, screening)
-            })?);
+            })?;
         }
         Ok(())
+    }
+
+    /// Whether lines of the input at this place are spilled as often as they come.
+    fn keeps_repeats(&self, number: usize) -> bool {
+        keeps_repeats(self.sides, &self.inputs[number])
     }
 
     /// Whether it is the sieve of lone lines: two filters of all inputs, of which the second one is asked.
@@ -191,57 +215,72 @@ impl Rehearsal<'_> {
         let pool = run.block_pool();
         // What filters let through is mostly common, so the same slice of each input is joined.
         let is_common = is_exact && self.plan.costs.filter.is_some();
-        let first = slices.next(0)?;
+        let first = slices.of(if is_common { inputs - 1 } else { 0 })?;
         let mut stores = Vec::with_capacity(inputs);
         for number in 0..inputs {
             let other = match number {
                 0 => None,
                 _ if is_common => None,
-                _ => Some(slices.next(number)?),
+                _ => Some(slices.of(number)?),
             };
             let slice = other.as_ref().unwrap_or(&first);
-            stores.push(spill(&run, &pool, slice, Screening::default())?.buckets);
+            let screening = Screening {
+                keeps_repeats: self.keeps_repeats(number),
+                ..Screening::default()
+            };
+            stores.push(spill(&run, &pool, slice, screening)?.buckets);
         }
         drop(pool);
         if self.has("filter survivors")
             && let Some(shape) = shape_for_store(&run, &stores[0], SIEVE_BITS_PER_KEY)
         {
             drop(filter_store(&run, &stores[0], &shape)?);
-            rates.survivors = Some(Measured::last(&run));
+            rates.survivors = Measured::last(&run).if_any();
         }
         self.answering(|out| join(&run, stores, sides, out))?;
-        rates.join = Some(Measured::last(&run));
+        rates.join = Measured::last(&run).if_any();
         Ok(())
     }
 
     /// Step 5. With filters, the survivors of the second input are the set, and the first one is looked up in it.
     fn rehearse_set(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
-        let (plan, last) = (self.plan, self.inputs.len() - 1);
+        let plan = self.plan;
         let run = self.run_in(plan.layout);
         let screen = self.filter(&run, slices, rates)?;
-        let second = plan.second_filter.filter(|_| screen.is_some());
+        let second = plan.second_filter.filter(|_| screen.is_some()).map(capped);
         let mut feed = second.map(|shape| empty(&run, &shape)).transpose()?;
         let lines = second.map_or(plan.build_lines, |shape| shape.keys.min(plan.build_lines));
         let set = ResidentSet::new(&run, self.sides.rule(), lines, plan.build_line_bytes)?;
-        let built = if screen.is_some() { last } else { 0 };
-        let mut slice = slices.next(built)?;
-        for _ in 0..TRIES {
+        let mut built = Vec::new();
+        rates.build = slices.again(|slice| {
             set.insert(&run, &slice, 1, screen.as_ref().zip(feed.as_mut()))?;
-            let measured = Measured::last(&run);
-            slices.fit(measured);
-            rates.build = Some(measured);
-            slice = slices.next(built)?;
-        }
+            built.push(slice);
+            Ok(Measured::last(&run))
+        })?;
         drop(screen);
-        if let Some(feed) = &mut feed {
-            self.complete(feed, second);
+        if self.sides.rule().repeats() {
+            // A run writes these lines as they come, which is another pass.
+            return Ok(());
         }
-        let screen = feed.as_ref().map(|feed| feed as &dyn Screen);
-        for _ in 0..TRIES {
-            // Of lines that are found, a mark is set; of the others none.
-            let probed = slices.next(last)?;
-            self.answering(|out| set.mark(&run, [(&probed, 2)].into_iter(), screen, out))?;
-            rates.probe = Some(Measured::last(&run));
+        let probe = |slice: &Input, feed: Option<&Filter>| {
+            let screen = feed.map(|feed| feed as &dyn Screen);
+            self.answering(|out| set.mark(&run, [(slice, 2)].into_iter(), screen, out))?;
+            Ok(Measured::last(&run))
+        };
+        match &mut feed {
+            // What survived of these slices is in the set and in its filter, as it is for the input that comes last.
+            Some(feed) if built.iter().all(Input::is_warm) => {
+                for slice in &built {
+                    rates.probe = probe(slice, Some(feed))?.if_any();
+                }
+            }
+            // A slice that was read is cached now, and the input is not: another one, which is not in the set.
+            feed => {
+                if let Some(feed) = feed {
+                    self.complete(feed, second);
+                }
+                rates.probe = slices.again(|slice| probe(&slice, feed.as_ref()))?;
+            }
         }
         Ok(())
     }
@@ -254,27 +293,20 @@ impl Rehearsal<'_> {
         rates: &mut Rates,
     ) -> Result<Option<Filter>> {
         let plan = self.plan;
-        let Some(shape) = plan.costs.filter else {
+        let Some(shape) = plan.costs.filter.map(capped) else {
             return Ok(None);
-        };
-        let shape = FilterPlan {
-            bits: shape.bits.min(8 * MOST_FILTER),
-            ..shape
         };
         let mut filter = empty(run, &shape)?;
         self.complete(&mut filter, Some(shape));
-        let second = plan.second_filter.filter(|_| self.finds_lone());
+        let second = plan.second_filter.filter(|_| self.finds_lone()).map(capped);
         let mut again = second.map(|shape| empty(run, &shape)).transpose()?;
-        for _ in 0..TRIES {
-            let slice = slices.next(0)?;
+        rates.filter = slices.again(|slice| {
             match &mut again {
                 Some(again) => filter_again(run, &slice, &filter.updater(), &again.updater())?,
                 None => insert(run, &slice, &mut filter)?,
             }
-            let measured = Measured::last(run);
-            slices.fit(measured);
-            rates.filter = Some(measured);
-        }
+            Ok(Measured::last(run))
+        })?;
         // Slices have put lines into it, too many for a small one.
         let (mut asked, shape) = match again {
             Some(again) => (again, second),
@@ -290,8 +322,12 @@ impl Rehearsal<'_> {
         filter.fill_at_random(fpr, self.plan.passing_share());
     }
 
-    /// Hands `work` a collector that writes the answer as a run does: to a file, which never gets a name.
+    /// Hands `work` a collector that writes the answer as a run does: to a file, which never gets a name. Under a cap on
+    /// temporary disk, which would have to count it, the answer goes nowhere.
     fn answering(&self, work: impl FnOnce(&Collector<'_>) -> Result<()>) -> Result<()> {
+        if self.options.max_temp_bytes.is_some() {
+            return work(&Collector::new(&mut CountSink));
+        }
         let path = self.space.new_path("answer")?.path;
         let file = OutputFile::create(&path, &self.options.interrupt)?;
         let terminator = self.options.format.terminator;
@@ -318,11 +354,12 @@ impl Rehearsal<'_> {
 
     /// This layout with as many buckets as `bytes` fill to the size of the plan's.
     fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
-        let most = layout.buckets.max(FEWEST_BUCKETS);
+        let most = layout.buckets.max(1);
+        let least = (LEAST_BUCKETS * layout.join_workers) as u32;
         let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
         Layout {
-            buckets: wanted.clamp(FEWEST_BUCKETS, most),
+            buckets: wanted.max(least).min(most),
             ..layout
         }
     }
@@ -340,6 +377,14 @@ impl Rehearsal<'_> {
             pool_blocks,
             ..layout
         }
+    }
+}
+
+/// As much of a filter as is filled.
+fn capped(shape: FilterPlan) -> FilterPlan {
+    FilterPlan {
+        bits: shape.bits.min(8 * MOST_FILTER),
+        ..shape
     }
 }
 

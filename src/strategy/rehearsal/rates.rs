@@ -45,6 +45,11 @@ impl Measured {
         }
     }
 
+    /// This, unless nothing was read.
+    pub(super) fn if_any(self) -> Option<Self> {
+        (self.bytes > 0.0).then_some(self)
+    }
+
     /// Bytes read a second, 1 or more.
     pub(super) fn rate(self) -> f64 {
         (self.bytes / self.seconds.max(1e-6)).max(1.0)

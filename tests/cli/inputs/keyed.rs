@@ -308,7 +308,7 @@ fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
             "--csv -1 1,2 -2 1",
             &[
                 "one file's key has 2 fields, another's has 1",
-                "as many fields",
+                "same number of fields",
             ],
         ),
         ("--jsonl -k 1", &["no numbered fields"]),
