@@ -157,7 +157,7 @@
 //! | `cli` (of the program, not of the library) | arguments, messages, progress, outputs, the report page |
 //! | [`cluster`], [`compare`](mod@compare), `overlaps` | the steps of an operation on several machines; the exact and the approximate way over the same inputs; lines of each combination of inputs, counted |
 //! | `engine` | a run from its inputs to its statistics: plan, attempt, second plan |
-//! | [`estimate`](mod@estimate), [`stored`], `strategy` | sketches of inputs; filters in files; the four strategies |
+//! | [`estimate`](mod@estimate), [`stored`], `strategy` | sketches of inputs; filters in files; the four strategies, and a rehearsal of them that measures |
 //! | `pass` | the three passes and what they share: scanning, reading ahead, splitting |
 //! | `run` | what the passes of one run share: layout, budget, hash, threads, statistics |
 //! | `options`, `observer` | what a caller asks for, and what a caller may watch |

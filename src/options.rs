@@ -88,9 +88,9 @@ pub struct Options {
     pub key_type: KeyType,
     /// The hash key; random by default.
     pub hash_key: HashKey,
-    /// Whether this machine is measured before the run, over slices of the inputs: the plan and the statistics then say
-    /// how many seconds each phase was predicted to take. Takes up to 3 seconds, and stores nothing. For files of plain
-    /// lines.
+    /// Whether this machine is measured before the run, over slices of the inputs: the plan and the statistics then
+    /// say how many seconds each phase was predicted to take. Takes up to 3 seconds, and stores nothing. For regular
+    /// files of plain lines, without `keys` and `stored_filter`.
     pub calibrate: bool,
     /// Stops the run from outside.
     pub interrupt: Interrupt,

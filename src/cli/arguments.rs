@@ -337,7 +337,8 @@ pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///
     /// By default, a partition run over regular files stops at the start if it needs more temporary
-    /// disk than is free. Use --force if many lines repeat, or if space will be freed during the run.
+    /// disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
+    /// during the run.
     /// If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp still
     /// applies.
     #[arg(long)]

@@ -163,7 +163,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, requires = "changed", conflicts_with = "distinct")]
     keys_only: bool,
 
-    /// Instead of keys, write the numbers of the rows whose key is in the result (if the first file is Parquet)
+    /// If the first file is Parquet, write the numbers of its rows whose key is in the result, instead of those keys
     ///
     /// For diff, and for intersect without --at-least, --at-most and --exactly. The first row of the file has the
     /// number 0. With --order input the numbers ascend.

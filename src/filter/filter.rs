@@ -226,8 +226,8 @@ impl<W: Words> Filter<W> {
 
 impl Filter {
     /// Fills a filter of blocks as if it were complete: with a false-positive rate of `fpr` (0..1), and so that it lets
-    /// about the share `passing` of all lines pass, whatever they are. For measuring how fast a filter is asked that is not
-    /// there yet.
+    /// about the share `passing` of all lines pass, whatever they are. For measuring how fast a filter is asked that is
+    /// not there yet.
     ///
     /// All k bits of a line are set with the chance p^k where each bit is with the chance p, so p = fpr^(1/k). Blocks with
     /// all bits set make the rest of the lines pass: they are met as seldom as lines that are in the filter.
@@ -260,8 +260,8 @@ impl Xorshift {
         self.0
     }
 
-    /// A word of which each bit is set with this chance, to a precision of 2^-16. From the last binary digit of the chance to
-    /// the first, a 1 adds half of what is missing, and a 0 halves what there is.
+    /// A word of which each bit is set with this chance, to a precision of 2^-16. From the last binary digit of the
+    /// chance to the first, a 1 adds half of what is missing, and a 0 halves what there is.
     fn bits(&mut self, chance: f64) -> u64 {
         let digits = (chance * f64::from(1 << 16)) as u32;
         if digits >> 16 == 1 {

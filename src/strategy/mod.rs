@@ -10,6 +10,8 @@
 //! | [`bloom`] | filter all but the last, each through the filter before it, spill the last through the last filter, distinct |
 //! | [`absent`] | `bloom` of a difference: filter the others, spill what it refuses of the first, distinct. Of a union: filter all, write what it did not have |
 //!
+//! [`rehearsal`] runs their passes over slices of the inputs, to predict how long each phase takes.
+//!
 //! All of it runs on the thread that called the engine. Each pass starts its threads and waits for them, so
 //! between two passes this thread is alone, and may drop a filter or a pool without a lock.
 //!

@@ -58,7 +58,8 @@ pub(crate) struct ShardArguments {
 
     /// Take only lines that begin in this range of FILE, in bytes
     ///
-    /// If ranges cover FILE without overlap, each line is in exactly one of them, wherever they begin. Not for
+    /// If ranges cover FILE without overlap, each line is taken by exactly one of them, even if a range begins
+    /// in the middle of a line. Not for
     /// compressed files.
     #[arg(long, value_name = "OFFSET:LENGTH", value_parser = parse_range)]
     range: Option<Range<u64>>,

@@ -299,7 +299,7 @@ pub(crate) struct SetArguments {
     /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
     /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
     /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
-    /// input must be a Parquet file, and FILE gets those of its whole rows whose --key is in the result.
+    /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 

@@ -184,7 +184,9 @@ impl<'a> Decoder<'a> {
             }
             (Front::Skippable(bytes), None | Some(Compression::Zstd | Compression::Lz4)) => {
                 let is_size = header.starts_with(&FRAME_SIZE);
-                self.missing = is_size.then_some("the frame announced just before is missing");
+                self.missing = is_size.then_some(
+                    "the file gives the size of one more frame, but that frame is missing",
+                );
                 if source.skip(bytes)? < bytes {
                     return Err(self.cut_short(source.given_bytes()));
                 }

@@ -298,7 +298,7 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
     }
     if selection.records && occurrences == Occurrences::All {
         return usage(
-            "--all: multisets of records are not defined".into(),
+            "--all: is not defined for whole lines that are compared by key".into(),
             "leave out --all, or add --keys-only",
         );
     }

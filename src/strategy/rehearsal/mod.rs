@@ -7,20 +7,20 @@
 //!    put into it give the rate of `filter`.
 //! 2. Slices are spilled through this filter, and through the filter of their survivors, if the plan has one. Where the
 //!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time.
-//! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk where the
-//!    plan writes.
+//! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk
+//!    where the plan writes.
 //! 4. These buckets are joined, and the answer is written: the rate of `join`.
 //! 5. For `memory`, slices become a part of a set that was prepared for all lines, and are looked up in it: the rates
 //!    of `build` and `probe`.
 //!
-//! Most passes run twice: before that, memory is touched for the first time, and how long a slice should be is a guess. Of
-//! spills, the difference counts.
+//! Most passes run twice: before that, memory is touched for the first time, and how long a slice should be is a guess.
+//! Of spills, the difference counts.
 //!
 //! *Owns:* the arrangement. *Invariants:* nothing of it is kept: filters, sets and temporary files are gone when it
 //! ends. A run that is measured first does not fail for that: what finds no room in memory or on disk has no
-//! prediction. *Cost:* the memory of the plan, and one to three seconds. Not rehearsed are the order of an answer, bitmaps of
-//! addresses, lines that are remembered because they repeat, a union that a filter answers, and the opening and sampling of
-//! inputs.
+//! prediction. *Cost:* the memory of the plan, and one to three seconds. Not rehearsed are the order of an answer,
+//! bitmaps of addresses, lines that are remembered because they repeat, a union that a filter answers, and the opening
+//! and sampling of inputs.
 
 mod rates;
 mod slices;
@@ -258,8 +258,8 @@ impl Rehearsal<'_> {
             Ok(Measured::last(&run))
         })?;
         drop(screen);
-        if self.sides.rule().repeats() {
-            // A run writes these lines as they come, which is another pass.
+        // Where repeats are kept, a run writes these lines as they come, which is another pass.
+        if !self.has("probe") || self.sides.rule().repeats() {
             return Ok(());
         }
         let probe = |slice: &Input, feed: Option<&Filter>| {

@@ -1,7 +1,8 @@
 //! Slices of the inputs: how long they are, and where they begin.
 //!
-//! *Owns:* the cutting. *Invariants:* slices that follow one another begin at other places, because what was read once is
-//! cached (of a small input they overlap in part); each line of a slice is a whole line. *Cost:* an input is opened for each slice.
+//! *Owns:* the cutting. *Invariants:* slices that follow one another begin at other places, because what was read once
+//! is cached (of a small input they overlap in part); each line of a slice is a whole line. *Cost:* an input is opened
+//! for each slice.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,7 +18,8 @@ const SLICE_SECONDS: f64 = 0.18;
 const PATIENCE: Duration = Duration::from_millis(1800);
 /// The shortest slice of a large input, in bytes.
 const LEAST_SLICE: u64 = 16 << 20;
-/// A short slice takes most of its time for what does not grow with it: a long one may be longer by this factor than its rate says.
+/// A short slice takes most of its time for what does not grow with it: a long one may be longer by this factor than
+/// its rate says.
 const LONGER: u64 = 3;
 /// A slice has no more than this part of its input.
 const LEAST_PART: u64 = 4;
@@ -62,8 +64,8 @@ impl<'a> Slices<'a> {
         self.bytes = ((measured.rate() * SLICE_SECONDS) as u64).max(LEAST_SLICE);
     }
 
-    /// Hands two slices to `pass`, of which the second one counts: before it, memory is touched for the first time, and how
-    /// long a slice should be is a guess.
+    /// Hands two slices to `pass`, of which the second one counts: before it, memory is touched for the first time, and
+    /// how long a slice should be is a guess.
     ///
     /// # Errors
     /// The first failure of opening and of `pass`.
@@ -161,7 +163,7 @@ pub(super) fn check(inputs: &[Input], options: &Options) -> Result<()> {
             return refuse(format!("{name} is not a regular file"));
         }
         if input.decoding().is_some() || input.is_table() {
-            return refuse(format!("{name} is compressed or a table"));
+            return refuse(format!("{name} is compressed or a Parquet file"));
         }
     }
     Ok(())

@@ -340,7 +340,7 @@ fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
             "--csv -k 1 --distinct --strategy memory",
             &["memory cannot write the first record of each key"],
         ),
-        ("--csv -k 1 --all", &["multisets of records"]),
+        ("--csv -k 1 --all", &["not defined for whole lines"]),
         ("--csv -k 0", &["numbered from 1"]),
         ("-d ab -k 1", &["one character"]),
     ] {
