@@ -34,7 +34,7 @@ STRATEGIES = {"partition": "64M", "sieve": "64M", "bloom": "32M", "memory": "4G"
 
 @dataclass(frozen=True)
 class Structure:
-    """What threads share, by figures of `benches/filters.rs` and of profiles on one core."""
+    """What threads share. Times are estimates: 85 ns for a line, of which a profile shows a third under these locks."""
 
     name: str
     #: Locks that a batch takes.

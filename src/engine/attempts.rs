@@ -107,9 +107,7 @@ impl<'a> Engine<'a> {
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
             run.record().phases.append(&mut spool_phases);
-            if self.calibrates.is_some() {
-                run.record().predicted.clone_from(&plan.phases);
-            }
+            run.record().predicted.clone_from(&plan.phases);
             match self.run_plan(&mut run, &plan, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {

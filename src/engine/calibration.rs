@@ -70,7 +70,7 @@ pub(super) fn calibrated(
     Ok(plan)
 }
 
-/// Which of `inputs` is which of so many `sides`. What all sides have is what all files have, however often one was
+/// Which of the `sides` of a run each input is. What all sides have is what all files have, however often a file was
 /// given.
 ///
 /// # Errors

@@ -187,11 +187,10 @@ impl Plan {
         (passing as f64 / asked.max(1) as f64).min(1.0)
     }
 
-    /// The share, 0..1, of what goes through the spilling phases that is expected to be written.
-    pub(crate) fn written_share(&self) -> f64 {
+    /// Whether blocks of buckets are expected to be written; the order of the answer does not count.
+    pub(crate) fn writes_buckets(&self) -> bool {
         let of_answer = self.ordering.map_or(0, |ordering| ordering.spilled_bytes);
-        let written = self.costs.bytes_written.saturating_sub(of_answer);
-        (written as f64 / self.bytes_of("spill").max(1) as f64).min(1.0)
+        self.costs.bytes_written > of_answer
     }
 
     /// What is expected to be joined, in bytes.

@@ -68,7 +68,7 @@ pub(crate) struct Record {
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
-    /// Phases of the plan that have not ended, with the seconds that were predicted; empty where none were.
+    /// Phases of the plan that have not ended, with the seconds that were predicted, if any were.
     pub(crate) predicted: Vec<PlannedPhase>,
 }
 

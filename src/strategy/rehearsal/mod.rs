@@ -208,7 +208,7 @@ impl Rehearsal<'_> {
         let bytes = slices.bytes() * inputs as u64;
         let layout =
             self.with_blocks(self.with_buckets_for(bytes, self.plan.expected_revision().0));
-        if !self.writes() {
+        if !self.plan.writes_buckets() {
             slices.shorten(layout.pool_bytes() / (2 * inputs as u64));
         }
         let run = self.run_in(layout);
@@ -342,11 +342,6 @@ impl Rehearsal<'_> {
         self.plan.phases.iter().any(|phase| phase.name == name)
     }
 
-    /// Whether the plan expects to write blocks.
-    fn writes(&self) -> bool {
-        self.plan.written_share() > 0.0
-    }
-
     /// A run of this plan in another layout.
     fn run_in(&self, layout: Layout) -> Run<'_> {
         Run::new(self.options, layout, self.hasher, self.space)
@@ -368,7 +363,7 @@ impl Rehearsal<'_> {
     /// block is written.
     fn with_blocks(&self, layout: Layout) -> Layout {
         let least = u64::from(layout.buckets) + IN_FLIGHT + 1;
-        let pool_blocks = if self.writes() {
+        let pool_blocks = if self.plan.writes_buckets() {
             least.min(layout.pool_blocks)
         } else {
             layout.pool_blocks
