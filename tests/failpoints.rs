@@ -1,10 +1,11 @@
-//! Every N-th call of something fails, for every N: the run ends with the right kind of error or with the right answer,
-//! never with another one; nothing is left behind, and nobody waits for ever.
+//! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the right
+//! answer, never with another one; nothing is left behind, and no thread waits forever.
 //!
 //! A binary of its own: the places that fail ([`fail`]) are the whole process's. It needs the feature `failpoints`:
 //!
 //! ```text
-//! cargo test --features failpoints --test failpoints
+//! cargo test --features failpoints --test failpoints                  # some N, farther and farther apart
+//! OUTSET_SWEEP=full cargo test --features failpoints --test failpoints   # every N up to 20, then every 20th
 //! ```
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
@@ -188,14 +189,26 @@ fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
     end
 }
 
+/// The calls that fail in a sweep: with `OUTSET_SWEEP=full` each of the first 20, then every 20th; else the first three, then
+/// each twice as far as the last.
+fn calls() -> impl Iterator<Item = u32> {
+    let is_full = std::env::var_os("OUTSET_SWEEP").is_some_and(|sweep| sweep == "full");
+    std::iter::successors(Some(0), move |&call| {
+        let step = match is_full {
+            true if call >= 20 => 20,
+            true => 1,
+            false => call.max(1),
+        };
+        Some(call + step)
+    })
+}
+
 /// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many failed.
 fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     let scenario = FailScenario::setup();
     let place = Place::new();
     let mut failed = 0;
-    for calls in 0.. {
-        // Every one of the first, then fewer and fewer.
-        let skipped = if calls < 20 { calls } else { 20 * (calls - 18) };
+    for skipped in calls() {
         let ends = [
             format!("{skipped}*off->1*{action}->off"),
             format!("{skipped}*off->{action}"),

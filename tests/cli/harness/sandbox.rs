@@ -537,7 +537,6 @@ impl Outcome {
         self
     }
 
-    /// A signal ended the process, which said nothing.
     /// The size that the message advises: `give at least 78 MiB of memory`, as an option takes it.
     pub(crate) fn advised(&self) -> String {
         let Some((_, advice)) = self.stderr.split_once("give at least ") else {
@@ -548,6 +547,7 @@ impl Outcome {
         size.trim_end_matches(',').to_owned()
     }
 
+    /// A signal ended the process, which said nothing.
     pub(crate) fn ends_by(&self, signal: Signal) -> &Self {
         assert_eq!(self.status.signal(), Some(signal.as_raw()), "{self}");
         assert_eq!(self.stderr, "", "{self}");
