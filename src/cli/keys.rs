@@ -76,8 +76,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a line
-    /// break inside a value
+    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a
+    /// newline outside quotes
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }

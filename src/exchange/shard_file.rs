@@ -82,7 +82,10 @@ impl ShardFile {
             || header.decoded_bytes != bytes
             || end != trailer.bytes
         {
-            return Err(self.wrong(at, "this frame does not have the counters of the file"));
+            return Err(self.wrong(
+                at,
+                "this frame does not have the totals of the file's buckets",
+            ));
         }
         if self.bucket >= header.records {
             return Err(Error::Usage {
@@ -100,7 +103,7 @@ impl ShardFile {
         read_exactly(file, &self.path, &mut entry, place)?;
         // Its checksum is also that of the header, of which it has the seed.
         self.totals = BucketTotals::decode(&entry, header.seed(), self.bucket)
-            .ok_or_else(|| self.wrong(place, "the counters of the bucket are damaged"))?;
+            .ok_or_else(|| self.wrong(place, "the totals of the bucket are damaged"))?;
         self.counters = header;
         Ok(())
     }
@@ -184,7 +187,7 @@ fn trailer_of(file: &File, path: &Path, size: u64) -> Result<Trailer> {
         Some(_) => Err(bad_frames(
             path,
             start,
-            "the file has no counters of its buckets",
+            "the file has no totals of its buckets",
         )),
         None => Err(bad_frames(
             path,

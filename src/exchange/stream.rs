@@ -128,7 +128,7 @@ impl<'a> FrameStream<'a> {
         if !is_of_one || section.has_counters {
             return Err(self.wrong(
                 at,
-                "frames of another shard come before the counters of this one",
+                "frames of another shard come before the totals of this one",
             ));
         }
         if header.decoded_bytes != u64::from(header.records) * ENTRY as u64 {

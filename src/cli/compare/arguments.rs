@@ -29,8 +29,8 @@ use crate::cli::sides::{FILES, InputArguments};
 /// of the larger file that are not common. If that file has more than 65,536 distinct lines (a low memory
 /// limit lowers this threshold), their number is estimated. The measured rate of diff is the number of missing
 /// lines divided by the number of distinct lines of the first file that no other has: the exact result.
-/// The measured rate is always printed with bounds. These bounds hold at 98%, not at 99% like those of the
-/// predicted rate, because both numbers in the division are uncertain, each with bounds at 99%.
+/// The measured rate is always printed with bounds, which hold with 98% confidence: it divides one number
+/// by another, and the bounds of each hold with 99% confidence. The bounds of the predicted rate hold with 99%.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.

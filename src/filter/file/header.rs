@@ -123,7 +123,10 @@ impl Header {
         let Shape { kind, cells, .. } = self.shape;
         self.shape.check()?;
         if kind == Kind::Fingerprint && self.keys >= cells {
-            return Err(format!("has {} digests in {cells} slots", self.keys));
+            return Err(format!(
+                "has {} digests, too many for {cells} slots",
+                self.keys
+            ));
         }
         if self.keys > MOST_KEYS {
             return Err(format!("has an impossible number of lines, {}", self.keys));

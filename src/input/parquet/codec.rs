@@ -44,7 +44,7 @@ pub(super) fn decompress(
         _ => {
             return Err(io::Error::new(
                 ErrorKind::Unsupported,
-                format!("{} is not read here", name(codec)),
+                format!("outset cannot decompress {}", name(codec)),
             ));
         }
     };

@@ -150,11 +150,11 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
     if !codec::is_known(codec) {
         let name = codec::name(codec);
         return Err(format!(
-            "its pages are compressed with {name}, which is not read here"
+            "its pages are compressed with {name}, which outset cannot decompress"
         ));
     }
     if start.checked_add(bytes).is_none_or(|end| end > size) {
-        return Err("a column does not lie in the file".into());
+        return Err("a column ends beyond the end of the file".into());
     }
     Ok(Chunk {
         start,
@@ -174,10 +174,10 @@ fn chunk_range(column: &ColumnChunkMetaData) -> Result<(u64, u64), String> {
     let data = Some(column.data_page_offset()).filter(|&start| start != 0);
     let dictionary = column.dictionary_page_offset().filter(|&start| start != 0);
     let start = data.into_iter().chain(dictionary).min();
-    let start = not_negative(start.ok_or("a column has no place")?)?;
+    let start = not_negative(start.ok_or("a column has no offset")?)?;
     Ok((start, not_negative(column.compressed_size())?))
 }
 
 fn not_negative(number: i64) -> Result<u64, String> {
-    u64::try_from(number).map_err(|_| "a place or size is below 0".into())
+    u64::try_from(number).map_err(|_| "an offset or a size is negative".into())
 }

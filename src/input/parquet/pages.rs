@@ -199,7 +199,7 @@ impl Pages {
         };
         let raw_bytes = header.raw_bytes;
         if levels > raw_bytes || levels > header.stored_bytes {
-            return Err(damaged("the levels of a page do not end in it"));
+            return Err(damaged("the levels of a page are longer than the page"));
         }
         if !is_compressed || self.chunk.codec == CompressionCodec::UNCOMPRESSED {
             if stored.len() as u64 != raw_bytes {
@@ -253,7 +253,7 @@ impl Pages {
                 .any(|&levels| levels != Encoding::RLE)
         {
             return Err(damaged(
-                "a page has levels of a form that does not go with its values",
+                "a page has levels in an encoding that outset cannot read",
             ));
         }
         let start = match start {

@@ -51,7 +51,11 @@ fn digests_that_are_not_as_many_as_the_header_says_are_refused() {
         let bytes = digests(4, &four, keys);
         refuses_bytes(&place, &bytes, "does not have as many digests");
     }
-    refuses_bytes(&place, &digests(4, &four, 4), "has 4 digests in 4 slots");
+    refuses_bytes(
+        &place,
+        &digests(4, &four, 4),
+        "has 4 digests, too many for 4 slots",
+    );
     for keys in [0, 2, 4, 6] {
         let bytes = digests(7, &four[..3], keys);
         refuses_bytes(&place, &bytes, "does not have as many digests");

@@ -191,9 +191,17 @@ fn i4_more_digests_than_slots_are_refused() {
     let place = Place::new();
     let (parts, shape) = empties().last().unwrap();
     for keys in EDGES.into_iter().filter(|&keys| keys > shape.cells) {
-        refuses_bytes(&place, &patched(&parts, &[(32, keys)]), "digests in");
+        refuses_bytes(
+            &place,
+            &patched(&parts, &[(32, keys)]),
+            "digests, too many for",
+        );
     }
-    refuses_bytes(&place, &patched(&parts, &[(32, shape.cells)]), "digests in");
+    refuses_bytes(
+        &place,
+        &patched(&parts, &[(32, shape.cells)]),
+        "digests, too many for",
+    );
     let one_less = patched(&parts, &[(32, shape.cells - 1)]);
     refuses_bytes(&place, &one_less, "does not have as many digests");
 }
