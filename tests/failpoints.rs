@@ -189,15 +189,17 @@ fn ended(place: &Place, way: Way, point: &str, action: &str) -> End {
     end
 }
 
-/// The calls that fail in a sweep: with `OUTSET_SWEEP=full` each of the first 20, then every 20th; else the first three, then
-/// each twice as far as the last.
+/// The calls that fail in a sweep: with `OUTSET_SWEEP=full` each of the first 20, then every 20th; else 0, 1, 2, 4, 8
+/// and so on.
 fn calls() -> impl Iterator<Item = u32> {
     let is_full = std::env::var_os("OUTSET_SWEEP").is_some_and(|sweep| sweep == "full");
     std::iter::successors(Some(0), move |&call| {
-        let step = match is_full {
-            true if call >= 20 => 20,
-            true => 1,
-            false => call.max(1),
+        let step = if !is_full {
+            call.max(1)
+        } else if call < 20 {
+            1
+        } else {
+            20
         };
         Some(call + step)
     })

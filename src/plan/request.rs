@@ -117,12 +117,12 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
         return if job.wants_filter {
             usage(
-                "--save-filter: only intersect without labels or counts builds a filter that can be kept",
+                "--save-filter: needs an intersect of whole lines that are in all files, without repeats, labels or counts",
                 "leave out --save-filter, or use outset filter build",
             )
         } else {
             usage(
-                "--filter: a stored filter can only take the place of a file of intersect without labels or counts",
+                "--filter: needs an intersect of whole lines that are in all files, without repeats, labels or counts",
                 "leave out --filter, or name the file that it was built from",
             )
         };
