@@ -159,7 +159,7 @@ impl Reports {
             &mut self.written,
             join.written,
             name,
-            "choice of lines to write",
+            "selection of lines (--at-least, --all, --count)",
         )?;
         same(
             &mut self.joined_of,

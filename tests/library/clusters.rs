@@ -542,10 +542,10 @@ fn m6_a_job_is_finished_only_if_everything_is_there_once() {
     // Joins that wrote different things, and a report that is cut short.
     let labelled = joins[2].replace("\"label\":\"none\"", "\"label\":\"count\"");
     let other = [&joins[..2], &[labelled]].concat();
-    fails(&shards, &other, None, "its choice of lines to write");
+    fails(&shards, &other, None, "its selection of lines");
     let ended = joins[2].replace("\"newline\"", "\"nul\"");
     let other = [&joins[..2], &[ended]].concat();
-    fails(&shards, &other, None, "its choice of lines to write");
+    fails(&shards, &other, None, "its selection of lines");
     let short = [&joins[..2], &[joins[2][..joins[2].len() / 2].to_owned()]].concat();
     fails(&shards, &short, None, "the report is truncated");
     let changed = shards[0].replacen("\"bytes\":", "\"bytes\":1", 1);
