@@ -140,8 +140,8 @@ fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
 /// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found. The store stays as
 /// it is: the join reads it again.
 ///
-/// Each worker claims the next bucket from a counter and reads it with a loader of its own. Buckets are many
-/// and about equal, so no worker is left with most of the work.
+/// Each worker claims a bucket from a counter, and the next one before it reads that, with a loader of its own. Buckets
+/// are many and about equal, so no worker is left with most of the work.
 ///
 /// # Errors
 /// The first failure of reading a block; [`crate::Error::Memory`] where there is no room.
@@ -159,12 +159,15 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
                 let reader = BucketReader::spawn(scope, &run.budget, rules);
                 let insert_all = |mut reader: BucketReader| {
                     let mut scatter = Scatter::default();
-                    while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let claim = || store.get(next.fetch_add(1, Ordering::Relaxed));
+                    let mut claimed = claim();
+                    while let Some(bucket) = claimed {
                         failure.check()?;
+                        claimed = claim();
                         if bucket.lines > 0 {
                             found_work();
                         }
-                        reader.read(bucket, |batch| {
+                        reader.read(bucket, claimed, |batch| {
                             run.interrupt().check()?;
                             updater.insert(batch, &mut scatter)
                         })?;

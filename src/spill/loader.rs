@@ -1,27 +1,34 @@
-//! Reading blocks of buckets ahead: one thread per join worker loads the next blocks while the worker is busy
-//! with those before.
+//! Reading blocks of buckets ahead: threads load the next blocks while a join worker is busy with those before.
 //!
-//! *Owns:* the two buffers of a reader, and which blocks are requested when.
+//! *Owns:* the buffers of a reader, and which blocks are requested when.
 //!
-//! 1. The worker asks for as much as its free buffers hold: twice at the start of a bucket.
-//! 2. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
+//! 1. The worker asks for as much as its free buffers hold, in the order in which it will want it: the rest of this bucket,
+//!    then the start of the one that it will read next.
+//! 2. The threads `load` serve the requests ([`loads`](crate::spill::loads)).
 //! 3. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
-//!    fills the other one.
+//!    fills the others.
+//!
+//! ```text
+//!  worker    bucket 7: blocks 0-3 │ blocks 4-7 │ blocks 8-9 │ bucket 8: blocks 0-3 │
+//!  load      blocks 4-7 │ blocks 8-9 │ bucket 8: blocks 0-3 │ blocks 4-7 │
+//! ```
 //!
 //! *Invariants:*
 //! - The oldest request is waited for first, so blocks come in the order in which they were requested.
-//! - A buffer is either free, or with the loading thread, or with the worker.
-//! - When a reading ends early, its requests are awaited and their buffers become free again. The next
-//!   reading begins with both.
+//! - A buffer is either free, or with a loading thread, or with the worker.
+//! - When a reading ends early, or another bucket is read than was expected, the requests are awaited and their buffers
+//!   become free again. The next reading begins with all of them. An error of a request that nobody wants any more is no
+//!   error: its file may have been removed.
 //!
-//! *Cost:* two buffers of memory. A buffer holds as many blocks as fit. Blocks are small if memory was short
+//! *Cost:* the memory of the buffers. A buffer holds as many blocks as fit. Blocks are small if memory was short
 //! while many were open, but they lie one behind the other, and a disk is fast only in large requests.
 
 use std::collections::VecDeque;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
+use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{LoadQueue, LoadThread, Part, Pending, queue};
 
@@ -43,40 +50,113 @@ impl Blocks {
     }
 }
 
-/// Loads the blocks of buckets, one buffer ahead: the worker's side. Dropping it ends the thread `load`.
+/// Loads the blocks of buckets ahead: the worker's side. Dropping it ends the threads `load`.
 #[derive(Debug)]
 pub(crate) struct Loader {
     queue: LoadQueue,
-    /// Buffers that are neither with the thread nor with the worker; all of them between two readings.
+    /// Buffers that are neither with a thread nor with the worker.
     free: Vec<Buffer>,
+    /// Requests whose answer was not received yet, the oldest first: 0 to [`Loader::BUFFERS`]. Between two readings, those
+    /// for the start of the bucket that is expected next.
+    in_flight: VecDeque<Asked>,
+}
+
+/// A request for consecutive blocks of a bucket.
+#[derive(Debug)]
+struct Asked {
+    address: Address,
+    /// How many blocks were asked for.
+    blocks: u64,
+    answer: Pending,
 }
 
 impl Loader {
-    /// Buffers of a loader: one being filled while the other is gone through.
+    /// Buffers of a loader: one is gone through while the others are filled.
     pub(crate) const BUFFERS: usize = 2;
 
-    /// A loader of up to `bytes` at a time, and what its thread must run. `bytes` must be enough for a block
-    /// of every bucket that will be read. The thread is the caller's to start.
+    /// A loader of up to `bytes` at a time, and what its threads must run. `bytes` must be enough for a block
+    /// of every bucket that will be read. The threads are the caller's to start.
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when `budget` has not twice `bytes`.
+    /// [`crate::Error::Memory`] when `budget` has not [`Loader::BUFFERS`] times `bytes`.
     pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoadThread)> {
         let (queue, thread) = queue();
         let buffer = || Buffer::new(budget, "blocks being read", bytes);
         let free = (0..Self::BUFFERS)
             .map(|_| buffer())
             .collect::<Result<_>>()?;
-        Ok((Self { queue, free }, thread))
+        let in_flight = VecDeque::with_capacity(Self::BUFFERS);
+        Ok((
+            Self {
+                queue,
+                free,
+                in_flight,
+            },
+            thread,
+        ))
     }
 
-    /// Begins to read the file of `bucket` from its first block on. Requests nothing before the first
-    /// [`Reading::take`].
-    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l> {
+    /// Begins to read the file of `bucket` from its first block on. When all of it was requested, the first blocks of
+    /// `next` are: it should be the bucket that is read after this one.
+    ///
+    /// Requests nothing before the first [`Reading::take`], but has what the reading before has requested.
+    pub(crate) fn start<'l>(
+        &'l mut self,
+        bucket: &'l Bucket,
+        next: Option<&'l Bucket>,
+    ) -> Reading<'l> {
+        if self
+            .in_flight
+            .iter()
+            .any(|asked| asked.address != bucket.address)
+        {
+            self.give_up();
+        }
+        let ahead = self.in_flight.iter().map(|asked| asked.blocks).sum();
         Reading {
             loader: self,
             bucket,
-            next: 0,
-            in_flight: VecDeque::with_capacity(Self::BUFFERS),
+            requested: ahead,
+            next,
+            next_requested: 0,
+            left: bucket.file.blocks,
+        }
+    }
+
+    /// Sends a request for blocks of `bucket` from number `first` on, if a buffer is free; returns how many blocks.
+    fn ask(&mut self, bucket: &Bucket, first: u64) -> Result<u64> {
+        let (file, stride) = (&bucket.file, bucket.block_bytes);
+        let Some(path) = file.path.clone() else {
+            return Err(bucket.damaged(first, "it is missing".into()));
+        };
+        let Some(buffer) = self.free.pop() else {
+            return Ok(0);
+        };
+        let offset = first * stride;
+        let blocks = (buffer.len() as u64 / stride).clamp(1, file.blocks - first);
+        let part = Part {
+            file: path,
+            offset,
+            // The file ends with the padding of its last block, not at a multiple of the stride.
+            bytes: (blocks * stride).min(file.end - offset) as usize,
+            block_bytes: stride,
+        };
+        let answer = self.queue.ask(part, buffer)?;
+        self.in_flight.push_back(Asked {
+            address: bucket.address,
+            blocks,
+            answer,
+        });
+        Ok(blocks)
+    }
+
+    /// Waits for the answers to all requests: the next reading needs their buffers. If the threads are gone their
+    /// buffers are lost, and the next reading reports that.
+    fn give_up(&mut self) {
+        for asked in self.in_flight.drain(..) {
+            if let Ok((buffer, _given_up)) = asked.answer.wait() {
+                self.free.push(buffer);
+            }
         }
     }
 }
@@ -86,15 +166,19 @@ impl Loader {
 pub(crate) struct Reading<'l> {
     loader: &'l mut Loader,
     bucket: &'l Bucket,
-    /// The number of the first block that was not requested yet.
-    next: u64,
-    /// Requests whose answer was not received yet: 0 to [`Loader::BUFFERS`].
-    in_flight: VecDeque<Pending>,
+    /// How many blocks of it were requested: 0 to all.
+    requested: u64,
+    /// The bucket that is read after this one.
+    next: Option<&'l Bucket>,
+    /// How many blocks of that were requested.
+    next_requested: u64,
+    /// How many blocks of this bucket were not received yet.
+    left: u64,
 }
 
 impl Reading<'_> {
     /// Requests blocks for all free buffers, then waits for the answer to the oldest request. `None` when all
-    /// blocks have come. Return what it gives with [`Reading::put`] before the next call, or nothing is
+    /// blocks have come. Return what it gives with [`Reading::put`] before the next call, or less is
     /// requested ahead.
     ///
     /// # Errors
@@ -102,18 +186,25 @@ impl Reading<'_> {
     /// thread has panicked.
     pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
         self.ask_ahead()?;
-        let Some(oldest) = self.in_flight.pop_front() else {
+        if self.left == 0 {
             return Ok(None);
+        }
+        let Some(oldest) = self.loader.in_flight.pop_front() else {
+            // Buffers were lost with a thread that has panicked.
+            return Err(Error::Interrupted);
         };
-        let (buffer, result) = oldest.wait()?;
+        let (buffer, result) = oldest.answer.wait()?;
         match result {
-            Ok(bytes) => Ok(Some(Blocks {
-                buffer,
-                bytes,
-                stride: self.bucket.block_bytes as usize,
-            })),
+            Ok(bytes) => {
+                self.left -= oldest.blocks;
+                Ok(Some(Blocks {
+                    buffer,
+                    bytes,
+                    stride: self.bucket.block_bytes as usize,
+                }))
+            }
             Err(error) => {
-                // The error may end only this reading: the next one needs both buffers.
+                // The error may end only this reading: the next one needs all buffers.
                 self.loader.free.push(buffer);
                 Err(error)
             }
@@ -125,41 +216,33 @@ impl Reading<'_> {
         self.loader.free.push(blocks.buffer);
     }
 
-    /// Sends a request for each free buffer, as long as there are blocks that were not requested.
+    /// Sends a request for each free buffer, as long as there are blocks that were not requested, here or in the bucket
+    /// after.
     fn ask_ahead(&mut self) -> Result<()> {
-        let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
-        while self.next < file.blocks {
-            let Some(path) = file.path.clone() else {
-                return Err(self.bucket.damaged(self.next, "it is missing".into()));
-            };
-            let Some(buffer) = self.loader.free.pop() else {
-                return Ok(());
-            };
-            let offset = self.next * stride;
-            let blocks = (buffer.len() as u64 / stride).max(1);
-            let part = Part {
-                file: path,
-                offset,
-                // The file ends with the padding of its last block, not at a multiple of the stride.
-                bytes: (blocks * stride).min(file.end - offset) as usize,
-                block_bytes: stride,
-            };
-            self.in_flight
-                .push_back(self.loader.queue.ask(part, buffer)?);
-            self.next += blocks;
+        while self.requested < self.bucket.file.blocks {
+            match self.loader.ask(self.bucket, self.requested)? {
+                0 => return Ok(()),
+                blocks => self.requested += blocks,
+            }
+        }
+        let Some(next) = self.next else {
+            return Ok(());
+        };
+        while self.next_requested < next.file.blocks {
+            match self.loader.ask(next, self.next_requested)? {
+                0 => return Ok(()),
+                blocks => self.next_requested += blocks,
+            }
         }
         Ok(())
     }
 }
 
 impl Drop for Reading<'_> {
-    /// Waits for the answers to all requests: the next reading needs their buffers. If the thread is gone its
-    /// buffers are lost, and the next reading reports that.
+    /// Gives up what was requested, unless all of the bucket has come: then only the start of the next one is in flight.
     fn drop(&mut self) {
-        for pending in self.in_flight.drain(..) {
-            if let Ok((buffer, _given_up)) = pending.wait() {
-                self.loader.free.push(buffer);
-            }
+        if self.left > 0 {
+            self.loader.give_up();
         }
     }
 }

@@ -23,6 +23,9 @@ use crate::sys::sync::channel::Sender;
 use crate::sys::sync::thread::Scope;
 use crate::sys::sync::{Mutex, PoisonError};
 
+/// A worker claims buckets ahead only where as many are left for the others.
+const LEFT_TO_OTHERS: usize = 16;
+
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
 /// workers share are the queue, the collector behind `out`, and the sweeper's channel.
 pub(super) struct Joiner<'a, 's> {
@@ -82,32 +85,33 @@ impl<'a, 's> Joiner<'a, 's> {
         found_work: &dyn Fn(),
         failure: &FirstFailure,
     ) -> Result<()> {
+        let mut claimed = None;
         loop {
             failure.check()?;
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            match next {
-                Some(buckets) => {
-                    if buckets.iter().any(|bucket| bucket.lines > 0) {
-                        found_work();
-                    }
-                    self.join(buckets)?;
-                }
-                None => return self.out.flush(),
+            let (next, ahead) = claim(queue, claimed);
+            let Some(buckets) = next else {
+                return self.out.flush();
+            };
+            claimed = ahead;
+            if buckets.iter().any(|bucket| bucket.lines > 0) {
+                found_work();
             }
+            self.join(buckets, claimed.as_deref())?;
         }
     }
 
     /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again
-    /// for each part, so it may be entered anew before it returns, at most once per split level.
+    /// for each part, so it may be entered anew before it returns, at most once per split level. `next` are the buckets that
+    /// it will be called with after this, if they are known: their first blocks are loaded in time.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
     /// 2. Build the set until the building sides end or the share is full.
     /// 3. All of it fits: probe, and write. It does not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
-    pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
+    pub(super) fn join(&mut self, buckets: Vec<Bucket>, next: Option<&[Bucket]>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
-        let work = Work::new(self.sides, &buckets);
+        let work = Work::new(self.sides, &buckets, next);
         if work.can_select(self.sides.rule()) {
             let end = self.build(&work, Position::default())?;
             if end == work.end() {
@@ -155,7 +159,8 @@ impl<'a, 's> Joiner<'a, 's> {
     fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64) -> Result<u64> {
         let (set, side) = (&mut self.set, work.turns[turn].side);
         let mut end = 0;
-        self.reader.read_while(work.bucket(turn), |batch| {
+        let next = work.after(turn);
+        self.reader.read_while(work.bucket(turn), next, |batch| {
             let lines = batch.lines.len();
             let skipped = start.saturating_sub(end).min(lines as u64) as usize;
             let done = set.insert_all(batch, skipped as u32..lines as u32, side)?;
@@ -180,27 +185,28 @@ impl<'a, 's> Joiner<'a, 's> {
             // What is before `end` was inserted or excluded.
             let mut before = if turn == end.turn { end.line } else { 0 };
             // A line that is not in the set is in no other building side: nothing is remembered of it.
-            self.reader.read(work.bucket(turn), |batch| {
-                let lines = batch.lines.len() as u64;
-                let skipped = before.min(lines);
-                before -= skipped;
-                let indexes = skipped as u32..lines as u32;
-                set.mark_all(batch, indexes, side, |line, mark| {
-                    if rule.last_mark() == Some(mark) {
-                        write(rule, line, Found::with_mark(mark), 1, out)
-                    } else {
-                        Ok(())
-                    }
-                })
-            })?;
+            self.reader
+                .read(work.bucket(turn), work.after(turn), |batch| {
+                    let lines = batch.lines.len() as u64;
+                    let skipped = before.min(lines);
+                    before -= skipped;
+                    let indexes = skipped as u32..lines as u32;
+                    set.mark_all(batch, indexes, side, |line, mark| {
+                        if rule.last_mark() == Some(mark) {
+                            write(rule, line, Found::with_mark(mark), 1, out)
+                        } else {
+                            Ok(())
+                        }
+                    })
+                })?;
         }
         if rule.last_mark().is_some() {
             return Ok(());
         }
-        if rule.repeats() || rule.writes_records() {
+        if rule.reads_again() {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
-            return work.read_again(rule).try_for_each(|(bucket, sides)| {
-                self.reader.read(bucket, |batch| {
+            return work.read_again().try_for_each(|(bucket, sides, next)| {
+                self.reader.read(bucket, next, |batch| {
                     let indexes = 0..batch.lines.len() as u32;
                     set.look_up_all(batch, indexes, |index, found| {
                         write_again(rule, (batch, sides), index, found, out)
@@ -252,7 +258,7 @@ impl<'a, 's> Joiner<'a, 's> {
             if left == 0 {
                 continue;
             }
-            self.reader.read_while(work.bucket(turn), |batch| {
+            self.reader.read_while(work.bucket(turn), None, |batch| {
                 let lines = left.min(batch.lines.len() as u64);
                 for (key, &hash) in batch.keys.iter().zip(batch.hashes).take(lines as usize) {
                     set.exclude(hash, key);
@@ -270,12 +276,39 @@ impl<'a, 's> Joiner<'a, 's> {
         let longest = build.longest_line;
         Error::Memory {
             consumer: "the longest line of a bucket",
-            asked_bytes: longest,
+            asked_bytes: 8 * longest,
             used_bytes: 0,
             limit_bytes: self.budget.limit_bytes(),
             least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
+}
+
+/// The buckets that a worker goes on with, those that it `claimed` before if there are any, and those that it will go on
+/// with then: so it can load these ahead.
+///
+/// It claims nothing ahead where other workers might wait for it: where few buckets are left, or where the next ones are
+/// much smaller than its own, which then take longer than others need for the next.
+fn claim(
+    queue: &Mutex<Vec<Vec<Bucket>>>,
+    claimed: Option<Vec<Bucket>>,
+) -> (Option<Vec<Bucket>>, Option<Vec<Bucket>>) {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = claimed.or_else(|| queue.pop());
+    let bytes = |buckets: &[Bucket]| {
+        buckets
+            .iter()
+            .map(|bucket| bucket.record_bytes)
+            .sum::<u64>()
+    };
+    let is_like = |next: &Vec<Bucket>| {
+        own.as_ref()
+            .is_some_and(|own| bytes(own) <= 2 * bytes(next))
+    };
+    let ahead = (queue.len() >= LEFT_TO_OTHERS && queue.last().is_some_and(is_like))
+        .then(|| queue.pop())
+        .flatten();
+    (own, ahead)
 }
 
 /// Writes a line behind its label, as often as `times` says.

@@ -25,7 +25,8 @@
 //! - The thread that calls [`join`] sorts the buckets, starts the sweeper and the workers, and waits.
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
-//! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
+//! - Each worker has a loader thread that reads the next blocks while the worker goes through these: at the end of a
+//!   bucket, those of the bucket that it reads next. So a worker claims the next buckets before it is done with its own.
 //! - While a worker splits a bucket, up to two threads write the blocks of its parts.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!

@@ -121,7 +121,8 @@ pub(super) fn split(
         u64::from(plan.fan_out) + 2 + writers as u64,
     );
     let mut stores = Vec::with_capacity(buckets.len());
-    for bucket in buckets {
+    let mut buckets = buckets.into_iter().peekable();
+    while let Some(bucket) = buckets.next() {
         let rules = FillRules {
             space: run.space,
             pool: &pool,
@@ -134,7 +135,7 @@ pub(super) fn split(
         };
         stores.push(fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);
-            joiner.reader.read(&bucket, |batch| {
+            joiner.reader.read(&bucket, buckets.peek(), |batch| {
                 to_buckets.append(batch, 0..batch.lines.len() as u32)
             })
         })?);
@@ -142,9 +143,10 @@ pub(super) fn split(
     }
     drop(pool);
     let mut stores: Vec<_> = stores.into_iter().map(Vec::into_iter).collect();
-    for _ in 0..plan.fan_out {
-        let part: Vec<Bucket> = stores.iter_mut().filter_map(Iterator::next).collect();
-        joiner.join(part)?;
+    let parts = (0..plan.fan_out).map(|_| stores.iter_mut().filter_map(Iterator::next).collect());
+    let mut parts = parts.collect::<Vec<Vec<Bucket>>>().into_iter().peekable();
+    while let Some(part) = parts.next() {
+        joiner.join(part, parts.peek().map(Vec::as_slice))?;
     }
     Ok(())
 }

@@ -21,6 +21,10 @@ pub(super) struct Work<'b> {
     pub(super) turns: Vec<Reading>,
     /// How many turns, the first ones, put their lines into the set.
     pub(super) building: usize,
+    /// The buckets that are read once more after all turns, by their index, and how many sides each is.
+    again: Vec<(usize, u64)>,
+    /// The bucket whose reading comes after all of these, if it is known.
+    following: Option<&'b Bucket>,
 }
 
 /// One reading of a bucket as one side.
@@ -42,7 +46,12 @@ pub(super) struct Position {
 }
 
 impl<'b> Work<'b> {
-    pub(super) fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
+    /// The work on `buckets`, after which the worker goes on with those of `next`.
+    pub(super) fn new(sides: &Sides, buckets: &'b [Bucket], next: Option<&'b [Bucket]>) -> Self {
+        let following = next.and_then(|next| {
+            let work = Self::new(sides, next, None);
+            work.can_select(sides.rule()).then(|| work.bucket(0))
+        });
         let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
         let rule = sides.rule();
         let reading = |(turn, rank): (Turn, u32)| Reading {
@@ -50,10 +59,13 @@ impl<'b> Work<'b> {
             side: rule.side(turn.number, rank),
             is_first: turn.number == 1,
         };
+        let turns: Vec<_> = turns.into_iter().zip(1..).map(reading).collect();
         Self {
             buckets,
             building: rule.building_sides().min(turns.len()),
-            turns: turns.into_iter().zip(1..).map(reading).collect(),
+            again: again(rule, buckets, &turns),
+            turns,
+            following,
         }
     }
 
@@ -68,17 +80,28 @@ impl<'b> Work<'b> {
         &self.buckets[self.turns[turn].bucket]
     }
 
-    /// The buckets whose lines are written when they are read once more, and how many sides each is: that of the caller's
-    /// first side, or those that have records.
-    pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
-        let first = self.turns.iter().find(|turn| turn.is_first);
-        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
-        let records = move |&number: &usize| self.buckets[number].columns.is_some();
-        let all = (0..self.buckets.len()).filter(records);
-        let all = all.filter(move |_| first.is_none());
-        let sides = |number: usize| self.turns.iter().filter(move |turn| turn.bucket == number);
-        let numbers = first.into_iter().chain(all);
-        numbers.map(move |number| (&self.buckets[number], sides(number).count() as u64))
+    /// The bucket that is probably read after that of `turn`.
+    pub(super) fn after(&self, turn: usize) -> Option<&'b Bucket> {
+        match self.turns.get(turn + 1) {
+            Some(next) => Some(&self.buckets[next.bucket]),
+            None => self.again_or_following(0),
+        }
+    }
+
+    /// The bucket that is read once more as number `index` of these, or the one after all of them.
+    fn again_or_following(&self, index: usize) -> Option<&'b Bucket> {
+        let again = self.again.get(index);
+        again.map_or(self.following, |&(number, _)| Some(&self.buckets[number]))
+    }
+
+    /// The buckets whose lines are written when they are read once more, how many sides each is, and which bucket is probably
+    /// read after it.
+    pub(super) fn read_again(&self) -> impl Iterator<Item = (&'b Bucket, u64, Option<&'b Bucket>)> {
+        let again = self.again.iter().zip(1..);
+        again.map(|(&(number, sides), next)| {
+            let bucket = &self.buckets[number];
+            (bucket, sides, self.again_or_following(next))
+        })
     }
 
     /// The end of the building sides.
@@ -112,4 +135,21 @@ impl<'b> Work<'b> {
     pub(super) fn buckets(&self) -> &'b [Bucket] {
         self.buckets
     }
+}
+
+/// The buckets that are read once more where `rule` wants lines as often as they come, or records: that of the caller's first
+/// side, or those that have records. With how many sides each is.
+fn again(rule: &Rule, buckets: &[Bucket], turns: &[Reading]) -> Vec<(usize, u64)> {
+    if !rule.reads_again() {
+        return Vec::new();
+    }
+    let first = turns.iter().find(|turn| turn.is_first);
+    let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
+    let is_read = |number: usize| match first {
+        Some(first) => number == first,
+        None => buckets[number].columns.is_some(),
+    };
+    let sides = |number: usize| turns.iter().filter(|turn| turn.bucket == number).count() as u64;
+    let numbers = (0..buckets.len()).filter(|&number| is_read(number));
+    numbers.map(|number| (number, sides(number))).collect()
 }
