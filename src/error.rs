@@ -115,7 +115,7 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if *is_quoted { ", or close the quote that is open in it" } else if line_bytes.is_none() { ", or more if the line is longer" } else { "" })]
+    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if *is_quoted { ", or close the quote that is open in it" } else if line_bytes.is_none() { " (perhaps more: the length of the line is not known)" } else { "" })]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum Error {
         advice: &'static str,
     },
     /// The budget refused a reservation.
-    #[error("{consumer}: {} of memory needed, {} of {} in use: give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_at_least(*least_bytes))]
+    #[error("{consumer}: no room for {} ({} of {} for buffers are in use): give at least {} of memory", display_bytes(*asked_bytes), display_bytes(*used_bytes), display_bytes(*limit_bytes), display_at_least(*least_bytes))]
     Memory {
         /// Who asked.
         consumer: &'static str,
@@ -391,7 +391,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "filter: 8 MiB of memory needed, 10 MiB of 12 MiB in use: give at least 22 MiB of memory"
+            "filter: no room for 8 MiB (10 MiB of 12 MiB for buffers are in use): give at least 22 MiB of memory"
         );
     }
 }

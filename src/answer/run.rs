@@ -242,7 +242,7 @@ impl<'a> RunReader<'a> {
         budget: &'a MemoryBudget,
         queue: &LoadQueue,
     ) -> Result<Self> {
-        let buffer = || Buffer::new(budget, "merging the answer", run.block_bytes);
+        let buffer = || Buffer::new(budget, "merging the result", run.block_bytes);
         let (block, next) = (buffer()?, buffer()?);
         let coming = run.ask(0, next, queue)?;
         Ok(Self {

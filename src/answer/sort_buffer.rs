@@ -61,7 +61,7 @@ impl SortBuffer {
     /// [`crate::Error::Memory`] where the budget refuses them.
     pub(super) fn new(budget: &MemoryBudget, bytes: u64, order: Order) -> Result<Self> {
         Ok(Self {
-            buffer: Buffer::new(budget, "the order of the answer", bytes.min(MOST_BYTES))?,
+            buffer: Buffer::new(budget, "sorting the result", bytes.min(MOST_BYTES))?,
             filled: 0,
             entries: 0,
             order,

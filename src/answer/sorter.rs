@@ -126,7 +126,7 @@ impl<'s> Sorter<'s> {
         let buffer = bytes.saturating_sub(block) & !(PAGE - 1);
         Ok(WorkBuffer {
             buffer: SortBuffer::new(&self.budget, buffer, self.rules.order)?,
-            block: Buffer::new(&self.budget, "the order of the answer", block)?,
+            block: Buffer::new(&self.budget, "sorting the result", block)?,
         })
     }
 

@@ -85,7 +85,7 @@ pub(crate) enum Command {
 #[command(
     mut_arg(FILES, |file| {
         file.required_unless_present("lines")
-            .help("The files that the command would read, each a separate side")
+            .help("The files that the command would read, each an input of its own (one side; see --side)")
     }),
     mut_arg("calibrate", |flag| flag.conflicts_with("lines"))
 )]
@@ -153,8 +153,8 @@ pub(crate) struct PlanArguments {
     /// Read the files first, and plan with their estimated distinct lines and overlap
     ///
     /// Reads the files as `outset estimate` does. The plan then also predicts the precision of an
-    /// approximate result. The command itself plans from a sample; to make it follow this plan, pass the
-    /// strategy with --strategy.
+    /// approximate result. A run plans from a sample only; to make it follow this plan, give it
+    /// --strategy.
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
 
@@ -185,9 +185,9 @@ pub(crate) struct ChoiceArguments {
     /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
     ///
     /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
-    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter the prediction is the lower
-    /// of the rate it was built for and the rate computed from its fill; for an overfull filter, always the latter. 0
-    /// means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.
+    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that
+    /// it was built for or the rate computed from its contents, whichever is lower; for an overfull filter, always the
+    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -209,8 +209,8 @@ pub(crate) struct CalibrationArguments {
     /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
     ///
     /// Runs each phase over short slices of the FILEs, with the memory limit and the temporary directories of the run,
-    /// and stores nothing. outset plan prints the predicted seconds; for a run, they are in the files of --stats and --report,
-    /// beside the measured ones. The FILEs must be regular files of plain lines, without --key and --filter.
+    /// and keeps no measurements for later runs. outset plan prints the predicted seconds; for a run, they are in the
+    /// files of --stats and --report, beside the measured ones. The FILEs must be regular files of plain lines, without --key and --filter.
     #[arg(long)]
     calibrate: bool,
 }
@@ -263,8 +263,8 @@ pub(crate) struct RunArguments {
 
     /// Maximum number of filter bits per key
     ///
-    /// If this option is given, intersect with --strategy memory may use filters to keep lines out of the set even if
-    /// outset expects no gain from them. Default: as many bits as fit in memory, up to the point where more bits no
+    /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
+    /// filters. Default: as many bits as fit in memory, up to the point where more bits no
     /// longer help.
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
@@ -336,8 +336,8 @@ impl RunArguments {
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///
-    /// By default, a partition run over regular files stops at the start if it needs more temporary
-    /// disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
+    /// By default, a run with the strategy partition over regular files stops at the start if it needs more
+    /// temporary disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
     /// during the run.
     /// If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp still
     /// applies.

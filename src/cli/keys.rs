@@ -18,7 +18,7 @@ use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct KeyArguments {
-    /// Compare this field of each line instead of the whole line
+    /// Use this field of each line as its key, instead of the whole line
     ///
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. With --jsonl, FIELD is a
     /// name; `a.b` is field b of object a. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
@@ -63,7 +63,7 @@ pub(crate) struct KeyArguments {
 
     /// The first line of each file names its fields
     ///
-    /// It is not compared. The result begins with the header of the first file, even if it has no other line. A --key
+    /// That line is not compared. The result begins with the header of the first file, even if nothing follows. A --key
     /// with a name implies this option.
     #[arg(short = 'H', long, group = "keyed")]
     header: bool,
@@ -76,8 +76,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read: too few fields, a misplaced quote, not a JSON object, a
-    /// newline outside quotes
+    /// What to do with a line whose key cannot be read, for example because it has too few fields or a misplaced quote,
+    /// is not a JSON object, or (with -z) has a newline in an unquoted field
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -152,7 +152,7 @@ impl KeyArguments {
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
-    /// With --key, write only the first line for each key, not every matching line of the first file
+    /// With --key, write only the first line for each key, not every line of the first file whose key is in the result
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 

@@ -89,8 +89,8 @@ pub(crate) struct LineArguments {
     #[arg(long, value_name = "HEX")]
     hash_key: Option<HashKey>,
 
-    /// Read the hash key from FILE (64 hexadecimal digits); unlike an argument, a private file is hidden from other
-    /// users
+    /// Read the hash key from FILE (64 hexadecimal digits): other users can see the argument of --hash-key, but not a
+    /// private file
     #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
@@ -233,7 +233,7 @@ pub(crate) struct TalkArguments {
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 
-    /// Suppress everything except errors and the warnings about filters and approximate results
+    /// Print nothing to standard error but errors and the warnings about filters and approximate results
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

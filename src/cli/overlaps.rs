@@ -29,7 +29,7 @@ use super::warn;
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("One or more files, each a separate side; `-` is standard input"))
+    mut_arg(FILES, |file| file.help("One or more files, each an input of its own (one side; see --side); `-` is standard input"))
 )]
 pub(crate) struct OverlapsArguments {
     #[command(flatten)]

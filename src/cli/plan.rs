@@ -102,7 +102,7 @@ fn describe_sizing(sizing: &Sizing, machines: Machines) -> String {
             numbers::bytes(sizing.disk_bytes)
         ),
         format!(
-            "  about {}: shards {} ({}), joins {} ({})",
+            "  about {}: shards {} (limited by {}), joins {} (limited by {})",
             numbers::duration(seconds),
             numbers::duration(sizing.shard_seconds),
             sizing.shard_bound,
@@ -162,13 +162,12 @@ pub(super) fn describe(plan: &Plan) -> String {
     ];
     lines.extend(describe_costs(&plan.costs));
     if plan.guesses_sizes {
-        let guess =
-            "  sizes of compressed files are guesses, from what their first bytes decode to";
+        let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());
     }
     if plan.known_bytes > 0 {
         lines.push(format!(
-            "  {} remember lines that repeat, so that each is spilled only once",
+            "  {} of memory holds lines already spilled, so that their repeats are not spilled again",
             numbers::bytes(plan.known_bytes)
         ));
     }
@@ -202,7 +201,7 @@ fn describe_phases(phases: &[PlannedPhase]) -> Option<String> {
 /// The line about the order of the answer.
 fn describe_order(ordering: &OrderPlan) -> String {
     let answer = format!(
-        "  order {}: an answer of {}, sorted in {} of memory",
+        "  order {}: a result of {}, sorted in {} of memory",
         ordering.order,
         numbers::bytes(ordering.answer_bytes),
         numbers::bytes(ordering.memory_bytes)
@@ -213,7 +212,10 @@ fn describe_order(ordering: &OrderPlan) -> String {
     };
     let ordinals = match ordering.ordinal_bytes {
         0 => String::new(),
-        bytes => format!("; {} of line positions are spilled", numbers::bytes(bytes)),
+        bytes => format!(
+            "; {} of line positions go to temporary disk",
+            numbers::bytes(bytes)
+        ),
     };
     format!("{answer}{spilled}{ordinals}")
 }

@@ -10,30 +10,31 @@ use outset::Stats;
 pub(super) fn label(stats: &Stats) -> Option<String> {
     let filter = stats.filter.as_ref().filter(|_| !stats.exact)?;
     let rates = format!(
-        "(false-positive rate: predicted {}, from the filter's fill {})",
+        "(false-positive rate: {} predicted, {} computed from the contents of the filter)",
         numbers::rate(filter.predicted_fpr),
         numbers::rate(filter.fill_fpr)
     );
     let lines = stats.output.lines;
     if stats.command != "intersect" {
-        let missing = about(filter.expected_missing_lines);
+        let (missing, are) = about(filter.expected_missing_lines);
         return Some(format!(
-            "approximate result: each of its {lines} lines is right, but {missing} more are expected to be missing {rates}"
+            "approximate result: each of its {lines} lines is right, but {missing} more {are} expected to be missing {rates}"
         ));
     }
-    let expected = about(filter.expected_false_lines.min(lines as f64));
+    let (expected, are) = about(filter.expected_false_lines.min(lines as f64));
     Some(format!(
-        "approximate result: no common line is missing, but {expected} of {lines} lines are expected to be false {rates}"
+        "approximate result: no common line is missing, but {expected} of {lines} lines {are} expected to be false {rates}"
     ))
 }
 
-/// A number of lines that is expected.
-fn about(lines: f64) -> String {
+/// A number of lines that is expected, and the verb that goes with it.
+fn about(lines: f64) -> (String, &'static str) {
     if lines > 0.0 && lines < 0.5 {
-        "less than one".to_owned()
-    } else {
-        format!("about {lines:.0}")
+        return ("fewer than one".to_owned(), "is");
     }
+    let lines = lines.round() as u64;
+    let verb = if lines == 1 { "is" } else { "are" };
+    (format!("about {lines}"), verb)
 }
 
 /// What the lines of the result are called.

@@ -130,11 +130,12 @@ impl Reports {
             self.pipes += 1;
             return Ok(());
         };
+        let path = input.path.clone();
         let file = self.files.entry((shard.side, input.path)).or_default();
         if !file.ranges.is_empty() && file.size != size {
             return Err(unfinished(
                 format!(
-                    "{name}: its file has {size} bytes, but had {} when another shard read it",
+                    "{path}: had {size} bytes for the shard of {name}, but {} for another shard",
                     file.size
                 ),
                 "make all shards again when nothing is writing to the file",
@@ -310,7 +311,7 @@ impl Reports {
         match self.filtered.iter().find(|(side, _)| !may_filter(**side)) {
             Some((side, name)) => Err(unfinished(
                 format!(
-                    "{name}: its shard was filtered, but this operation needs all lines of side {side}"
+                    "{name}: the shard of this report was filtered, but this operation needs all lines of side {side}"
                 ),
                 "make the shard again without --filter, and join again",
             )),
@@ -341,7 +342,7 @@ fn same<T: PartialEq>(known: &mut Option<T>, said: T, name: &str, what: &str) ->
     match known {
         Some(known) if *known != said => Err(unfinished(
             format!("{name}: its {what} differs from that of earlier reports"),
-            "name the reports of one job",
+            "pass only the reports of one job",
         )),
         _ => {
             *known = Some(said);

@@ -44,7 +44,7 @@ impl Mistake {
                     .to_owned()
             }
             ("intersect" | "diff", _) => {
-                "compare supports only diff and an intersect of all files: each line once, in any order, without labels".to_owned()
+                "compare works only with a plain intersect or diff (of all files, each line once, in any order, without labels)".to_owned()
             }
             (name, _) => format!("{name} has no approximate result to compare"),
         };

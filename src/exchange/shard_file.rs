@@ -130,7 +130,7 @@ impl Frames for ShardFile {
             }
             let (read, said) = (self.read.lines, self.totals.lines);
             let what = format!(
-                "bucket {} has {said} lines, but its frames have {read}",
+                "bucket {} should have {said} lines, but its frames have {read}",
                 self.bucket
             );
             return Err(bad_frames(&self.path, self.before, what));
@@ -138,7 +138,7 @@ impl Frames for ShardFile {
         if at >= self.before {
             return Err(self.wrong(
                 self.before,
-                "the frame points forward to its previous frame",
+                "the frame says that its predecessor comes after it",
             ));
         }
         // One that has another's name by now is another shard, and its frames say so.

@@ -206,7 +206,7 @@ impl Keying {
                     input.part_name(part).display(),
                     input.part_name(0).display()
                 ),
-                advice: "give all files whose records go into the result the same fields in the same order, or add --keys-only"
+                advice: "use the same fields in the same order in all files whose lines are written, or add --keys-only"
                     .into(),
             }),
         }
@@ -308,10 +308,10 @@ fn header_of_stream(stream: &File, name: &Path, opening: Opening<'_>) -> Result<
         if opening.decodes && matches!(recognise(&bytes, false), Front::Frame(_)) {
             return Err(Error::Usage {
                 what: format!(
-                    "{}: is a compressed pipe, whose header cannot be read beforehand",
+                    "{}: the header of compressed data cannot be read from a pipe",
                     name.display()
                 ),
-                advice: "decompress it before the pipe, or give it as a file".into(),
+                advice: "pipe the data decompressed, or give a file".into(),
             });
         }
         if bytes.len() > MOST_HEADER_BYTES {

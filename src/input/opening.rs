@@ -121,7 +121,7 @@ impl Input {
             return Err(Error::Input {
                 path: name,
                 source: io::Error::from_raw_os_error(rustix::io::Errno::ISDIR.raw_os_error()),
-                advice: "name its files, or, if the command has --side, read all of them with that",
+                advice: "name its files, or give the directory to --side (where the command has it)",
             });
         }
         // Whether it is cached is asked first: a look at its size reads of it.

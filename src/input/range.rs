@@ -166,7 +166,10 @@ impl RangeReader<'_> {
             if error.kind() == std::io::ErrorKind::UnexpectedEof {
                 Error::InputChanged {
                     path: self.name().to_owned(),
-                    what: format!("it now ends before byte {end} of {}", self.file.size()),
+                    what: format!(
+                        "it had {} bytes, and now ends before byte {end}",
+                        self.file.size()
+                    ),
                 }
             } else {
                 unreadable(self.name(), error)

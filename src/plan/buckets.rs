@@ -186,5 +186,8 @@ pub(super) fn set_buckets(
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
         return Ok(buckets);
     }
-    Err(too_little("there is no room for blocks", job))
+    Err(too_little(
+        "there is no room for the buffers of the buckets",
+        job,
+    ))
 }

@@ -62,7 +62,7 @@ fn approximate(job: &Job) -> Result<Design, Error> {
             "choose an exact strategy, or leave out --order input",
         ),
         None => usage(
-            "bloom can do only plain intersect, diff and union, without labels or counts",
+            "bloom works only with a plain intersect, diff or union (no --at-least, --all, --which or --count; --repeats only with diff; --key only with diff or --keys-only)",
             "choose an exact strategy, or leave the choice to auto",
         ),
     }

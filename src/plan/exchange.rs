@@ -102,7 +102,7 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
     };
     layout_in(job.memory_bytes).ok_or_else(|| {
         let what = format!(
-            "there is no room for blocks in {}",
+            "there is no room for the buffers of the buckets in {}",
             display_bytes(job.memory_bytes)
         );
         let fits = |mebibytes: u64| layout_in(mebibytes << 20).is_some();

@@ -117,12 +117,12 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
         return if job.wants_filter {
             usage(
-                "--save-filter: needs an intersect of whole lines that are in all files, without repeats, labels or counts",
+                "--save-filter: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and --key only with --keys-only)",
                 "leave out --save-filter, or use outset filter build",
             )
         } else {
             usage(
-                "--filter: needs an intersect of whole lines that are in all files, without repeats, labels or counts",
+                "--filter: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and --key only with --keys-only)",
                 "leave out --filter, or name the file that it was built from",
             )
         };

@@ -260,8 +260,14 @@ impl Bad {
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
             Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),
-            Self::LineEnd => ("has a newline outside quotes".into(), QUOTES),
-            Self::OpenQuote => ("has a quote that is never closed".into(), QUOTES),
+            Self::LineEnd => (
+                "has a newline in an unquoted field".into(),
+                "put quotes around the field, or leave such records out with --bad-records skip",
+            ),
+            Self::OpenQuote => (
+                "has a quote that is never closed".into(),
+                "close it, or, if quotes have no special meaning in this file, give --delimiter instead of --csv",
+            ),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),
             Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),

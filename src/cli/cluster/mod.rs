@@ -44,12 +44,12 @@ pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Re
     outputs.put_in_place()?;
     if !work.talk.quiet {
         warn(&format!(
-            "{} of {} sent in {}, {} of {} · peak memory {} of {} · {:.1} s",
-            stats.sent.lines,
+            "read {} ({}), sent {} in {} ({}) · peak memory {} of {} · {:.1} s",
             numbers::counted(stats.input.lines, "line"),
+            numbers::bytes(stats.input.bytes),
+            numbers::grouped(stats.sent.lines),
             numbers::counted(stats.frames, "frame"),
             numbers::bytes(stats.stream_bytes),
-            numbers::bytes(stats.input.bytes),
             numbers::bytes(stats.memory.peak_rss_bytes),
             numbers::bytes(stats.memory.limit_bytes),
             stats.seconds
@@ -92,9 +92,9 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     if !work.talk.quiet {
         let lines: u64 = stats.sides.iter().map(|side| side.lines).sum();
         warn(&format!(
-            "{} of {} written · temporary disk {} · peak memory {} of {} · {:.1} s",
-            stats.output.lines,
-            numbers::counted(lines, "line"),
+            "wrote {}, from {} received · temporary disk {} · peak memory {} of {} · {:.1} s",
+            numbers::counted(stats.output.lines, "line"),
+            numbers::grouped(lines),
             numbers::bytes(stats.temp.peak_bytes),
             numbers::bytes(stats.memory.peak_rss_bytes),
             numbers::bytes(stats.memory.limit_bytes),

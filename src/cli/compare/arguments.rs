@@ -21,23 +21,24 @@ use crate::cli::sides::{FILES, InputArguments};
 /// The exact run comes first, then the approximate one (--strategy bloom), both under the same memory
 /// limit. An approximate intersect has false lines, and an approximate diff misses lines. Either way, these
 /// are the lines that pass the filter by mistake. The output shows how many they are; the false-positive
-/// rate as measured, as predicted, and as computed from the filter's fill; for intersect, the share of the
+/// rate as measured, as predicted, and as computed from the contents of the filter; for intersect, the share of the
 /// approximate result that is right (precision); for diff, the share of the exact result that was found
 /// (recall); and the seconds, bytes, temporary disk and peak memory of each run.
 ///
 /// The measured rate of intersect is the number of false lines divided by the number of distinct lines
-/// of the larger file that are not common. If that file has more than 65,536 distinct lines (a low memory
-/// limit lowers this threshold), their number is estimated. The measured rate of diff is the number of missing
-/// lines divided by the number of distinct lines of the first file that no other has: the exact result.
-/// The measured rate is always printed with bounds, which hold with 98% confidence: it divides one number
-/// by another, and the bounds of each hold with 99% confidence. The bounds of the predicted rate hold with 99%.
+/// that only the larger file has. If the larger file has more than 65,536 distinct lines (a low memory limit
+/// lowers this threshold), outset estimates how many it has. The measured rate of diff is the number of
+/// missing lines divided by the number of lines of the exact result.
+///
+/// Bounds of a number, and of the predicted rate, hold with 99% confidence. The measured rate is one number
+/// divided by another, so its bounds hold with 98%.
 ///
 /// The two runs share no work. Uncached files are read with direct I/O where possible, so the first run
 /// does not warm the cache for the second.
 ///
 /// Both results stay on temporary disk until they are compared.
 #[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), each a separate side, read several times")))]
+#[command(mut_arg(FILES, |file| file.help("Two files (more for --operation diff), not pipes, because each is read several times")))]
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(super) inputs: InputArguments,

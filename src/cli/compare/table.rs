@@ -81,7 +81,7 @@ fn describe_rates(found: &Comparison) -> String {
     };
     format!(
         "false-positive rate: {} of {could_pass} lines that {} passed the filter\n  measured {} ({} to {} at 98%)\n  \
-         predicted {}, from the filter's fill {}",
+         predicted {}; {} computed from the contents of the filter",
         grouped(found.mistakes()),
         Words::of(found.mistake).could_pass,
         percent(measured.estimate),
@@ -122,7 +122,7 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             "missing",
             "measured",
             "predicted",
-            "by fill",
+            "by contents",
             words.quality,
             "peak memory",
         ]

@@ -30,7 +30,7 @@ const FALSE_LINES: Words = Words {
     exact_column: "common",
     could_pass: "are not common",
     quality: "precision",
-    share: "of the approximate lines are common",
+    share: "of the lines of the approximate result are common",
     never: "common lines are missing",
 };
 
@@ -41,7 +41,7 @@ const MISSING_LINES: Words = Words {
     exact_column: "first only",
     could_pass: "are only in the first file",
     quality: "recall",
-    share: "of the exact lines are in the approximate result",
+    share: "of the lines of the exact result are in the approximate one",
     never: "lines are false",
 };
 

@@ -253,7 +253,7 @@ pub(crate) struct InsertArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
 
-    /// Print each line that was new, once, without waiting for further input
+    /// Print each new line once, as soon as it is read
     ///
     /// All lines are inserted, with or without this option. A new line that the filter wrongly takes for a known
     /// one is not printed.

@@ -248,8 +248,15 @@ impl Output {
             self.path.display().to_string()
         };
         let (option, other) = (self.option, other.option);
+        let what = if other == CHANGED_FILTER {
+            format!(
+                "{path}: is the filter that this command changes, but {option} would replace it"
+            )
+        } else {
+            format!("{path}: both {other} and {option} would write to it")
+        };
         Error::Usage {
-            what: format!("{path}: both {other} and {option} would write to it"),
+            what,
             advice: format!("name another file for {option}"),
         }
     }

@@ -27,7 +27,7 @@ use crate::cli::sides::{FILES, InputArguments};
 #[derive(Debug, Args)]
 #[command(
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each a separate side; `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files (one is enough with --filter), each an input of its own (one side; see --side); `-` is standard input"))
 )]
 pub(crate) struct IntersectArguments {
     #[command(flatten)]
@@ -69,8 +69,8 @@ pub(crate) struct DiffArguments {
 
 /// Write every distinct line of the FILEs once.
 ///
-/// The lines come in no particular order (see --order). With one FILE, outset drops its repeated lines. `-` is standard
-/// input, and a FILE may be a FIFO.
+/// The lines come in no particular order (see --order). With one FILE, outset drops all but one occurrence of each
+/// line. `-` is standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(
     visible_aliases = UNION_ALIASES,
@@ -101,7 +101,7 @@ pub(crate) struct UnionArguments {
 #[command(
     visible_alias = SYMDIFF_ALIAS,
     after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("Two or more files, each a separate side; `-` is standard input"))
+    mut_arg(FILES, |file| file.help("Two or more files, each an input of its own (one side; see --side); `-` is standard input"))
 )]
 pub(crate) struct SymdiffArguments {
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl RepeatArguments {
 /// In how many files a line must be.
 #[derive(Debug, Args)]
 pub(crate) struct SideArguments {
-    /// Write the lines that are in K files or more [default: in all of them]
+    /// Write the lines that are in K files or more [default: all; 1 with --at-most]
     ///
     /// A file given twice counts as two files, here and with --at-most and --exactly.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]

@@ -63,7 +63,8 @@ pub(super) fn find_rows(
     }
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options)?;
-    let mut stats = select(sources, selection, &options, &mut numbers)?;
+    let selected = select(sources, selection, &options, &mut numbers);
+    let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
     let target = (result.writer()?, result.name());
     let copied = copy.copy(
         &mut numbers.read()?,
@@ -104,6 +105,22 @@ impl Numbers {
             bytes: 0,
             most: options.max_temp_bytes.unwrap_or(u64::MAX),
         })
+    }
+
+    /// What a failed run means whose result was to be these numbers: a result that could not be written is a temporary
+    /// file here.
+    fn unwritable(&self, error: Error) -> Error {
+        match error {
+            Error::Output { .. } if self.bytes > self.most => Error::TempLimit {
+                path: self.directory.clone(),
+                needed_bytes: self.bytes,
+                limit_bytes: self.most,
+                reason: "allowed by --max-temp",
+                advice: "raise --max-temp, which the numbers of the rows exceed",
+            },
+            Error::Output { source, .. } => unusable(&self.directory, source),
+            other => other,
+        }
     }
 
     /// The numbers, from the first on.
@@ -154,9 +171,7 @@ impl Sink for Numbers {
         bytes.push(more as u8);
         self.bytes += bytes.len() as u64;
         if self.bytes > self.most {
-            return Err(io::Error::other(
-                "the numbers of the rows take more than --max-temp",
-            ));
+            return Err(io::Error::other("more than --max-temp allows"));
         }
         self.file.write_all(&bytes)
     }

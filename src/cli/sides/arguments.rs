@@ -25,11 +25,11 @@ A PATH is a file, a directory (all files below it, in the order of their names) 
 Directories and patterns leave out names that begin with . or _, such as _SUCCESS, as Spark and Hive do. A pattern that \
 itself begins with . or _ matches them.
 
-The files are read as if they were concatenated, except that the last line of a file always ends there. They must be \
+The files are read as if they were concatenated, but a line never continues into the next file. They must be \
 regular files; a side with a single PATH may also be a FIFO.
 
 Every word up to the next option is a PATH: give FILEs first, or after `--`. Sides are \
-numbered in the order of the command line. Wherever this help speaks of files, it means sides.";
+numbered in the order of the command line. Other options that speak of files mean sides.";
 
 const FILES_FROM_HELP: &str = "\
 A name is taken as it is, not as a pattern, and is relative to the current directory. Empty lines are ignored. Repeat \

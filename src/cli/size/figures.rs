@@ -179,7 +179,7 @@ fn tell_hashes(row: &Row) -> String {
     };
     let fpr = percent(row.predicted_fpr);
     let other_fpr = percent(other_fpr.unwrap_or(1.0));
-    format!("k = {exact:.2}, so {k}: p = {fpr}; {other}: p = {other_fpr}")
+    format!("best k = {exact:.2}; with k = {k}, p = {fpr}; with k = {other}, p = {other_fpr}")
 }
 
 fn tell_bits(row: &Row) -> String {
@@ -194,7 +194,9 @@ fn tell_bits_per_key(row: &Row) -> String {
 
 fn tell_tenfold(row: &Row) -> String {
     let (bits, more) = (significant(row.bits_per_key), tenfold());
-    format!("{bits} bits per line; each tenfold lower rate: {more:.2} more bits per line")
+    format!(
+        "{bits} bits per line; {more:.2} more bits per line each time the rate falls to a tenth"
+    )
 }
 
 fn tell_bytes(row: &Row) -> String {

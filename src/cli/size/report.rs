@@ -210,7 +210,7 @@ impl Report {
         let most = self.kinds.iter().max_by_key(|row| row.lines);
         let (lines, bytes) = most.map_or((0, 0), |row| (row.lines, row.hash_table_bytes));
         format!(
-            "a hash table of {} lines, 1.5 slots of 8 bytes each: {} ({})",
+            "a hash table for {} lines, with 1.5 slots of 8 bytes per line: {} ({})",
             grouped(lines),
             decimal(bytes),
             binary(bytes)

@@ -203,7 +203,10 @@ pub(in crate::plan) fn fit_pool(
     let taken = layout.scan_bytes() + filter_bytes + 2 * PAGE;
     let room = layout.usable_bytes.saturating_sub(taken);
     if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, PAGE) {
-        return Err(too_little("there is no room for blocks", job));
+        return Err(too_little(
+            "there is no room for the buffers of the buckets",
+            job,
+        ));
     }
     give_rest_to_pool(layout, filter_bytes + 2 * PAGE, job);
     Ok(())

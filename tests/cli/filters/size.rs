@@ -63,8 +63,8 @@ const FIGURES: [Figure; 12] = [
             "19,170,117 bits",
             "2.285 MiB",
             "13.29",
-            "13: p = 0.01001%",
-            "14: p = 0.01008%",
+            "k = 13, p = 0.01001%",
+            "k = 14, p = 0.01008%",
         ],
         &[
             ("bits", "19170117"),
@@ -86,7 +86,7 @@ const FIGURES: [Figure; 12] = [
     ),
     (
         "p = 1%",
-        &["9.585 bits", "6.64, so 7"],
+        &["9.585 bits", "6.64; with k = 7"],
         &[
             ("bits_per_key", "9.585"),
             ("hashes", "7"),
@@ -95,7 +95,7 @@ const FIGURES: [Figure; 12] = [
     ),
     (
         "p = 0.1%",
-        &["14.38 bits", "each tenfold lower rate: 4.79 more bits"],
+        &["14.38 bits", "4.79 more bits per line each time"],
         &[("bits_per_key", "14.38"), ("bits_per_tenfold", "4.79")],
     ),
     (
@@ -110,12 +110,12 @@ const FIGURES: [Figure; 12] = [
     ),
     (
         "n = 5 billion, p = 1%",
-        &["47.93 Gbit", "5.991 GB", "6.64, so 7"],
+        &["47.93 Gbit", "5.991 GB", "6.64; with k = 7"],
         &[("bits", "47.9e9"), ("bytes", "5.99e9"), ("hashes", "7")],
     ),
     (
         "n = 5 billion, m = 4 GiB",
-        &["34.36 Gbit", "6.872 bits", "so 5: p = 3.691%"],
+        &["34.36 Gbit", "6.872 bits", "with k = 5, p = 3.691%"],
         &[
             ("bits", "34359738368"),
             ("bits_per_key", "6.87"),
@@ -125,7 +125,7 @@ const FIGURES: [Figure; 12] = [
     ),
     (
         "m = 8 n",
-        &["5.55, so 6: p = 2.158%", "5: p = 2.168%"],
+        &["5.55; with k = 6, p = 2.158%", "with k = 5, p = 2.168%"],
         &[
             ("hashes", "6"),
             ("hashes_exact", "5.55"),
@@ -270,7 +270,7 @@ fn lines_and_memory_give_the_rate() {
         "3.691%",
         "3.892%",
         "fingerprint: full after 214,748,364 lines",
-        "1.5 slots of 8 bytes each: 60 GB",
+        "1.5 slots of 8 bytes per line: 60 GB",
         "same digest: at most 3.67e-20",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");

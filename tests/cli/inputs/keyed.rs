@@ -360,7 +360,7 @@ fn b22_keys_that_make_no_sense_are_refused_before_the_work() {
     let gz = Compression::Gzip.compress(ORDERS.as_bytes()).unwrap();
     sandbox
         .run_fed("intersect --csv -1 customer -2 name - customers.csv", &gz)
-        .fails(2, &["-: ", "compressed pipe", "give it as a file"]);
+        .fails(2, &["-: ", "cannot be read from a pipe", "give a file"]);
 }
 
 #[test]

@@ -176,6 +176,10 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         outcome.fails(2, &[says]);
         assert!(!sandbox.output("other.PARQUET").exists());
     }
+    let outcome = sandbox
+        .run("intersect -k page.url crawl.parquet list --max-temp 1 -o ../out/other.PARQUET");
+    outcome.fails(4, &["allowed by --max-temp", "raise --max-temp"]);
+    assert!(!sandbox.output("other.PARQUET").exists());
 }
 
 #[test]
@@ -289,7 +293,10 @@ fn b23_every_command_that_reads_lines_reads_parquet() {
             "estimate -k page.url crawl.parquet list",
             "crawl.parquet: 4 lines, 3 distinct\nin no other file: 1\n",
         ),
-        ("plan -k page.url crawl.parquet list", "guess"),
+        (
+            "plan -k page.url crawl.parquet list",
+            "estimated from their first bytes",
+        ),
         (
             "filter build -k page.url crawl.parquet -o ../out/f",
             "left out 1 row with NULL in the key",

@@ -205,11 +205,11 @@ fn l10_the_plan_says_what_an_order_costs() {
         let words = format!("plan --lines 20M,20M --memory 64M --order {order}");
         let text = printed(&sandbox, &words);
         assert!(
-            text.contains(&format!("order {order}: an answer of ")),
+            text.contains(&format!("order {order}: a result of ")),
             "{text}"
         );
         assert_eq!(
-            text.contains("of line positions are spilled"),
+            text.contains("of line positions go to temporary disk"),
             ordinals,
             "{text}"
         );

@@ -161,10 +161,11 @@ impl Runner<'_> {
                 Ok(answer) => answer,
                 Err(Failure::Refused(least, what)) if memory_bytes < MOST_MEMORY => {
                     let advised = least.saturating_sub(resident);
-                    // The advice first; where that is refused, too, so much that it ends.
+                    // The advice first; where that is refused, too, so much that it ends. What builds a filter and then asks
+                    // it is refused twice, each time with advice of its own.
                     memory_bytes = match refusals.len() {
                         0 if advised > memory_bytes => advised,
-                        _ => 2 * memory_bytes,
+                        _ => advised.max(2 * memory_bytes),
                     };
                     refusals.push(what);
                     continue;

@@ -113,7 +113,7 @@ fn rates_table(figures: &Figures, bases: &[String]) -> Markup {
             ("at least", "/measured_fpr_bounds/low", Unit::Rate),
             ("at most", "/measured_fpr_bounds/high", Unit::Rate),
             ("predicted", "/predicted_fpr", Unit::Rate),
-            ("from the fill", "/fill_fpr", Unit::Rate),
+            ("from the contents", "/fill_fpr", Unit::Rate),
         ],
     )
 }
