@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -15,6 +16,11 @@ use super::*;
 const TRIES: [u32; 2] = [10_000, 100_000];
 /// What a killed run leaves, and any clean-up removes where it may.
 const LEFT: [&str; 2] = ["000001-store0-bucket3", "lock"];
+
+/// With fewer changes of places a race shows little.
+const LEAST_SWAPS: u64 = 1000;
+/// How long a race may go on for these.
+const LONGEST_RACE: Duration = Duration::from_secs(60);
 
 /// A directory that looks as one of a killed run does.
 fn made(path: &Path) {
@@ -45,7 +51,8 @@ fn swap(own: &Path, target: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
     }
 }
 
-/// Cleans up with `clean`, `tries` times, while the directory and the link change places.
+/// Cleans up with `clean`, `tries` times, while the directory and the link change places; more often where a busy machine lets
+/// them change too seldom meanwhile.
 fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     let place = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
@@ -55,8 +62,14 @@ fn race(tries: u32, clean: impl Fn(&Path, u32)) {
     made(&own);
     let (is_over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let lost = thread::scope(|scope| {
-        scope.spawn(|| swap(&own, &target, &is_over, &swaps));
-        let lost = (0..tries).find_map(|number| {
+        let start = Instant::now();
+        let swapper = scope.spawn(|| swap(&own, &target, &is_over, &swaps));
+        let goes_on = |number: &u32| {
+            let is_racing = swaps.load(Ordering::Relaxed) > LEAST_SWAPS;
+            *number < tries
+                || !is_racing && !swapper.is_finished() && start.elapsed() < LONGEST_RACE
+        };
+        let lost = (0..).take_while(goes_on).find_map(|number| {
             clean(&own, number);
             let is_gone = |name: &&str| !target.join(name).exists();
             LEFT.into_iter().find(is_gone).map(|name| (name, number))
@@ -71,7 +84,7 @@ fn race(tries: u32, clean: impl Fn(&Path, u32)) {
         eprintln!("skipped: names cannot change places here");
         return;
     }
-    assert!(swaps > 1000, "there was hardly a race: {swaps}");
+    assert!(swaps > LEAST_SWAPS, "there was hardly a race: {swaps}");
 }
 
 #[test]
