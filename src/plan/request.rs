@@ -61,12 +61,26 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
 /// # Errors
 /// [`Error::Usage`], which names the option.
 pub(super) fn check_request(job: &Job) -> Result<()> {
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: what.into(),
-            advice: advice.into(),
-        })
-    };
+    check_numbers(job)?;
+    check_filters(job)?;
+    check_rate(job)?;
+    // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
+    // was given.
+    if job.inputs.is_empty() {
+        return usage("inputs: none given", "give one or more files");
+    }
+    Rule::new(job.selection, job.sides).map(drop)
+}
+
+fn usage(what: &str, advice: &str) -> Result<()> {
+    Err(Error::Usage {
+        what: what.into(),
+        advice: advice.into(),
+    })
+}
+
+/// Refuses numbers that mean nothing, or that would overflow a formula.
+fn check_numbers(job: &Job) -> Result<()> {
     // `contains` is false for NaN, too.
     if job.max_fpr.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
         return usage(
@@ -91,66 +105,65 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "leave the option out for the default",
         );
     }
-    if job
-        .bits_per_key
-        .is_some_and(|bits| bits.is_nan() || bits <= 0.0)
-    {
+    let is_positive = |bits: f64| bits > 0.0;
+    if !job.bits_per_key.is_none_or(is_positive) {
         return usage(
             "--bits-per-key: must be positive",
             "leave the option out for the default",
         );
     }
+    Ok(())
+}
+
+/// Refuses a stored filter, or the wish for one, where the operation or the strategy has no use for it.
+fn check_filters(job: &Job) -> Result<()> {
+    let (has_filter, wants_filter) = (job.stored_filter.is_some(), job.wants_filter);
     // An exact strategy compares lines, and a filter has none.
-    if job.stored_filter.is_some() && job.strategy.is_some_and(Strategy::is_exact) {
+    if has_filter && job.strategy.is_some_and(Strategy::is_exact) {
         return usage(
             "--filter: a stored filter contains no lines, so an exact strategy cannot use it",
             "leave out --strategy, or name the file that the filter was built from",
         );
     }
     // `--save-filter` keeps the filter that a run builds of its smallest input; with `--filter` none is built.
-    if job.stored_filter.is_some() && job.wants_filter {
+    if has_filter && wants_filter {
         return usage(
             "--save-filter: a run with --filter builds no filter",
             "leave out --filter or --save-filter",
         );
     }
-    if (job.stored_filter.is_some() || job.wants_filter) && !job.finds_common() {
-        return if job.wants_filter {
-            usage(
-                "--save-filter: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and --key only with --keys-only)",
-                "leave out --save-filter, or use outset filter build",
-            )
-        } else {
-            usage(
-                "--filter: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and --key only with --keys-only)",
-                "leave out --filter, or name the file that it was built from",
-            )
-        };
+    let (option, instead) = match (has_filter, wants_filter) {
+        _ if job.finds_common() => return Ok(()),
+        (false, false) => return Ok(()),
+        (_, true) => ("--save-filter", "use outset filter build"),
+        (true, false) => ("--filter", "name the file that it was built from"),
+    };
+    usage(
+        &format!(
+            "{option}: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and \
+             --key only with --keys-only)"
+        ),
+        &format!("leave out {option}, or {instead}"),
+    )
+}
+
+/// Refuses to accept a rate where no approximate result has one, or where nobody expects it to be approximate.
+fn check_rate(job: &Job) -> Result<()> {
+    if job.max_fpr.is_none_or(|rate| rate == 0.0) || job.finds_common() {
+        return Ok(());
     }
-    if job.max_fpr.is_some_and(|rate| rate > 0.0) && !job.finds_common() {
-        let is_asked = job.strategy == Some(Strategy::Bloom);
-        match job.selection.approximate() {
-            Some(Approximate::Difference) => {}
-            // Users do not expect a union to lose lines: the name of the strategy says that they know.
-            Some(Approximate::Union) if is_asked => {}
-            Some(Approximate::Union) => {
-                return usage(
-                    "--max-fpr: an approximate union loses lines",
-                    "leave out --max-fpr, or accept that with --strategy bloom",
-                );
-            }
-            None => {
-                return usage(
-                    "--max-fpr: this operation has no approximate result",
-                    "leave out --max-fpr",
-                );
-            }
-        }
+    let is_asked = job.strategy == Some(Strategy::Bloom);
+    match job.selection.approximate() {
+        Some(Approximate::Difference) => Ok(()),
+        // Users do not expect a union to lose lines: the name of the strategy says that they know.
+        Some(Approximate::Union) if is_asked => Ok(()),
+        Some(Approximate::Union) => usage(
+            "--max-fpr: an approximate union loses lines",
+            "leave out --max-fpr, or accept that with --strategy bloom",
+        ),
+        None => usage(
+            "--max-fpr: this operation has no approximate result",
+            "leave out --max-fpr",
+        ),
     }
-    // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
-    // was given.
-    if job.inputs.is_empty() {
-        return usage("inputs: none given", "give one or more files");
-    }
-    Rule::new(job.selection, job.sides).map(drop)
 }

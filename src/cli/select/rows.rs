@@ -26,13 +26,11 @@ pub(super) fn find_rows(
     result: &ResultFile,
 ) -> Result<Stats> {
     let Some(Source::Path(first)) = sources.first() else {
-        return Err(Error::Usage {
-            what: format!(
-                "{}: a Parquet output needs a single Parquet file as the first input",
-                result.name()
-            ),
-            advice: "put a Parquet file first, or give the output another name".into(),
-        });
+        return usage(
+            result,
+            "a Parquet output needs a single Parquet file as the first input",
+            "put a Parquet file first, or give the output another name",
+        );
     };
     let mut options = options.clone();
     let memory_bytes = options
@@ -42,24 +40,16 @@ pub(super) fn find_rows(
     match &mut options.keys {
         Some(keys) => keys.row_numbers = true,
         None => {
-            return Err(Error::Usage {
-                what: format!(
-                    "{}: --key COLUMN is needed to write a Parquet file",
-                    result.name()
-                ),
-                advice: "add it".into(),
-            });
+            let what = "--key COLUMN is needed to write a Parquet file";
+            return usage(result, what, "add it");
         }
     }
     if !request.writes_plain_records() {
-        return Err(Error::Usage {
-            what: format!(
-                "{}: a Parquet output gets whole rows, in the order of the file",
-                result.name()
-            ),
-            advice: "leave out --which, --count-files, --count, --keys-only and --order sorted"
-                .into(),
-        });
+        return usage(
+            result,
+            "a Parquet output gets whole rows, in the order of the file",
+            "leave out --which, --count-files, --count, --keys-only and --order sorted",
+        );
     }
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options)?;
@@ -76,6 +66,13 @@ pub(super) fn find_rows(
     stats.output.bytes = copied.bytes;
     stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
     Ok(stats)
+}
+
+fn usage(result: &ResultFile, what: &str, advice: &str) -> Result<Stats> {
+    Err(Error::Usage {
+        what: format!("{}: {what}", result.name()),
+        advice: advice.into(),
+    })
 }
 
 /// The numbers of the rows on temporary disk: each as the difference to the one before it, in groups of seven bits.
