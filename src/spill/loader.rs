@@ -1,12 +1,13 @@
-//! Reading blocks of buckets ahead: threads load the next blocks while a join worker is busy with those before.
+//! Reading blocks of buckets ahead: one thread per join worker loads the next blocks while the worker is busy
+//! with those before.
 //!
-//! *Owns:* the buffers of a reader, and which blocks are requested when.
+//! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
 //! 1. The worker asks for as much as its free buffers hold, in the order in which it will want it: the rest of this bucket,
 //!    then the start of the one that it will read next.
-//! 2. The threads `load` serve the requests ([`loads`](crate::spill::loads)).
+//! 2. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
 //! 3. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
-//!    fills the others.
+//!    fills the other one.
 //!
 //! ```text
 //!  worker    bucket 7: blocks 0-3 │ blocks 4-7 │ blocks 8-9 │ bucket 8: blocks 0-3 │
@@ -15,12 +16,11 @@
 //!
 //! *Invariants:*
 //! - The oldest request is waited for first, so blocks come in the order in which they were requested.
-//! - A buffer is either free, or with a loading thread, or with the worker.
+//! - A buffer is either free, or with the loading thread, or with the worker.
 //! - When a reading ends early, or another bucket is read than was expected, the requests are awaited and their buffers
-//!   become free again. The next reading begins with all of them. An error of a request that nobody wants any more is no
-//!   error: its file may have been removed.
+//!   become free again. The next reading begins with both. What such a request has met is no error.
 //!
-//! *Cost:* the memory of the buffers. A buffer holds as many blocks as fit. Blocks are small if memory was short
+//! *Cost:* two buffers of memory. A buffer holds as many blocks as fit. Blocks are small if memory was short
 //! while many were open, but they lie one behind the other, and a disk is fast only in large requests.
 
 use std::collections::VecDeque;
@@ -50,11 +50,11 @@ impl Blocks {
     }
 }
 
-/// Loads the blocks of buckets ahead: the worker's side. Dropping it ends the threads `load`.
+/// Loads the blocks of buckets, one buffer ahead: the worker's side. Dropping it ends the thread `load`.
 #[derive(Debug)]
 pub(crate) struct Loader {
     queue: LoadQueue,
-    /// Buffers that are neither with a thread nor with the worker.
+    /// Buffers that are neither with the thread nor with the worker.
     free: Vec<Buffer>,
     /// Requests whose answer was not received yet, the oldest first: 0 to [`Loader::BUFFERS`]. Between two readings, those
     /// for the start of the bucket that is expected next.
@@ -71,11 +71,11 @@ struct Asked {
 }
 
 impl Loader {
-    /// Buffers of a loader: one is gone through while the others are filled.
+    /// Buffers of a loader: one being filled while the other is gone through.
     pub(crate) const BUFFERS: usize = 2;
 
-    /// A loader of up to `bytes` at a time, and what its threads must run. `bytes` must be enough for a block
-    /// of every bucket that will be read. The threads are the caller's to start.
+    /// A loader of up to `bytes` at a time, and what its thread must run. `bytes` must be enough for a block
+    /// of every bucket that will be read. The thread is the caller's to start.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when `budget` has not [`Loader::BUFFERS`] times `bytes`.
@@ -150,7 +150,7 @@ impl Loader {
         Ok(blocks)
     }
 
-    /// Waits for the answers to all requests: the next reading needs their buffers. If the threads are gone their
+    /// Waits for the answers to all requests: the next reading needs their buffers. If the thread is gone its
     /// buffers are lost, and the next reading reports that.
     fn give_up(&mut self) {
         for asked in self.in_flight.drain(..) {
@@ -178,8 +178,8 @@ pub(crate) struct Reading<'l> {
 
 impl Reading<'_> {
     /// Requests blocks for all free buffers, then waits for the answer to the oldest request. `None` when all
-    /// blocks have come. Return what it gives with [`Reading::put`] before the next call, or less is
-    /// requested ahead.
+    /// blocks have come. Return what it gives with [`Reading::put`] before the next call: there are only two
+    /// buffers.
     ///
     /// # Errors
     /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`crate::Error::Interrupted`] when the
@@ -204,7 +204,7 @@ impl Reading<'_> {
                 }))
             }
             Err(error) => {
-                // The error may end only this reading: the next one needs all buffers.
+                // The error may end only this reading: the next one needs both buffers.
                 self.loader.free.push(buffer);
                 Err(error)
             }
@@ -219,19 +219,14 @@ impl Reading<'_> {
     /// Sends a request for each free buffer, as long as there are blocks that were not requested, here or in the bucket
     /// after.
     fn ask_ahead(&mut self) -> Result<()> {
-        while self.requested < self.bucket.file.blocks {
-            match self.loader.ask(self.bucket, self.requested)? {
-                0 => return Ok(()),
-                blocks => self.requested += blocks,
-            }
-        }
-        let Some(next) = self.next else {
-            return Ok(());
-        };
-        while self.next_requested < next.file.blocks {
-            match self.loader.ask(next, self.next_requested)? {
-                0 => return Ok(()),
-                blocks => self.next_requested += blocks,
+        let own = (Some(self.bucket), &mut self.requested);
+        for (bucket, requested) in [own, (self.next, &mut self.next_requested)] {
+            let Some(bucket) = bucket else { break };
+            while *requested < bucket.file.blocks {
+                match self.loader.ask(bucket, *requested)? {
+                    0 => return Ok(()),
+                    blocks => *requested += blocks,
+                }
             }
         }
         Ok(())

@@ -377,6 +377,48 @@ fn the_start_of_the_next_bucket_is_loaded_while_one_is_read_and_nothing_twice() 
 }
 
 #[test]
+fn what_was_loaded_ahead_and_is_not_read_next_changes_nothing() {
+    let store = Store::new(16, 1);
+    let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
+    let buckets = store.fill(3, texts.iter().map(String::as_bytes));
+    thread::scope(|scope| {
+        // A buffer has room for all blocks of a bucket.
+        let rules = store.rules(32 * BLOCK);
+        let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
+        let mut read = |number: usize, next: usize| {
+            let mut lines = 0;
+            let read = reader.read(&buckets[number], Some(&buckets[next]), |batch| {
+                lines += batch.lines.len() as u64;
+                Ok(())
+            });
+            read.map(|()| assert_eq!(lines, buckets[number].lines))
+        };
+        // The same bucket again and again.
+        read(0, 0).unwrap();
+        read(0, 0).unwrap();
+        read(0, 1).unwrap();
+        // A file that is gone is missed only by who reads it.
+        std::fs::remove_file(&buckets[1].file.path.as_ref().unwrap().path).unwrap();
+        read(2, 1).unwrap();
+        read(0, 1).unwrap();
+        assert!(matches!(read(1, 2), Err(Error::Temp { .. })));
+        read(2, 0).unwrap();
+        // All of a bucket has come when its reading ends early; then the same one is read, and another one.
+        let early = reader.read_while(&buckets[0], Some(&buckets[2]), |_| Ok(false));
+        early.unwrap();
+        let mut lines = 0;
+        for number in [0, 2] {
+            let whole = reader.read(&buckets[number], None, |batch| {
+                lines += batch.lines.len() as u64;
+                Ok(())
+            });
+            whole.unwrap();
+        }
+        assert_eq!(lines, buckets[0].lines + buckets[2].lines);
+    });
+}
+
+#[test]
 fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
     let store = Store::new(6, 0);
     let texts: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();

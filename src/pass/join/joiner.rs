@@ -10,8 +10,8 @@ use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::pass::join::split;
 use crate::pass::join::work::{Position, Work};
+use crate::pass::join::{bytes_of, split};
 use crate::run::{Phase, Run};
 use crate::selection::{Found, Rule, Sides};
 use crate::set::line_set::LineSet;
@@ -22,9 +22,6 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
 use crate::sys::sync::thread::Scope;
 use crate::sys::sync::{Mutex, PoisonError};
-
-/// A worker claims buckets ahead only where as many are left for the others.
-const LEFT_TO_OTHERS: usize = 16;
 
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
 /// workers share are the queue, the collector behind `out`, and the sweeper's channel.
@@ -75,20 +72,21 @@ impl<'a, 's> Joiner<'a, 's> {
         })
     }
 
-    /// Joins buckets from the queue until there are no more, and hands the last lines on.
+    /// Joins buckets from the queue, which as many `workers` share, until there are no more, and hands the last lines on.
     ///
     /// The queue is sorted once and taken from its end, so the largest buckets come first: the last ones that
-    /// are still in work when the queue is empty are small, and no worker waits long for another.
+    /// are still in work when the queue is empty are small, and no worker waits long for another, but for what was claimed
+    /// ahead ([`claim`]).
     pub(super) fn join_all(
         mut self,
-        queue: &Mutex<Vec<Vec<Bucket>>>,
+        (queue, workers): (&Mutex<Vec<Vec<Bucket>>>, usize),
         found_work: &dyn Fn(),
         failure: &FirstFailure,
     ) -> Result<()> {
         let mut claimed = None;
         loop {
             failure.check()?;
-            let (next, ahead) = claim(queue, claimed);
+            let (next, ahead) = claim(queue, claimed, 4 * workers);
             let Some(buckets) = next else {
                 return self.out.flush();
             };
@@ -102,7 +100,7 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again
     /// for each part, so it may be entered anew before it returns, at most once per split level. `next` are the buckets that
-    /// it will be called with after this, if they are known: their first blocks are loaded in time.
+    /// it will be called with after this, if they are known: the start of the one that is read first is loaded ahead.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
     /// 2. Build the set until the building sides end or the share is full.
@@ -117,7 +115,7 @@ impl<'a, 's> Joiner<'a, 's> {
             if end == work.end() {
                 self.probe(&work, end)?;
             } else if let Some(plan) = split::plan(self, &work, end) {
-                return split::split(self, buckets, plan);
+                return split::split(self, buckets, plan, next);
             } else {
                 self.join_in_pieces(&work, end)?;
             }
@@ -284,31 +282,27 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 }
 
-/// The buckets that a worker goes on with, those that it `claimed` before if there are any, and those that it will go on
-/// with then: so it can load these ahead.
+/// Takes the buckets that a worker joins now, and those that it joins next. The first are those that it `claimed` before, if
+/// any. The second are claimed early so that their blocks can be loaded, but only where `left_to_others` more are left, each at
+/// least half as large as the first: no other worker is out of work while they wait for this one.
 ///
-/// It claims nothing ahead where other workers might wait for it: where few buckets are left, or where the next ones are
-/// much smaller than its own, which then take longer than others need for the next.
-fn claim(
+/// The queue is sorted, and taken from its end: one that is large enough shows that all behind it are.
+pub(super) fn claim(
     queue: &Mutex<Vec<Vec<Bucket>>>,
     claimed: Option<Vec<Bucket>>,
+    left_to_others: usize,
 ) -> (Option<Vec<Bucket>>, Option<Vec<Bucket>>) {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let own = claimed.or_else(|| queue.pop());
-    let bytes = |buckets: &[Bucket]| {
-        buckets
-            .iter()
-            .map(|bucket| bucket.record_bytes)
-            .sum::<u64>()
+    let now = claimed.or_else(|| queue.pop());
+    let least = queue.len().checked_sub(left_to_others + 1);
+    let is_like =
+        |(now, index): (&Vec<Bucket>, usize)| bytes_of(now) <= 2 * bytes_of(&queue[index]);
+    let next = if now.as_ref().zip(least).is_some_and(is_like) {
+        queue.pop()
+    } else {
+        None
     };
-    let is_like = |next: &Vec<Bucket>| {
-        own.as_ref()
-            .is_some_and(|own| bytes(own) <= 2 * bytes(next))
-    };
-    let ahead = (queue.len() >= LEFT_TO_OTHERS && queue.last().is_some_and(is_like))
-        .then(|| queue.pop())
-        .flatten();
-    (own, ahead)
+    (now, next)
 }
 
 /// Writes a line behind its label, as often as `times` says.

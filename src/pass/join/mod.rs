@@ -53,6 +53,9 @@
 
 mod joiner;
 mod split;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests;
 mod work;
 
 pub(crate) use joiner::{write, write_again};
@@ -112,7 +115,7 @@ pub(crate) fn join(
         run.workers.at_most(workers).run(&failure, |found_work| {
             let memory = (share, longest);
             let worker = Joiner::new(run, &phase, scope, memory, sides, out, joined.clone());
-            worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
+            worker.and_then(|joiner| joiner.join_all((&queue, workers), found_work, &failure))
         });
     });
     failure.into_result()
@@ -151,8 +154,13 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
             groups[number].push(bucket);
         }
     }
-    groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
+    groups.sort_by_key(|group| bytes_of(group));
     groups
+}
+
+/// The bytes of the lines of all these buckets.
+fn bytes_of(group: &[Bucket]) -> u64 {
+    group.iter().map(|bucket| bucket.record_bytes).sum()
 }
 
 /// Notes how many lines the buckets have, for the statistics.

@@ -93,11 +93,13 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
 
 /// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
 /// its loader, has up to two threads write the blocks, and then joins part after part. The bucket of each input is
-/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most.
+/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most. `next` are the buckets that
+/// the joiner goes on with after all parts.
 pub(super) fn split(
     joiner: &mut Joiner<'_, '_>,
     buckets: Vec<Bucket>,
     plan: SplitPlan,
+    next: Option<&[Bucket]>,
 ) -> Result<()> {
     let run = joiner.run;
     // What the set had is the blocks' now.
@@ -143,10 +145,14 @@ pub(super) fn split(
     }
     drop(pool);
     let mut stores: Vec<_> = stores.into_iter().map(Vec::into_iter).collect();
-    let parts = (0..plan.fan_out).map(|_| stores.iter_mut().filter_map(Iterator::next).collect());
-    let mut parts = parts.collect::<Vec<Vec<Bucket>>>().into_iter().peekable();
+    let parts = (0..plan.fan_out).map(|_| {
+        let part = stores.iter_mut().filter_map(Iterator::next);
+        part.collect::<Vec<Bucket>>()
+    });
+    let mut parts = parts.peekable();
     while let Some(part) = parts.next() {
-        joiner.join(part, parts.peek().map(Vec::as_slice))?;
+        let next = parts.peek().map(Vec::as_slice).or(next);
+        joiner.join(part, next)?;
     }
     Ok(())
 }

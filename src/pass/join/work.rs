@@ -23,8 +23,9 @@ pub(super) struct Work<'b> {
     pub(super) building: usize,
     /// The buckets that are read once more after all turns, by their index, and how many sides each is.
     again: Vec<(usize, u64)>,
-    /// The bucket whose reading comes after all of these, if it is known.
-    following: Option<&'b Bucket>,
+    /// The bucket of each reading: of the turns, of those that are read once more, and of the one that comes after all of
+    /// these, if it is known.
+    order: Vec<&'b Bucket>,
 }
 
 /// One reading of a bucket as one side.
@@ -48,60 +49,44 @@ pub(super) struct Position {
 impl<'b> Work<'b> {
     /// The work on `buckets`, after which the worker goes on with those of `next`.
     pub(super) fn new(sides: &Sides, buckets: &'b [Bucket], next: Option<&'b [Bucket]>) -> Self {
-        let following = next.and_then(|next| {
-            let work = Self::new(sides, next, None);
-            work.can_select(sides.rule()).then(|| work.bucket(0))
-        });
-        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
         let rule = sides.rule();
-        let reading = |(turn, rank): (Turn, u32)| Reading {
-            bucket: turn.input,
-            side: rule.side(turn.number, rank),
-            is_first: turn.number == 1,
-        };
-        let turns: Vec<_> = turns.into_iter().zip(1..).map(reading).collect();
+        let turns = turns(sides, buckets);
+        let again = again(rule, buckets, &turns);
+        let numbers = turns.iter().map(|turn| turn.bucket);
+        let numbers = numbers.chain(again.iter().map(|&(number, _)| number));
+        let following = next.and_then(|next| first(sides, next));
         Self {
             buckets,
             building: rule.building_sides().min(turns.len()),
-            again: again(rule, buckets, &turns),
+            order: numbers
+                .map(|number| &buckets[number])
+                .chain(following)
+                .collect(),
             turns,
-            following,
+            again,
         }
     }
 
     /// Whether enough sides have lines for any of these to be selected.
     pub(super) fn can_select(&self, rule: &Rule) -> bool {
-        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
-        let sides = (0..self.turns.len()).filter(has_lines).count();
-        sides >= rule.least() && (!rule.in_first() || has_lines(&0))
+        can_select(rule, self.buckets, &self.turns)
     }
 
     pub(super) fn bucket(&self, turn: usize) -> &'b Bucket {
         &self.buckets[self.turns[turn].bucket]
     }
 
-    /// The bucket that is probably read after that of `turn`.
-    pub(super) fn after(&self, turn: usize) -> Option<&'b Bucket> {
-        match self.turns.get(turn + 1) {
-            Some(next) => Some(&self.buckets[next.bucket]),
-            None => self.again_or_following(0),
-        }
-    }
-
-    /// The bucket that is read once more as number `index` of these, or the one after all of them.
-    fn again_or_following(&self, index: usize) -> Option<&'b Bucket> {
-        let again = self.again.get(index);
-        again.map_or(self.following, |&(number, _)| Some(&self.buckets[number]))
+    /// The bucket that is probably read after reading number `reading`: the turns have the first numbers, and those that are
+    /// read once more the next.
+    pub(super) fn after(&self, reading: usize) -> Option<&'b Bucket> {
+        self.order.get(reading + 1).copied()
     }
 
     /// The buckets whose lines are written when they are read once more, how many sides each is, and which bucket is probably
     /// read after it.
     pub(super) fn read_again(&self) -> impl Iterator<Item = (&'b Bucket, u64, Option<&'b Bucket>)> {
-        let again = self.again.iter().zip(1..);
-        again.map(|(&(number, sides), next)| {
-            let bucket = &self.buckets[number];
-            (bucket, sides, self.again_or_following(next))
-        })
+        let again = self.again.iter().zip(self.turns.len()..);
+        again.map(|(&(number, sides), reading)| (&self.buckets[number], sides, self.after(reading)))
     }
 
     /// The end of the building sides.
@@ -135,6 +120,31 @@ impl<'b> Work<'b> {
     pub(super) fn buckets(&self) -> &'b [Bucket] {
         self.buckets
     }
+}
+
+/// The readings of `buckets`, in the order in which they are made.
+fn turns(sides: &Sides, buckets: &[Bucket]) -> Vec<Reading> {
+    let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
+    let reading = |(turn, rank): (Turn, u32)| Reading {
+        bucket: turn.input,
+        side: sides.rule().side(turn.number, rank),
+        is_first: turn.number == 1,
+    };
+    turns.into_iter().zip(1..).map(reading).collect()
+}
+
+/// The bucket that is read first of these, unless none is.
+fn first<'b>(sides: &Sides, buckets: &'b [Bucket]) -> Option<&'b Bucket> {
+    let turns = turns(sides, buckets);
+    let first = turns.first().map(|turn| &buckets[turn.bucket]);
+    first.filter(|_| can_select(sides.rule(), buckets, &turns))
+}
+
+fn can_select(rule: &Rule, buckets: &[Bucket], turns: &[Reading]) -> bool {
+    let has_lines = |turn: &&Reading| buckets[turn.bucket].lines > 0;
+    let sides = turns.iter().filter(has_lines).count();
+    sides >= rule.least()
+        && (!rule.in_first() || turns.first().is_some_and(|turn| has_lines(&turn)))
 }
 
 /// The buckets that are read once more where `rule` wants lines as often as they come, or records: that of the caller's first

@@ -277,7 +277,7 @@ fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
     let is_within = |bound: u32| (1..=sides).contains(&(bound as usize));
     if !least.into_iter().chain(most).all(is_within) {
         return usage(
-            format!("{given}: there are only {sides} files"),
+            format!("{given}: there are {sides} files"),
             &format!("give a number from 1 to {sides}"),
         );
     }

@@ -34,18 +34,18 @@ fn join(
     found: &Mutex<Vec<usize>>,
     joined: &Sender<Bucket>,
 ) {
-    loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some((first, second)) = next else {
-            return;
-        };
+    let claim = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let mut claimed = claim();
+    while let Some((first, second)) = claimed {
+        claimed = claim();
+        let next = claimed.as_ref().map(|(first, _)| first);
         let build = read(&mut reader, &first, Some(&second));
         joined.send(first).unwrap();
-        let mut common = read(&mut reader, &second, None);
+        let mut common = read(&mut reader, &second, next);
         common.retain(|number| build.contains(number));
         found.lock().unwrap().extend(common);
         // The reading of this one is given up, and it goes at once.
-        reader.read_while(&second, None, |_| Ok(false)).unwrap();
+        reader.read_while(&second, next, |_| Ok(false)).unwrap();
         joined.send(second).unwrap();
     }
 }
