@@ -14,8 +14,12 @@
 //! 2. The reader fills it with whole lines and sends it as a chunk. Where the channel is full, all workers
 //!    are busy and the reader waits: reading never runs further ahead than the buffers go.
 //! 3. A worker takes the chunk, goes through its lines, and sends the empty buffer back.
-//! 4. The last reader that finds the end of the input closes the channel of chunks. The workers empty it, and
-//!    finish.
+//! 4. A reader that finds the end of the input closes the channel of chunks for those that might still start. When the last
+//!    one has ended, the workers empty the channel, and finish.
+//!
+//! How many chunks are read at the same time follows from what the disk answers: the first reader starts the second when the
+//! workers have taken all chunks before it has the next one, the second starts the third, and so on, up to the number for which
+//! the layout has buffers. Where the workers are slower than one reader, there is one.
 //!
 //! A line that does not fit a buffer comes as a chunk with a buffer of its own, which is dropped after use.
 //!
@@ -34,11 +38,11 @@ use crate::memory::buffer::Buffer;
 use crate::pass::scan::{Tally, Worker};
 use crate::run::Run;
 use crate::sys::failpoint::fail_point;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::atomic::{AtomicUsize, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-use crate::sys::sync::thread;
-use crate::sys::threads;
+use crate::sys::sync::{Mutex, PoisonError, thread};
+use crate::sys::threads::Team;
 
 /// How often a waiting thread checks for the failure of another. It bounds how long a failed run takes to
 /// stop, and costs twenty wake-ups a second while there is nothing to do.
@@ -57,31 +61,68 @@ pub(super) fn pipeline<W: Worker>(
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
     // Buffers are made when they are first wanted: a small input needs two or three of them.
     let unmade = AtomicUsize::new(layout.chunk_buffers);
+    let source = ChunkSource(Mutex::new(Some(full_sender)));
+    let read = |start_next: &dyn Fn()| {
+        // Where the last reader has closed it meanwhile, there is nothing left to read.
+        let Some(full) = source.sender() else {
+            return Ok(());
+        };
+        let _end = EndOfChunks(&source);
+        let reader = ReaderView {
+            full,
+            empty: &empty,
+            empty_sender: &empty_sender,
+            run,
+            reading,
+            unmade: &unmade,
+            failure,
+        };
+        reader.read_all(start_next)
+    };
+    let readers = Team {
+        name: "read",
+        most: reading.readers(layout.readers),
+        failure,
+        work: &read,
+    };
     thread::scope(|scope| {
-        for number in 0..reading.readers(layout.readers) {
-            let (full, empty, empty_sender) = (full_sender.clone(), &empty, &empty_sender);
-            let reader = ReaderView {
-                full,
-                empty,
-                empty_sender,
-                run,
-                reading,
-                unmade: &unmade,
-                failure,
-            };
-            let body = move || {
-                // Noted as a failure when this thread unwinds: the workers would wait for its chunks.
-                let _alarm = PanicAlarm(reader.failure);
-                reader.failure.record(reader.read_all());
-            };
-            failure.record(threads::spawn(scope, format!("read-{number}"), body));
+        readers.start(scope);
+        if failure.has_failed() {
+            // There may be no reader that closes the channel.
+            source.close();
         }
-        // The channel of full chunks is closed when the last reader is done.
-        drop(full_sender);
         run.workers.run(failure, |found_work| {
             work_all(tally, &full, &empty_sender, found_work, new_worker())
         });
     });
+}
+
+/// What gives each reader its end of the channel of full chunks, while there is something to read.
+struct ChunkSource(Mutex<Option<Sender<Chunk>>>);
+
+impl ChunkSource {
+    /// A sender, unless the source is closed.
+    fn sender(&self) -> Option<Sender<Chunk>> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Gives out no more senders. The channel is closed when the readers have dropped theirs.
+    fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Closes the source when the first reader ends, whatever its reason: at the end of the input there is nothing left to read,
+/// and after a failure or a panic nothing is to be read.
+struct EndOfChunks<'a>(&'a ChunkSource);
+
+impl Drop for EndOfChunks<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// A worker thread: works until there are no more chunks. After a failure it only gives buffers
@@ -118,7 +159,7 @@ fn take_one(count: &AtomicUsize) -> bool {
 
 /// What a reader thread sees.
 struct ReaderView<'a, 'r> {
-    /// To the workers. Each reader owns a sender; when the last one is dropped, the channel is closed.
+    /// To the workers. Each reader owns a sender; when the last one is dropped, and the source is closed, so is the channel.
     full: Sender<Chunk>,
     /// Buffers that workers are done with.
     empty: &'a Receiver<Buffer>,
@@ -132,10 +173,14 @@ struct ReaderView<'a, 'r> {
 }
 
 impl ReaderView<'_, '_> {
-    /// The work of a reader thread: chunks until the end of the input.
-    fn read_all(&self) -> Result<()> {
+    /// The work of a reader thread: chunks until the end of the input. Where the workers have taken all chunks by the time that
+    /// it has the next one, they are faster than the disk, and one more reader starts.
+    fn read_all(&self, start_next: &dyn Fn()) -> Result<()> {
         fail_point!("read-thread");
         while let Some((_, cut)) = self.reading.next(self.take_buffer()?)? {
+            if self.full.is_empty() {
+                start_next();
+            }
             self.pass_on(cut)?;
         }
         Ok(())

@@ -70,9 +70,13 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
     check_floor(job)?;
     let layout_in = |memory_bytes: u64| {
         let job = job.with_memory(memory_bytes);
+        let scan = Layout::for_single_try(&job);
         let mut layout = Layout {
             chunk_bytes: MOST_DECODED,
-            ..Layout::for_single_try(&job)
+            // One thread receives: more frames in memory would only wait.
+            readers: 1,
+            chunk_buffers: scan.workers + 3,
+            ..scan
         };
         let sides = job.inputs.len() as u64;
         let pool_bytes =

@@ -36,6 +36,10 @@ use crate::spill::pool::IN_FLIGHT;
 pub(crate) const LEAST_USABLE_BYTES: u64 = 11 << 19;
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
 const LARGEST: u64 = 1 << 20;
+/// The most threads that read a file. A disk whose answers take 10 ms gives 0.8 GB/s in chunks of 1 MiB.
+const MOST_READERS: usize = 8;
+/// The fraction of the memory for buffers that the chunks of further readers may have: filters would be better with it.
+const READERS_SHARE: u64 = 64;
 /// The smallest chunk, in bytes.
 const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block that the planner chooses, in bytes: below it direct writes become slow.
@@ -77,7 +81,7 @@ pub(crate) struct Layout {
     pub(crate) threads: usize,
     /// Threads `work-N` of a scan: 1 to `threads`, one for each 2.5 MiB at most.
     pub(crate) workers: usize,
-    /// Threads `read-N` for a file that is not cached.
+    /// The most threads `read-N` for a file that is not cached.
     pub(crate) readers: usize,
     /// Threads `spill-N` of a spill pass.
     pub(crate) writers: usize,
@@ -134,12 +138,15 @@ impl Layout {
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
         // if several are under way. In blocks of 16 KiB four writers take 0.85 of the time of two; where blocks
         // are large there is no difference.
-        let (readers, writers) = (2, 4);
+        let (least_readers, writers) = (2, 4);
         // One for each thread that fills or works on a chunk, and one on its way between them.
-        let chunk_buffers = readers + workers + 1;
+        let least_buffers = least_readers + workers + 1;
         // A sixteenth of the memory for all chunks.
         let chunk_bytes =
-            power_of_two_below(usable / 16 / chunk_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
+            power_of_two_below(usable / 16 / least_buffers as u64).clamp(SMALLEST_CHUNK, LARGEST);
+        let more_readers = (usable / READERS_SHARE / chunk_bytes) as usize;
+        let readers = (least_readers + more_readers).min(MOST_READERS);
+        let chunk_buffers = readers + workers + 1;
         // Two chunk buffers, so that a line that just does not fit one has room in any case.
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
         // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth

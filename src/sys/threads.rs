@@ -1,11 +1,11 @@
 //! Starting threads.
 //!
-//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the start of workers.
+//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the start of workers and readers.
 //!
 //! *Invariants.*
 //! - Every thread of a run has a name and a stack of [`STACK_BYTES`].
-//! - A worker starts only when the one before it has found work: there is at most one more than there are
-//!   pieces of work, however many are allowed.
+//! - A thread of a team starts only when the one before it has asked for it: a worker when it has found work, so there is at
+//!   most one more than there are pieces of work, however many are allowed.
 //!
 //! *Cost:* 10 to 30 µs for each thread, once a pass.
 //!
@@ -71,26 +71,37 @@ impl Workers {
     /// start one, are noted in `failure`; after one no more workers start.
     pub(crate) fn run(self, failure: &FirstFailure, work: impl Fn(&dyn Fn()) -> Result<()> + Sync) {
         let team = Team {
+            name: "work",
             most: self.most,
             failure,
             work: &work,
         };
-        thread::scope(|scope| team.start(scope, 0));
+        thread::scope(|scope| team.start(scope));
     }
 }
 
-/// Workers that do the same `work`, `work-0` to `work-{most - 1}` at most.
+/// Threads that do the same `work`, `{name}-0` to `{name}-{most - 1}` at most. `work` gets a function that starts the next one,
+/// if there may be one more; later calls of it do nothing.
 #[derive(Clone, Copy)]
-struct Team<'t> {
-    most: usize,
-    failure: &'t FirstFailure,
-    work: &'t (dyn Fn(&dyn Fn()) -> Result<()> + Sync),
+pub(crate) struct Team<'t> {
+    pub(crate) name: &'static str,
+    pub(crate) most: usize,
+    /// Errors and panics of the threads, and failures to start one, are noted here; after one no more start.
+    pub(crate) failure: &'t FirstFailure,
+    pub(crate) work: &'t (dyn Fn(&dyn Fn()) -> Result<()> + Sync),
 }
 
 impl<'t> Team<'t> {
-    /// Starts worker `number`, unless there are enough or something has failed. Called by the worker before
-    /// it, and for the first by the thread that waits for them.
-    fn start<'scope>(self, scope: &'scope Scope<'scope, '_>, number: usize)
+    /// Starts the first thread. Called by the thread that waits for all.
+    pub(crate) fn start<'scope>(self, scope: &'scope Scope<'scope, '_>)
+    where
+        't: 'scope,
+    {
+        self.start_one(scope, 0);
+    }
+
+    /// Starts thread `number`, unless there are enough or something has failed. Called by the one before it.
+    fn start_one<'scope>(self, scope: &'scope Scope<'scope, '_>, number: usize)
     where
         't: 'scope,
     {
@@ -101,15 +112,15 @@ impl<'t> Team<'t> {
             // Notes a panic while this thread unwinds, so that the others stop.
             let _alarm = PanicAlarm(self.failure);
             let has_started_next = Cell::new(false);
-            let found_work = || {
+            let start_next = || {
                 // Started by a worker, not by main: main need not learn of work before it waits for all.
                 if !has_started_next.replace(true) {
-                    self.start(scope, number + 1);
+                    self.start_one(scope, number + 1);
                 }
             };
-            self.failure.record((self.work)(&found_work));
+            self.failure.record((self.work)(&start_next));
         };
-        let name = format!("work-{number}");
+        let name = format!("{}-{number}", self.name);
         self.failure.record(spawn(scope, name, body));
     }
 }

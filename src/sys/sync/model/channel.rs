@@ -106,6 +106,11 @@ impl<T> Sender<T> {
             .map_err(SendTimeoutError::Disconnected)
     }
 
+    /// Whether all messages were taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.state.acquire().queue.is_empty()
+    }
+
     /// Appends a message for which there is room; gives it back if there are no receivers.
     fn push(&self, mut state: MutexGuard<'_, State<T>>, message: T) -> Result<(), T> {
         if state.receivers == 0 {
