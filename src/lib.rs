@@ -169,6 +169,7 @@
 //! | [`hash`], [`interrupt`], [`memory`] | the keyed hash; stopping a run, with what must be removed then; the memory budget |
 //! | `record`, `selection`, `sys` | keys of records; which lines are written, by their sides; the operating system and the processor: files, threads, channels, direct I/O |
 //! | [`size`], [`stats`], `notice`, `error` | texts for sizes; statistics; notices; errors |
+//! | `testing` | what tests, benchmarks and fuzz targets see of private types; the schedules of a model checker |
 //!
 //! # Decisions and their price
 //!

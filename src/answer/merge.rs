@@ -21,7 +21,7 @@
 //! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging) and 5.4.9 (which runs first).
 
 use crate::answer::entry::Entry;
-use crate::answer::run::{Run, RunReader, RunWriter};
+use crate::answer::sorted_run::{Run, RunReader, RunWriter};
 use crate::answer::sorter::{SorterRules, WorkBuffer};
 use crate::answer::tournament::{Source, Tournament};
 use crate::error::Result;

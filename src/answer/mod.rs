@@ -27,8 +27,8 @@
 pub(crate) mod entry;
 mod merge;
 mod outbox;
-mod run;
 mod sort_buffer;
+mod sorted_run;
 mod sorter;
 mod tournament;
 

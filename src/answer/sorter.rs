@@ -24,8 +24,8 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
-use crate::answer::run::{Run, RunWriter};
 use crate::answer::sort_buffer::SortBuffer;
+use crate::answer::sorted_run::{Run, RunWriter};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};

@@ -36,8 +36,8 @@
 //! TODS 48(1), 2023.
 
 use crate::answer::entry::{Entry, shared_bytes};
-use crate::answer::run::RunReader;
 use crate::answer::sort_buffer::SortBuffer;
+use crate::answer::sorted_run::RunReader;
 use crate::error::Result;
 use crate::selection::Order;
 

@@ -10,12 +10,12 @@ use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
 use outset::{Interrupt, Options, Result, estimate};
 
+use super::escaping::visible;
 use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
 use super::sides::{FILES, InputArguments};
-use super::text::visible;
 use crate::cli::numbers;
 
 /// Fewer common lines in the sample than this are a faint sign.

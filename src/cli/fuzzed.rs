@@ -24,7 +24,7 @@ pub(crate) fn parse_options(data: &[u8]) {
     match parse([OsString::from("outset")].into_iter().chain(arguments)) {
         Ok(cli) => use_options(&cli.command),
         Err(error) if error.use_stderr() => {
-            let line = super::text::visible(&usage_line(&error, "outset"));
+            let line = super::escaping::visible(&usage_line(&error, "outset"));
             assert!(
                 line.starts_with("usage: ") && !line.contains(char::is_control),
                 "{line}"

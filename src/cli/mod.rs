@@ -11,6 +11,7 @@
 mod arguments;
 mod cluster;
 mod compare;
+mod escaping;
 mod estimate;
 mod exit;
 mod filter;
@@ -34,7 +35,6 @@ mod signals;
 mod size;
 mod streams;
 mod summary;
-mod text;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -207,7 +207,7 @@ fn options_of_group(group: &str) -> Option<String> {
 
 /// One line on standard error. That it may be closed or full is no reason to fail.
 pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", text::visible(message));
+    let line = format!("outset: {}\n", escaping::visible(message));
     screen::print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());

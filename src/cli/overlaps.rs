@@ -11,13 +11,13 @@ use clap::Args;
 use outset::{Interrupt, Options, Overlaps, Result, overlaps};
 
 use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
+use super::escaping::visible;
 use super::options::TalkArguments;
 use super::outputs::Claims;
 use super::print::print_into;
 use super::progress::Reporter;
 use super::sides::{FILES, InputArguments};
 use super::summary::summary;
-use super::text::visible;
 use super::warn;
 
 /// Count the distinct lines in each combination of FILEs.

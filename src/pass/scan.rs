@@ -41,7 +41,7 @@ use crate::pass::pipeline::pipeline;
 use crate::record::Bad;
 use crate::run::{Phase, Run};
 use crate::selection::MOST_ORDERED_BYTES;
-use crate::set::addresses;
+use crate::set::ipv4;
 use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
@@ -292,7 +292,7 @@ impl<'a> Tally<'a> {
         /// As much of the line as a message shows, in bytes.
         const SHOWN: usize = 40;
         let mut lines = batch.keys.iter().zip(batch.lines);
-        match lines.find(|(key, _)| addresses::parse(key).is_none()) {
+        match lines.find(|(key, _)| ipv4::parse(key).is_none()) {
             None => Ok(()),
             Some((line, record)) => {
                 let error = Error::NotAnAddress {

@@ -47,7 +47,7 @@ use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides, Turn};
 use crate::set::sharded::ShardedSet;
-use crate::strategy::addresses::addresses;
+use crate::strategy::ipv4::addresses;
 use crate::strategy::{StoredFilters, describe, if_useful, save_if_wanted};
 
 /// Runs the strategy.

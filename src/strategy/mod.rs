@@ -27,8 +27,8 @@
 //! *Cost:* the table in the crate page.
 
 mod absent;
-mod addresses;
 mod bloom;
+mod ipv4;
 mod lone;
 mod memory;
 mod partition;

@@ -9,9 +9,9 @@ use outset::memory::budget::MemoryBudget;
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
+use super::super::escaping::visible;
 use super::super::outputs::Claims;
 use super::super::print::{json, print};
-use super::super::text::visible;
 use serde::Serialize;
 
 use super::arguments::InfoArguments;

@@ -6,8 +6,8 @@
 use outset::stats::PhaseStats;
 
 use super::pace::Outlook;
+use crate::cli::escaping::shortened;
 use crate::cli::numbers;
-use crate::cli::text::shortened;
 
 /// What a phase did.
 pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {

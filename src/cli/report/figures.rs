@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
+use crate::cli::escaping::{is_hidden, visible};
 use crate::cli::numbers;
-use crate::cli::text::{is_hidden, visible};
 
 /// The document, or the part of it that tables show.
 pub(super) struct Figures(Value);

@@ -17,8 +17,8 @@ use super::page::{alone, page as frame};
 use super::recording::Recorded;
 use super::selected;
 use super::tables::{folded, rows, scrolled};
+use crate::cli::escaping::shortened;
 use crate::cli::numbers::grouped;
-use crate::cli::text::shortened;
 
 /// More combinations are not in the table.
 const MOST_ROWS: usize = 1000;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::charts::colours;
 use super::figures::embed;
-use crate::cli::text::visible;
+use crate::cli::escaping::visible;
 
 const STYLE: &str = include_str!("style.css");
 /// Nothing may be loaded or run; styles are in the page itself.

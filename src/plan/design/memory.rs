@@ -9,7 +9,7 @@ use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
 use crate::plan::{Costs, FilterPlan, Strategy};
-use crate::set::addresses::BITMAP_BYTES;
+use crate::set::ipv4::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 
 /// Bits per key of the filter before a set: 0.4 % pass by mistake.

@@ -28,7 +28,7 @@ use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, IntoDrawingArea};
 use plotters::style::{Color, FontTransform, IntoFont, RGBColor, TextStyle};
 
-use crate::cli::text::visible;
+use crate::cli::escaping::visible;
 
 /// The width of every chart, in its own units: text of [`TEXT`] is readable when this fills a
 /// narrow window as well as when it is half of a wide one.

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use plotters::style::RGBColor;
 
 use super::hex;
-use crate::cli::text::shortened;
+use crate::cli::escaping::shortened;
 
 /// The size of text, as the other charts have it.
 const TEXT: f64 = 15.2;

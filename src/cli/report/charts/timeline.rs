@@ -9,10 +9,10 @@ use plotters::series::LineSeries;
 use plotters::style::{Color, ShapeStyle};
 
 use super::{Drawn, FIRST, Lines, SECOND, Scale, axes, builder, ink, svg, tick};
+use crate::cli::escaping::shortened;
 use crate::cli::numbers;
 use crate::cli::report::recording::{Recorded, RecordedPhase};
 use crate::cli::report::samples::Throughput;
-use crate::cli::text::shortened;
 
 /// A stretch of time with a text.
 struct Bar {

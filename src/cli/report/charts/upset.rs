@@ -14,9 +14,9 @@ use super::shapes::{
     Anchor, MIDDLE, Picture, Place, dot, fitted, line, rectangle, text, upright, width,
 };
 use super::{FIRST, GRID, INK, MUTED, SECOND};
+use crate::cli::escaping::visible;
 use crate::cli::numbers::grouped;
 use crate::cli::report::overlaps::names_of;
-use crate::cli::text::visible;
 
 /// More combinations are not drawn: nobody would count columns further.
 pub(in crate::cli::report) const MOST: usize = 40;

@@ -9,8 +9,8 @@ use plotters::style::RGBColor;
 
 use super::shapes::{Anchor, MIDDLE, Picture, Place, fitted, ring, text};
 use super::{FIRST, INK, LIMIT, SECOND, WIDTH};
+use crate::cli::escaping::visible;
 use crate::cli::numbers::grouped;
-use crate::cli::text::visible;
 
 const RADIUS: f64 = 150.0;
 /// The colours of the circles.

@@ -31,7 +31,7 @@ use crate::input::Input;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::selection::{Sides, Turn};
-use crate::set::addresses::{self, AddressSet};
+use crate::set::ipv4::{self, AddressSet};
 
 /// Passes the lines of the last side that the others select to `out`.
 ///
@@ -119,7 +119,7 @@ impl<F: FnMut(u32)> Worker for Addresses<F> {
         batch
             .keys
             .iter()
-            .filter_map(|line| addresses::parse(line))
+            .filter_map(|line| ipv4::parse(line))
             .for_each(&mut self.0);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Answer<'_, '_> {
 impl Worker for Answer<'_, '_> {
     fn work(&mut self, batch: Batch<'_>) -> Result<()> {
         for (index, key) in (0..).zip(batch.keys) {
-            if addresses::parse(key).is_some_and(|address| self.selects(address)) {
+            if ipv4::parse(key).is_some_and(|address| self.selects(address)) {
                 let line = batch.lines[index as usize];
                 let entry = Entry::once(line, batch.ordinal(index));
                 self.out.push_found(&entry)?;
