@@ -31,9 +31,9 @@ use crate::plan::{Job, Strategy};
 use crate::selection::Order;
 use crate::spill::pool::IN_FLIGHT;
 
-/// The least that must be left for buffers after what the process itself needs, in bytes: 5.5 MiB. With 6, runs in
-/// 16 MiB were refused when more pages of the program were mapped than usual.
-pub(crate) const LEAST_USABLE_BYTES: u64 = 11 << 19;
+/// The least that must be left for buffers after what the process itself needs, in bytes. With 6 MiB, and on a busy machine
+/// with 5.5 MiB, runs in 16 MiB were refused when more pages of the program were mapped than usual.
+pub(crate) const LEAST_USABLE_BYTES: u64 = 5 << 20;
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
 const LARGEST: u64 = 1 << 20;
 /// The most threads that read a file. A disk whose answers take 10 ms gives 0.8 GB/s in chunks of 1 MiB.

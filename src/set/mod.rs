@@ -1,5 +1,5 @@
 //! Exact sets: of lines, for one thread ([`line_set`]) or for several ([`sharded`]), and of IPv4 addresses
-//! ([`addresses`]).
+//! ([`ipv4`]).
 //!
 //! | type | key | shared by threads | used by |
 //! |---|---|---|---|
