@@ -152,7 +152,8 @@ impl KeyArguments {
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordArguments {
-    /// With --key, write only the first line for each key, not every line of the first file whose key is in the result
+    /// With --key, write only the first line for each key; without this option, diff and intersect write every line of the
+    /// first file whose key is in the result
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 

@@ -80,10 +80,10 @@ fn describe_rates(found: &Comparison) -> String {
         format!("about {}", grouped(all.estimate as u64))
     };
     format!(
-        "false-positive rate: {} of {could_pass} lines that {} passed the filter\n  measured {} ({} to {} at 98%)\n  \
+        "false-positive rate: of {could_pass} lines that {}, {} passed the filter\n  measured {} ({} to {} at 98%)\n  \
          predicted {}; {} computed from the contents of the filter",
-        grouped(found.mistakes()),
         Words::of(found.mistake).could_pass,
+        grouped(found.mistakes()),
         percent(measured.estimate),
         percent(measured.low),
         percent(measured.high),
@@ -117,7 +117,7 @@ pub(super) fn of_sweep(found: &[Comparison]) -> String {
             "bits/line",
             "approx. s",
             "approx. disk",
-            "answered",
+            "approx. lines",
             "false",
             "missing",
             "measured",

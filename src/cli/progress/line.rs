@@ -32,7 +32,7 @@ const MOST_COLUMNS: usize = 80;
 /// Columns of a name that has a bar beside it.
 const NAME_COLUMNS: usize = 24;
 /// Columns of the bar.
-const BAR_COLUMNS: usize = 12;
+const BAR_COLUMNS: usize = 10;
 /// Fewer columns than this tell nothing of a name: on a narrow terminal other things go first.
 const LEAST_NAME: usize = 12;
 
@@ -86,10 +86,13 @@ fn times(outlook: &Outlook) -> String {
 fn shorter_and_shorter(outlook: &Outlook) -> [String; 4] {
     let rate = outlook.rate;
     let rate = rate.map(|rate| format!(", {}/s", numbers::bytes(rate as u64)));
-    let phase = outlook.phase_left;
-    let phase = phase.map(|left| format!(", {} left", numbers::time_left(left)));
-    let run = outlook.run_left;
-    let run = run.map(|left| format!(", run {}", numbers::time_left(left)));
+    let [phase, run] =
+        [outlook.phase_left, outlook.run_left].map(|left| left.map(numbers::time_left));
+    let run = run.map(|run| match phase {
+        Some(_) => format!(" (run: {run})"),
+        None => format!(", run: {run} left"),
+    });
+    let phase = phase.map(|phase| format!(", {phase} left"));
     let [rate, phase, run] = [rate, phase, run].map(Option::unwrap_or_default);
     [
         format!("{rate}{phase}{run}"),
@@ -117,7 +120,7 @@ mod tests {
         let text = bar_text(&name, false, &HALF, 80);
         assert_eq!(
             text,
-            "filter /a/v..to/file.txt ######......  50%, 99.9 MiB/s, 99 min left, run 99 min"
+            "filter /a/v..to/file.txt #####.....  50%, 99.9 MiB/s, 99 min left (run: 99 min)"
         );
         assert!(text.len() <= 80, "{}", text.len());
         let part = bar_text(&format!("exact, 32 MiB: {name}"), true, &HALF, 80);
@@ -159,7 +162,7 @@ mod tests {
     fn plain_lines_say_how_far_of_what() {
         assert_eq!(
             plain_text("filter a", &HALF),
-            "filter a: 50% of 1 GiB, 99.9 MiB/s, 99 min left, run 99 min"
+            "filter a: 50% of 1 GiB, 99.9 MiB/s, 99 min left (run: 99 min)"
         );
         let nothing = Outlook {
             total: Some(0),

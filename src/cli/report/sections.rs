@@ -17,10 +17,10 @@ use crate::cli::numbers;
 /// The phases, and how much was read when.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
-        "{} phases in {}, including opening the inputs and writing the result. Each phase reads an input or its \
-         spilled lines once and writes only temporary files.",
-        recorded.phases.len(),
-        numbers::duration(recorded.seconds)
+        "The run took {}, including opening the inputs and writing the result. It had {}; each reads an input, or the \
+         spilled lines, once. The bytes written by a phase are those of temporary files only.",
+        numbers::duration(recorded.seconds),
+        numbers::counted(recorded.phases.len() as u64, "phase")
     );
     let rate = html! {
         span.key { span.first { b { "━" } } " mean over a short time" }

@@ -234,7 +234,7 @@ fn filter(figures: &Figures, stats: &Stats) -> Markup {
             Unit::Rate,
         ),
         (
-            "false-positive rate, from the bits that are set",
+            "false-positive rate, from its contents",
             "/stats/filter/fill_fpr",
             Unit::Rate,
         ),
@@ -244,7 +244,7 @@ fn filter(figures: &Figures, stats: &Stats) -> Markup {
             Unit::Count,
         ),
     ];
-    let text = "Every line is looked up in this filter first. It passes every common line and, by mistake, some others; an \
-                exact strategy removes those later.";
+    let text = "The filter shows which lines certainly occur nowhere else. By mistake, it takes some of these for lines that do: an \
+                exact strategy compares them, an approximate one adds them to the result (intersect) or leaves them out (diff, union).";
     section("Filter", text, &list(figures, "Filter", &entries))
 }

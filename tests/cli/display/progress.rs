@@ -70,7 +70,7 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left, run 10 s` and `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left, run 10 s`.
+/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left (run: 10 s)` and `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left (run: 10 s)`.
 fn parse(line: &str) -> Option<Step> {
     let mut parts = line.trim_end().split(", ");
     let (head, _) = parts.next()?.split_once('%')?;
@@ -83,10 +83,13 @@ fn parse(line: &str) -> Option<Step> {
         run: None,
     };
     for part in parts {
-        if let Some(left) = part.strip_suffix(" left") {
+        if let Some((left, run)) = part.split_once(" left (run: ") {
             step.left = Some(seconds(left)?);
-        } else if let Some(run) = part.strip_prefix("run ") {
-            step.run = Some(seconds(run)?);
+            step.run = Some(seconds(run.strip_suffix(')')?)?);
+        } else if let Some(run) = part.strip_prefix("run: ") {
+            step.run = Some(seconds(run.strip_suffix(" left")?)?);
+        } else if let Some(left) = part.strip_suffix(" left") {
+            step.left = Some(seconds(left)?);
         } else {
             part.strip_suffix("iB/s").or(part.strip_suffix(" B/s"))?;
             step.has_rate = true;

@@ -81,7 +81,7 @@ fn l14_the_missing_lines_are_what_an_approximate_diff_lacks_of_the_oracles_lines
         assert!(number(known, "/low") <= others && number(known, "/high") >= others);
         for part in [
             "missing lines",
-            "lines that are only in the first file passed the filter",
+            "lines that only the first file has, ",
             "recall: ",
             "no lines are false",
         ] {
