@@ -125,7 +125,7 @@ mod tests {
         assert!(text.len() <= 80, "{}", text.len());
         let part = bar_text(&format!("exact, 32 MiB: {name}"), true, &HALF, 80);
         assert!(part.len() <= 80, "{part}");
-        assert!(part.starts_with("exact, 32 MiB: fi"), "{part}");
+        assert!(part.starts_with("exact, 32 MiB: f.."), "{part}");
         let unknown = Outlook {
             total: None,
             phase_left: None,
