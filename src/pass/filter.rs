@@ -140,9 +140,8 @@ fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
 /// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found. The store stays as
 /// it is: the join reads it again.
 ///
-/// Each worker has a loader of its own. It claims buckets from a counter, each one before it reads the one before, so that the
-/// loader can begin with it; the last ones only when it is done. Buckets are many and about equal, so no worker is left with
-/// most of the work.
+/// Each worker claims the next bucket from a counter and reads it with a loader of its own. Buckets are many
+/// and about equal, so no worker is left with most of the work.
 ///
 /// # Errors
 /// The first failure of reading a block; [`crate::Error::Memory`] where there is no room.
@@ -160,17 +159,12 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
                 let reader = BucketReader::spawn(scope, &run.budget, rules);
                 let insert_all = |mut reader: BucketReader| {
                     let mut scatter = Scatter::default();
-                    let claim = || store.get(next.fetch_add(1, Ordering::Relaxed));
-                    let are_many_left =
-                        || next.load(Ordering::Relaxed) + 2 * (readers as usize) < store.len();
-                    let mut ahead = None;
-                    while let Some(bucket) = ahead.take().or_else(claim) {
+                    while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {
                         failure.check()?;
-                        ahead = are_many_left().then(claim).flatten();
                         if bucket.lines > 0 {
                             found_work();
                         }
-                        reader.read(bucket, ahead, |batch| {
+                        reader.read(bucket, |batch| {
                             run.interrupt().check()?;
                             updater.insert(batch, &mut scatter)
                         })?;

@@ -102,8 +102,7 @@ impl BucketReader {
     }
 
     /// Hands all lines of `bucket` to `work`, batch by batch, on the calling thread. Waits for the disk when
-    /// `work` is faster than that. When all of the bucket was requested, the start of `next` is loaded: the bucket that
-    /// will probably be read after this one.
+    /// `work` is faster than that.
     ///
     /// # Errors
     /// What `work` reports; [`Error::Damaged`] where a block, or the bucket as a whole, is not what was
@@ -111,10 +110,9 @@ impl BucketReader {
     pub(crate) fn read(
         &mut self,
         bucket: &Bucket,
-        next: Option<&Bucket>,
         mut work: impl FnMut(Batch<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.read_while(bucket, next, |batch| work(batch).map(|()| true))
+        self.read_while(bucket, |batch| work(batch).map(|()| true))
     }
 
     /// As [`BucketReader::read`], until `work` returns false. What comes after that is not checked, nor are
@@ -122,11 +120,10 @@ impl BucketReader {
     pub(crate) fn read_while(
         &mut self,
         bucket: &Bucket,
-        next: Option<&Bucket>,
         mut work: impl FnMut(Batch<'_>) -> Result<bool>,
     ) -> Result<()> {
         let mut state = Progress::default();
-        let mut blocks = self.loader.start(bucket, next);
+        let mut blocks = self.loader.start(bucket);
         // The numbers of written blocks go on from one buffer to the next. `zip` asks for a block first: when a
         // buffer has no more, no number is lost.
         let mut numbers = 0..;

@@ -1,7 +1,6 @@
 //! A store of buckets from empty to read back, and what reading says of one that was tampered with.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::block::{Address, HEADER};
 use super::bucket::{Bucket, FIRST_HELD};
@@ -92,7 +91,7 @@ impl Store {
         let mut found = Vec::new();
         thread::scope(|scope| {
             let mut reader = BucketReader::spawn(scope, &self.budget, self.rules(BLOCK)).unwrap();
-            let read = reader.read(&bucket, None, |batch| {
+            let read = reader.read(&bucket, |batch| {
                 found.extend(batch.lines.iter().map(|line| line.to_vec()));
                 Ok(())
             });
@@ -154,7 +153,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
     thread::scope(|scope| {
         let mut found = Vec::new();
         let mut reader = BucketReader::spawn(scope, &budget, rules)?;
-        reader.read(&bucket, None, |batch| {
+        reader.read(&bucket, |batch| {
             found.extend(batch.lines.iter().map(|line| line.to_vec()));
             Ok(())
         })?;
@@ -314,107 +313,20 @@ fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole()
         let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
         for stop_after in [1, 500, 3000] {
             let mut seen = 0;
-            let stopped = reader.read_while(&buckets[0], Some(&buckets[1]), |batch| {
+            let stopped = reader.read_while(&buckets[0], |batch| {
                 seen += batch.lines.len();
                 Ok(seen < stop_after)
             });
             stopped.unwrap();
             assert!((stop_after..20_000).contains(&seen));
             let mut seen = 0;
-            let whole = reader.read(&buckets[1], Some(&buckets[0]), |batch| {
+            let whole = reader.read(&buckets[1], |batch| {
                 seen += batch.lines.len();
                 Ok(())
             });
             whole.unwrap();
             assert_eq!(seen, 20_000);
         }
-    });
-}
-
-#[test]
-fn the_start_of_the_next_bucket_is_loaded_while_one_is_read_and_nothing_twice() {
-    let store = Store::new(16, 1);
-    let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
-    let buckets = store.fill(3, texts.iter().map(String::as_bytes));
-    let loaded = || store.space.space_use().read_bytes;
-    let size = |number: usize| buckets[number].file.end;
-    let lines = |reader: &mut BucketReader, number: usize, next: Option<usize>| {
-        let mut lines = 0;
-        let next = next.map(|next| &buckets[next]);
-        let read = reader.read(&buckets[number], next, |batch| {
-            lines += batch.lines.len() as u64;
-            Ok(())
-        });
-        read.unwrap();
-        assert_eq!(lines, buckets[number].lines);
-    };
-    thread::scope(|scope| {
-        let rules = store.rules(3 * BLOCK);
-        let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
-        lines(&mut reader, 0, Some(1));
-        let start = Instant::now();
-        while loaded() == size(0) {
-            assert!(
-                start.elapsed() < Duration::from_secs(20),
-                "nothing is loaded ahead"
-            );
-            std::thread::yield_now();
-        }
-        lines(&mut reader, 1, None);
-        assert_eq!(loaded(), size(0) + size(1), "a block was loaded twice");
-        // Another bucket is read than was expected: what was loaded of that is given up, and read again later.
-        lines(&mut reader, 0, Some(1));
-        lines(&mut reader, 2, Some(1));
-        lines(&mut reader, 1, None);
-        let all = 2 * size(0) + 2 * size(1) + size(2);
-        let buffers = Loader::BUFFERS as u64 * 3 * BLOCK;
-        assert!(
-            (all..=all + buffers).contains(&loaded()),
-            "{} of {all}",
-            loaded()
-        );
-    });
-}
-
-#[test]
-fn what_was_loaded_ahead_and_is_not_read_next_changes_nothing() {
-    let store = Store::new(16, 1);
-    let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
-    let buckets = store.fill(3, texts.iter().map(String::as_bytes));
-    thread::scope(|scope| {
-        // A buffer has room for all blocks of a bucket.
-        let rules = store.rules(32 * BLOCK);
-        let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
-        let mut read = |number: usize, next: usize| {
-            let mut lines = 0;
-            let read = reader.read(&buckets[number], Some(&buckets[next]), |batch| {
-                lines += batch.lines.len() as u64;
-                Ok(())
-            });
-            read.map(|()| assert_eq!(lines, buckets[number].lines))
-        };
-        // The same bucket again and again.
-        read(0, 0).unwrap();
-        read(0, 0).unwrap();
-        read(0, 1).unwrap();
-        // A file that is gone is missed only by who reads it.
-        std::fs::remove_file(&buckets[1].file.path.as_ref().unwrap().path).unwrap();
-        read(2, 1).unwrap();
-        read(0, 1).unwrap();
-        assert!(matches!(read(1, 2), Err(Error::Temp { .. })));
-        read(2, 0).unwrap();
-        // All of a bucket has come when its reading ends early; then the same one is read, and another one.
-        let early = reader.read_while(&buckets[0], Some(&buckets[2]), |_| Ok(false));
-        early.unwrap();
-        let mut lines = 0;
-        for number in [0, 2] {
-            let whole = reader.read(&buckets[number], None, |batch| {
-                lines += batch.lines.len() as u64;
-                Ok(())
-            });
-            whole.unwrap();
-        }
-        assert_eq!(lines, buckets[0].lines + buckets[2].lines);
     });
 }
 
@@ -428,7 +340,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
     thread::scope(|scope| {
         let (mut loader, loading) = Loader::new(&store.budget, 4 * BLOCK).unwrap();
         scope.spawn(|| loading.run(&store.space));
-        let mut reading = loader.start(&bucket, None);
+        let mut reading = loader.start(&bucket);
         let mut loads = Vec::new();
         while let Some(blocks) = reading.take().unwrap() {
             loads.push(blocks.iter().count());

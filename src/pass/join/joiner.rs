@@ -10,8 +10,8 @@ use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
+use crate::pass::join::split;
 use crate::pass::join::work::{Position, Work};
-use crate::pass::join::{bytes_of, split};
 use crate::run::{Phase, Run};
 use crate::selection::{Found, Rule, Sides};
 use crate::set::line_set::LineSet;
@@ -72,50 +72,48 @@ impl<'a, 's> Joiner<'a, 's> {
         })
     }
 
-    /// Joins buckets from the queue, which as many `workers` share, until there are no more, and hands the last lines on.
+    /// Joins buckets from the queue until there are no more, and hands the last lines on.
     ///
     /// The queue is sorted once and taken from its end, so the largest buckets come first: the last ones that
-    /// are still in work when the queue is empty are small, and no worker waits long for another, but for what was claimed
-    /// ahead ([`claim`]).
+    /// are still in work when the queue is empty are small, and no worker waits long for another.
     pub(super) fn join_all(
         mut self,
-        (queue, workers): (&Mutex<Vec<Vec<Bucket>>>, usize),
+        queue: &Mutex<Vec<Vec<Bucket>>>,
         found_work: &dyn Fn(),
         failure: &FirstFailure,
     ) -> Result<()> {
-        let mut claimed = None;
         loop {
             failure.check()?;
-            let (next, ahead) = claim(queue, claimed, 4 * workers);
-            let Some(buckets) = next else {
-                return self.out.flush();
-            };
-            claimed = ahead;
-            if buckets.iter().any(|bucket| bucket.lines > 0) {
-                found_work();
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match next {
+                Some(buckets) => {
+                    if buckets.iter().any(|bucket| bucket.lines > 0) {
+                        found_work();
+                    }
+                    self.join(buckets)?;
+                }
+                None => return self.out.flush(),
             }
-            self.join(buckets, claimed.as_deref())?;
         }
     }
 
     /// Joins one bucket: `buckets[i]` has the lines of input i, at least one input. Splitting calls it again
-    /// for each part, so it may be entered anew before it returns, at most once per split level. `next` are the buckets that
-    /// it will be called with after this, if they are known: the start of the one that is read first is loaded ahead.
+    /// for each part, so it may be entered anew before it returns, at most once per split level.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
     /// 2. Build the set until the building sides end or the share is full.
     /// 3. All of it fits: probe, and write. It does not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
-    pub(super) fn join(&mut self, buckets: Vec<Bucket>, next: Option<&[Bucket]>) -> Result<()> {
+    pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
-        let work = Work::new(self.sides, &buckets, next);
+        let work = Work::new(self.sides, &buckets);
         if work.can_select(self.sides.rule()) {
             let end = self.build(&work, Position::default())?;
             if end == work.end() {
                 self.probe(&work, end)?;
             } else if let Some(plan) = split::plan(self, &work, end) {
-                return split::split(self, buckets, plan, next);
+                return split::split(self, buckets, plan);
             } else {
                 self.join_in_pieces(&work, end)?;
             }
@@ -157,8 +155,7 @@ impl<'a, 's> Joiner<'a, 's> {
     fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64) -> Result<u64> {
         let (set, side) = (&mut self.set, work.turns[turn].side);
         let mut end = 0;
-        let next = work.after(turn);
-        self.reader.read_while(work.bucket(turn), next, |batch| {
+        self.reader.read_while(work.bucket(turn), |batch| {
             let lines = batch.lines.len();
             let skipped = start.saturating_sub(end).min(lines as u64) as usize;
             let done = set.insert_all(batch, skipped as u32..lines as u32, side)?;
@@ -183,28 +180,27 @@ impl<'a, 's> Joiner<'a, 's> {
             // What is before `end` was inserted or excluded.
             let mut before = if turn == end.turn { end.line } else { 0 };
             // A line that is not in the set is in no other building side: nothing is remembered of it.
-            self.reader
-                .read(work.bucket(turn), work.after(turn), |batch| {
-                    let lines = batch.lines.len() as u64;
-                    let skipped = before.min(lines);
-                    before -= skipped;
-                    let indexes = skipped as u32..lines as u32;
-                    set.mark_all(batch, indexes, side, |line, mark| {
-                        if rule.last_mark() == Some(mark) {
-                            write(rule, line, Found::with_mark(mark), 1, out)
-                        } else {
-                            Ok(())
-                        }
-                    })
-                })?;
+            self.reader.read(work.bucket(turn), |batch| {
+                let lines = batch.lines.len() as u64;
+                let skipped = before.min(lines);
+                before -= skipped;
+                let indexes = skipped as u32..lines as u32;
+                set.mark_all(batch, indexes, side, |line, mark| {
+                    if rule.last_mark() == Some(mark) {
+                        write(rule, line, Found::with_mark(mark), 1, out)
+                    } else {
+                        Ok(())
+                    }
+                })
+            })?;
         }
         if rule.last_mark().is_some() {
             return Ok(());
         }
-        if rule.reads_again() {
+        if rule.repeats() || rule.writes_records() {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
-            return work.read_again().try_for_each(|(bucket, sides, next)| {
-                self.reader.read(bucket, next, |batch| {
+            return work.read_again(rule).try_for_each(|(bucket, sides)| {
+                self.reader.read(bucket, |batch| {
                     let indexes = 0..batch.lines.len() as u32;
                     set.look_up_all(batch, indexes, |index, found| {
                         write_again(rule, (batch, sides), index, found, out)
@@ -256,7 +252,7 @@ impl<'a, 's> Joiner<'a, 's> {
             if left == 0 {
                 continue;
             }
-            self.reader.read_while(work.bucket(turn), None, |batch| {
+            self.reader.read_while(work.bucket(turn), |batch| {
                 let lines = left.min(batch.lines.len() as u64);
                 for (key, &hash) in batch.keys.iter().zip(batch.hashes).take(lines as usize) {
                     set.exclude(hash, key);
@@ -280,29 +276,6 @@ impl<'a, 's> Joiner<'a, 's> {
             least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
-}
-
-/// Takes the buckets that a worker joins now, and those that it joins next. The first are those that it `claimed` before, if
-/// any. The second are claimed early so that their blocks can be loaded, but only where `left_to_others` more are left, each at
-/// least half as large as the first: no other worker is out of work while they wait for this one.
-///
-/// The queue is sorted, and taken from its end: one that is large enough shows that all behind it are.
-pub(super) fn claim(
-    queue: &Mutex<Vec<Vec<Bucket>>>,
-    claimed: Option<Vec<Bucket>>,
-    left_to_others: usize,
-) -> (Option<Vec<Bucket>>, Option<Vec<Bucket>>) {
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = claimed.or_else(|| queue.pop());
-    let least = queue.len().checked_sub(left_to_others + 1);
-    let is_like =
-        |(now, index): (&Vec<Bucket>, usize)| bytes_of(now) <= 2 * bytes_of(&queue[index]);
-    let next = if now.as_ref().zip(least).is_some_and(is_like) {
-        queue.pop()
-    } else {
-        None
-    };
-    (now, next)
 }
 
 /// Writes a line behind its label, as often as `times` says.

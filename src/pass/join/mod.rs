@@ -25,8 +25,7 @@
 //! - The thread that calls [`join`] sorts the buckets, starts the sweeper and the workers, and waits.
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
-//! - Each worker has a loader thread that reads the next blocks while the worker goes through these: at the end of a
-//!   bucket, those of the bucket that it reads next. So a worker claims the next buckets before it is done with its own.
+//! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
 //! - While a worker splits a bucket, up to two threads write the blocks of its parts.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
@@ -53,9 +52,6 @@
 
 mod joiner;
 mod split;
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests;
 mod work;
 
 pub(crate) use joiner::{write, write_again};
@@ -115,7 +111,7 @@ pub(crate) fn join(
         run.workers.at_most(workers).run(&failure, |found_work| {
             let memory = (share, longest);
             let worker = Joiner::new(run, &phase, scope, memory, sides, out, joined.clone());
-            worker.and_then(|joiner| joiner.join_all((&queue, workers), found_work, &failure))
+            worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
         });
     });
     failure.into_result()
@@ -154,13 +150,8 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
             groups[number].push(bucket);
         }
     }
-    groups.sort_by_key(|group| bytes_of(group));
+    groups.sort_by_key(|group| group.iter().map(|bucket| bucket.record_bytes).sum::<u64>());
     groups
-}
-
-/// The bytes of the lines of all these buckets.
-fn bytes_of(group: &[Bucket]) -> u64 {
-    group.iter().map(|bucket| bucket.record_bytes).sum()
 }
 
 /// Notes how many lines the buckets have, for the statistics.

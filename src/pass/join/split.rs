@@ -93,13 +93,11 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
 
 /// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
 /// its loader, has up to two threads write the blocks, and then joins part after part. The bucket of each input is
-/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most. `next` are the buckets that
-/// the joiner goes on with after all parts.
+/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most.
 pub(super) fn split(
     joiner: &mut Joiner<'_, '_>,
     buckets: Vec<Bucket>,
     plan: SplitPlan,
-    next: Option<&[Bucket]>,
 ) -> Result<()> {
     let run = joiner.run;
     // What the set had is the blocks' now.
@@ -123,8 +121,7 @@ pub(super) fn split(
         u64::from(plan.fan_out) + 2 + writers as u64,
     );
     let mut stores = Vec::with_capacity(buckets.len());
-    let mut buckets = buckets.into_iter().peekable();
-    while let Some(bucket) = buckets.next() {
+    for bucket in buckets {
         let rules = FillRules {
             space: run.space,
             pool: &pool,
@@ -137,7 +134,7 @@ pub(super) fn split(
         };
         stores.push(fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);
-            joiner.reader.read(&bucket, buckets.peek(), |batch| {
+            joiner.reader.read(&bucket, |batch| {
                 to_buckets.append(batch, 0..batch.lines.len() as u32)
             })
         })?);
@@ -145,14 +142,9 @@ pub(super) fn split(
     }
     drop(pool);
     let mut stores: Vec<_> = stores.into_iter().map(Vec::into_iter).collect();
-    let parts = (0..plan.fan_out).map(|_| {
-        let part = stores.iter_mut().filter_map(Iterator::next);
-        part.collect::<Vec<Bucket>>()
-    });
-    let mut parts = parts.peekable();
-    while let Some(part) = parts.next() {
-        let next = parts.peek().map(Vec::as_slice).or(next);
-        joiner.join(part, next)?;
+    for _ in 0..plan.fan_out {
+        let part: Vec<Bucket> = stores.iter_mut().filter_map(Iterator::next).collect();
+        joiner.join(part)?;
     }
     Ok(())
 }

@@ -21,11 +21,6 @@ pub(super) struct Work<'b> {
     pub(super) turns: Vec<Reading>,
     /// How many turns, the first ones, put their lines into the set.
     pub(super) building: usize,
-    /// The buckets that are read once more after all turns, by their index, and how many sides each is.
-    again: Vec<(usize, u64)>,
-    /// The bucket of each reading: of the turns, of those that are read once more, and of the one that comes after all of
-    /// these, if it is known.
-    order: Vec<&'b Bucket>,
 }
 
 /// One reading of a bucket as one side.
@@ -47,46 +42,43 @@ pub(super) struct Position {
 }
 
 impl<'b> Work<'b> {
-    /// The work on `buckets`, after which the worker goes on with those of `next`.
-    pub(super) fn new(sides: &Sides, buckets: &'b [Bucket], next: Option<&'b [Bucket]>) -> Self {
+    pub(super) fn new(sides: &Sides, buckets: &'b [Bucket]) -> Self {
+        let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
         let rule = sides.rule();
-        let turns = turns(sides, buckets);
-        let again = again(rule, buckets, &turns);
-        let numbers = turns.iter().map(|turn| turn.bucket);
-        let numbers = numbers.chain(again.iter().map(|&(number, _)| number));
-        let following = next.and_then(|next| first(sides, next));
+        let reading = |(turn, rank): (Turn, u32)| Reading {
+            bucket: turn.input,
+            side: rule.side(turn.number, rank),
+            is_first: turn.number == 1,
+        };
         Self {
             buckets,
             building: rule.building_sides().min(turns.len()),
-            order: numbers
-                .map(|number| &buckets[number])
-                .chain(following)
-                .collect(),
-            turns,
-            again,
+            turns: turns.into_iter().zip(1..).map(reading).collect(),
         }
     }
 
     /// Whether enough sides have lines for any of these to be selected.
     pub(super) fn can_select(&self, rule: &Rule) -> bool {
-        can_select(rule, self.buckets, &self.turns)
+        let has_lines = |turn: &usize| self.bucket(*turn).lines > 0;
+        let sides = (0..self.turns.len()).filter(has_lines).count();
+        sides >= rule.least() && (!rule.in_first() || has_lines(&0))
     }
 
     pub(super) fn bucket(&self, turn: usize) -> &'b Bucket {
         &self.buckets[self.turns[turn].bucket]
     }
 
-    /// The bucket that is probably read after reading number `reading`: the turns have the first numbers, and those that are
-    /// read once more the next.
-    pub(super) fn after(&self, reading: usize) -> Option<&'b Bucket> {
-        self.order.get(reading + 1).copied()
-    }
-
-    /// The buckets whose lines are written when they are read once more, how many sides each is, and which bucket is probably
-    /// read after it.
-    pub(super) fn read_again(&self) -> impl Iterator<Item = (&'b Bucket, u64, Option<&'b Bucket>)> {
-        let again = self.again.iter().zip(self.turns.len()..);
-        again.map(|(&(number, sides), reading)| (&self.buckets[number], sides, self.after(reading)))
+    /// The buckets whose lines are written when they are read once more, and how many sides each is: that of the caller's
+    /// first side, or those that have records.
+    pub(super) fn read_again(&self, rule: &Rule) -> impl Iterator<Item = (&'b Bucket, u64)> {
+        let first = self.turns.iter().find(|turn| turn.is_first);
+        let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
+        let records = move |&number: &usize| self.buckets[number].columns.is_some();
+        let all = (0..self.buckets.len()).filter(records);
+        let all = all.filter(move |_| first.is_none());
+        let sides = |number: usize| self.turns.iter().filter(move |turn| turn.bucket == number);
+        let numbers = first.into_iter().chain(all);
+        numbers.map(move |number| (&self.buckets[number], sides(number).count() as u64))
     }
 
     /// The end of the building sides.
@@ -120,46 +112,4 @@ impl<'b> Work<'b> {
     pub(super) fn buckets(&self) -> &'b [Bucket] {
         self.buckets
     }
-}
-
-/// The readings of `buckets`, in the order in which they are made.
-fn turns(sides: &Sides, buckets: &[Bucket]) -> Vec<Reading> {
-    let turns = sides.turns_by_size(|input| buckets[input].record_bytes);
-    let reading = |(turn, rank): (Turn, u32)| Reading {
-        bucket: turn.input,
-        side: sides.rule().side(turn.number, rank),
-        is_first: turn.number == 1,
-    };
-    turns.into_iter().zip(1..).map(reading).collect()
-}
-
-/// The bucket that is read first of these, unless none is.
-fn first<'b>(sides: &Sides, buckets: &'b [Bucket]) -> Option<&'b Bucket> {
-    let turns = turns(sides, buckets);
-    let first = turns.first().map(|turn| &buckets[turn.bucket]);
-    first.filter(|_| can_select(sides.rule(), buckets, &turns))
-}
-
-fn can_select(rule: &Rule, buckets: &[Bucket], turns: &[Reading]) -> bool {
-    let has_lines = |turn: &&Reading| buckets[turn.bucket].lines > 0;
-    let sides = turns.iter().filter(has_lines).count();
-    sides >= rule.least()
-        && (!rule.in_first() || turns.first().is_some_and(|turn| has_lines(&turn)))
-}
-
-/// The buckets that are read once more where `rule` wants lines as often as they come, or records: that of the caller's first
-/// side, or those that have records. With how many sides each is.
-fn again(rule: &Rule, buckets: &[Bucket], turns: &[Reading]) -> Vec<(usize, u64)> {
-    if !rule.reads_again() {
-        return Vec::new();
-    }
-    let first = turns.iter().find(|turn| turn.is_first);
-    let first = first.map(|turn| turn.bucket).filter(|_| rule.repeats());
-    let is_read = |number: usize| match first {
-        Some(first) => number == first,
-        None => buckets[number].columns.is_some(),
-    };
-    let sides = |number: usize| turns.iter().filter(|turn| turn.bucket == number).count() as u64;
-    let numbers = (0..buckets.len()).filter(|&number| is_read(number));
-    numbers.map(|number| (number, sides(number))).collect()
 }

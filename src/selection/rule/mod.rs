@@ -149,12 +149,6 @@ impl Rule {
         self.selection.records
     }
 
-    /// Whether lines are written when they are read once more, because a set has neither repeats nor records; else when they
-    /// get their last mark, or from the set.
-    pub(crate) fn reads_again(&self) -> bool {
-        self.last_mark().is_none() && (self.repeats() || self.writes_records())
-    }
-
     /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates, where
     /// `found` is known of its key: for lines that are read once more.
     pub(crate) fn times_again(&self, found: Found, ordinal: u64, sides: u64) -> (u64, u64) {

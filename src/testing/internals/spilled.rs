@@ -76,7 +76,7 @@ impl SpilledBucket<'_> {
         let result = thread::scope(|scope| {
             let mut lines = Vec::new();
             let mut reader = BucketReader::spawn(scope, &budget, rules)?;
-            reader.read(&bucket, None, |batch| {
+            reader.read(&bucket, |batch| {
                 lines.extend(batch.lines.iter().map(|line| line.to_vec()));
                 Ok(())
             })?;

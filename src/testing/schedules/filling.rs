@@ -24,16 +24,17 @@ fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
                 let rules = store.read_rules();
                 let budget = MemoryBudget::new(rules.memory_bytes(), 0);
                 let mut reader = BucketReader::spawn(scope, &budget, rules).unwrap();
-                let claim = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                let mut claimed = claim();
-                while let Some(bucket) = claimed {
-                    claimed = claim();
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let Some(bucket) = next else {
+                        return;
+                    };
                     if gives_up {
-                        reader.read_while(bucket, claimed, |_| Ok(false)).unwrap();
+                        reader.read_while(bucket, |_| Ok(false)).unwrap();
                     }
                     let mut numbers = Vec::new();
                     reader
-                        .read(bucket, claimed, |batch| {
+                        .read(bucket, |batch| {
                             numbers.extend(batch.lines.iter().map(|line| number_of(line)));
                             Ok(())
                         })

@@ -14,12 +14,12 @@ use crate::sys::threads;
 /// Buckets of both inputs with the same number.
 type Group = (Bucket, Bucket);
 
-/// Reads a bucket as the join does: a part first, then all of it, and the start of the `next` one.
-fn read(reader: &mut BucketReader, bucket: &Bucket, next: Option<&Bucket>) -> Vec<usize> {
-    reader.read_while(bucket, next, |_| Ok(false)).unwrap();
+/// Reads a bucket as the join does: a part first, then all of it.
+fn read(reader: &mut BucketReader, bucket: &Bucket) -> Vec<usize> {
+    reader.read_while(bucket, |_| Ok(false)).unwrap();
     let mut numbers = Vec::new();
     reader
-        .read(bucket, next, |batch| {
+        .read(bucket, |batch| {
             numbers.extend(batch.lines.iter().map(|line| number_of(line)));
             Ok(())
         })
@@ -34,18 +34,18 @@ fn join(
     found: &Mutex<Vec<usize>>,
     joined: &Sender<Bucket>,
 ) {
-    let claim = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let mut claimed = claim();
-    while let Some((first, second)) = claimed {
-        claimed = claim();
-        let next = claimed.as_ref().map(|(first, _)| first);
-        let build = read(&mut reader, &first, Some(&second));
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some((first, second)) = next else {
+            return;
+        };
+        let build = read(&mut reader, &first);
         joined.send(first).unwrap();
-        let mut common = read(&mut reader, &second, next);
+        let mut common = read(&mut reader, &second);
         common.retain(|number| build.contains(number));
         found.lock().unwrap().extend(common);
         // The reading of this one is given up, and it goes at once.
-        reader.read_while(&second, next, |_| Ok(false)).unwrap();
+        reader.read_while(&second, |_| Ok(false)).unwrap();
         joined.send(second).unwrap();
     }
 }
