@@ -187,7 +187,8 @@ pub(crate) struct ChoiceArguments {
     /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
     /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that
     /// it was built for or the rate computed from its contents, whichever is lower; for an overfull filter, always the
-    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter, any rate.
+    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter,
+    /// any rate.
     #[arg(long, value_name = "P", value_parser = parse_rate)]
     max_fpr: Option<f64>,
 }
@@ -210,7 +211,8 @@ pub(crate) struct CalibrationArguments {
     ///
     /// Runs each phase over short slices of the FILEs, with the memory limit and the temporary directories of the run,
     /// and keeps no measurements for later runs. outset plan prints the predicted seconds; for a run, they are in the
-    /// files of --stats and --report, beside the measured ones. The FILEs must be regular files of plain lines, without --key and --filter.
+    /// files of --stats and --report, beside the measured ones. The FILEs must be regular files of plain lines, without
+    /// --key and --filter.
     #[arg(long)]
     calibrate: bool,
 }

@@ -70,6 +70,11 @@ struct Claim {
 }
 
 impl<'a> Claims<'a> {
+    /// Whether all threads read the same file.
+    pub(super) fn has_one_file(&self) -> bool {
+        self.parts.all().len() == 1
+    }
+
     /// Starts a reading of `parts`, of which `first`, the first one, is open.
     pub(super) fn new(parts: &'a Parts, first: PositionedFile, rules: ChunkRules<'a>) -> Self {
         let range = parts.range(0);

@@ -31,10 +31,15 @@ use crate::input::stream::{StoppableStream, StreamChunks};
 use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
+use crate::sys::machine;
 
 /// Bytes of a chunk of a file in the page cache: the chunk and the tables of a batch fit the second-level
 /// cache of a core. What comes from a disk is read in the larger chunks of the plan.
 const WARM_CHUNK: u64 = 256 << 10;
+
+/// Files that a run may have open beside those that it reads: standard streams, outputs, a lock, directories, and a spill file
+/// for each thread that writes. With two readers it runs within 16.
+const OTHER_FILES: u64 = 14;
 
 /// How a reading stops, and what it is part of.
 #[derive(Clone, Copy)]
@@ -143,10 +148,14 @@ impl<'a> Reading<'a> {
         ChunkRules::buffer_bytes(self.chunk_bytes)
     }
 
-    /// How many of `threads` can read at the same time.
+    /// How many of `threads` can read at the same time. Of several files, each may have one of its own open.
     pub(crate) fn readers(&self, threads: usize) -> usize {
         match &self.chunks {
-            Chunks::Files(_) => threads,
+            Chunks::Files(claims) if claims.has_one_file() => threads,
+            Chunks::Files(_) => {
+                let left = machine::most_open_files().unwrap_or(u64::MAX);
+                threads.min(left.saturating_sub(OTHER_FILES).max(2) as usize)
+            }
             Chunks::Lanes(lanes) => threads.min(lanes.count()),
         }
     }

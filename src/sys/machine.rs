@@ -1,6 +1,6 @@
 //! What the machine and its administrator allow this process.
 //!
-//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the process's
+//! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the limit on open files, the process's
 //! resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of
 //! those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
 //!
@@ -39,6 +39,11 @@ pub(crate) fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     // What is mapped already counts towards the limit, resident or not.
     Some(limit.saturating_sub(status_bytes("VmSize:").unwrap_or(0)))
+}
+
+/// How many files this process may have open at a time, where that is limited (`ulimit -n`).
+pub(crate) fn most_open_files() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
 }
 
 /// The resident size of this process now, in bytes.

@@ -117,8 +117,8 @@ pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
     /// `outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any order
-    /// (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the lines of the other FILEs in memory instead of those of the
-    /// first, which is less work if the first FILE is the largest.
+    /// (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the lines of
+    /// the other FILEs in memory instead of those of the first, which is less work if the first FILE is the largest.
     #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
@@ -202,8 +202,8 @@ pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
     /// Every order but `any` takes some time, and an eighth of the memory, at most 1 GiB. A result larger than that is
-    /// sorted on temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk takes 8
-    /// bytes more.
+    /// sorted on temporary disk. The inputs are never sorted. With `input`, each line that is written to temporary disk
+    /// takes 8 bytes more.
     #[arg(long, value_name = "ORDER", default_value = "any")]
     order: OrderName,
 

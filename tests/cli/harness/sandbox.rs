@@ -195,7 +195,11 @@ impl Sandbox {
 
     /// Runs the program with `content` on its standard input.
     pub(crate) fn run_fed(&self, arguments: &str, content: &[u8]) -> Outcome {
-        let mut command = self.command(arguments);
+        self.feed(self.command(arguments), content)
+    }
+
+    /// Runs a command that gets `content` through its standard input.
+    pub(crate) fn feed(&self, mut command: Command, content: &[u8]) -> Outcome {
         command.stdin(Stdio::piped());
         let mut running = self.start(command);
         let mut stdin = running.child.stdin.take().unwrap();

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::data::{EXACT, common, lines, megabytes};
-use crate::sandbox::{OUTSET, Outcome, Sandbox};
+use crate::sandbox::{OUTSET, Outcome, Sandbox, can_trace};
 use crate::tasks::{TASKS, Task, by_turns};
 
 const TIME: &str = "/usr/bin/time";
@@ -394,6 +394,36 @@ fn c4_c5_more_memory_than_the_address_space_has_fails_the_run_without_a_panic() 
         }
         let _next_run_has_no_earlier_result = fs::remove_file(sandbox.output("r"));
     }
+}
+
+#[test]
+fn c10_a_file_on_a_slow_disk_is_read_by_more_than_two_threads() {
+    if !can_trace() {
+        return;
+    }
+    // The copy of a pipe is read as if it were not in the page cache; each answer takes 20 ms more.
+    let sandbox = Sandbox::with(b"", &lines(0..1000));
+    let trace = sandbox.root().join("trace");
+    let words = [
+        "strace",
+        "-f",
+        "-o",
+        trace.to_str().unwrap(),
+        "-e",
+        "trace=prctl,pread64",
+        "-e",
+        "inject=pread64:delay_enter=20000",
+    ];
+    let arguments = "symdiff - b --memory 1G --strategy sieve --count-only";
+    let outcome = sandbox.feed(
+        sandbox.command_under(&words, arguments),
+        &lines(0..1_500_000),
+    );
+    assert_eq!(outcome.succeeds().stdout, b"1499000\n");
+    let trace = fs::read_to_string(&trace).unwrap();
+    let has_thread = |name: &str| trace.contains(&format!("PR_SET_NAME, \"{name}\""));
+    assert!(has_thread("read-0") && has_thread("read-3"), "{trace}");
+    assert!(!has_thread("read-8"), "{trace}");
 }
 
 #[test]

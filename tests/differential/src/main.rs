@@ -22,7 +22,7 @@ use differential::{script, shrink};
 use crate::cli::Cli;
 use crate::watchdog::Watchdog;
 
-/// One of so many cases is of records with keys.
+/// One case in this number is of records with keys.
 const RECORDS_EVERY: u64 = 4;
 
 fn main() -> ExitCode {
