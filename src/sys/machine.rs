@@ -1,8 +1,9 @@
 //! What the machine and its administrator allow this process.
 //!
 //! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the limit on open files, the process's
-//! resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of
-//! those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
+//! resident size, what the system has not yet written to disks, and cores. *Invariants:* a limit that cannot be read is no
+//! limit; the smallest of those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run; what
+//! is unwritten once for some MiB of a spill.
 //!
 //! *Sources:* cgroups(7), proc(5); `DuckDB`'s reader for the fallback to the root group.
 
@@ -10,6 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
+
+/// The most of what this process may use that may be unwritten, in per cent, whatever an administrator has set: what
+/// Linux has without settings.
+const MOST_UNWRITTEN_PERCENT: u64 = 10;
 
 /// Bytes of memory that this process could use: the smallest of available RAM, the limits of its
 /// cgroups, and its address-space limit. `100%` of `--memory` is this.
@@ -61,6 +66,29 @@ pub(crate) fn peak_resident_bytes() -> u64 {
 /// `clear_refs` resets `VmHWM`: proc(5).)
 pub(crate) fn restart_peak() {
     let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// How many bytes of files the system has not yet written to its disks, those of all programs. `None` where it does not
+/// say.
+pub(crate) fn unwritten_bytes() -> Option<u64> {
+    let memory = fs::read_to_string("/proc/meminfo").ok()?;
+    Some(kilobytes(&memory, "Dirty:")? + kilobytes(&memory, "Writeback:")?)
+}
+
+/// How many bytes the system leaves unwritten before it begins to write them, of what this process may use:
+/// `vm.dirty_background_bytes`, or the `vm.dirty_background_ratio` of [`memory_base_bytes`], at most a tenth of that. 0 where
+/// it does not say.
+pub(crate) fn most_unwritten_bytes() -> u64 {
+    let setting = |name: &str| {
+        let text = fs::read_to_string(Path::new("/proc/sys/vm").join(name)).ok();
+        text.and_then(|text| text.trim().parse::<u64>().ok())
+    };
+    let base = memory_base_bytes();
+    let share = |percent: u64| base / 100 * percent.min(MOST_UNWRITTEN_PERCENT);
+    match setting("dirty_background_bytes").unwrap_or(0) {
+        0 => setting("dirty_background_ratio").map_or(0, share),
+        bytes => bytes.min(share(MOST_UNWRITTEN_PERCENT)),
+    }
 }
 
 /// A size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.

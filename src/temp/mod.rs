@@ -1,7 +1,7 @@
 //! Temporary space: files that are there while a run is.
 //!
 //! *Owns:* the private directories ([`places`]), the files in them and their accounting ([`space`]) against
-//! the cap ([`quota`]), files that go on in another place where their own is full ([`extents`]), what file
+//! the cap ([`quota`]), which blocks go through the page cache ([`page_cache`]), files that go on in another place where their own is full ([`extents`]), what file
 //! systems say of themselves ([`disk`]), and what killed runs have left ([`orphans`]).
 //!
 //! What a place looks like while a run uses it:
@@ -23,6 +23,7 @@
 pub(crate) mod disk;
 mod extents;
 mod orphans;
+mod page_cache;
 pub(crate) mod places;
 pub(crate) mod quota;
 pub(crate) mod space;

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::temp::disk::room_of_each;
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
+use crate::temp::page_cache::PageCache;
 
 /// How often a directory is made anew because another run took it for an orphan. A run does that only in the
 /// moment before the directory is marked; a process that takes this many is not a run of outset.
@@ -36,6 +37,8 @@ pub(crate) struct Places {
     /// In the order of the options. A place is known by its index. Empty only where no file is ever made.
     list: Vec<Place>,
     interrupt: Interrupt,
+    /// Which blocks of their files go through the page cache.
+    pub(super) page_cache: Arc<PageCache>,
     /// The number in the name of the next file. It is never used twice, so no two files have one name.
     next_file: AtomicU64,
     /// Whether the first clean-up has begun.
@@ -99,6 +102,7 @@ impl Places {
         Arc::new(Self {
             list: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
+            page_cache: PageCache::of_machine(),
             next_file: AtomicU64::new(0),
             has_looked_for_orphans: AtomicBool::new(false),
         })

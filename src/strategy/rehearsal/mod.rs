@@ -6,7 +6,8 @@
 //! 1. The planned filter is filled at random, until it lets as many lines pass as the plan expects. Slices that are
 //!    put into it give the rate of `filter`.
 //! 2. Slices are spilled through this filter, and through the filter of their survivors, if the plan has one. Where the
-//!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time.
+//!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time, and as
+//!    large a part of them goes through the page cache as will of all.
 //! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk
 //!    where the plan writes.
 //! 4. These buckets are joined, and the answer is written: the rate of `join`.
@@ -132,7 +133,10 @@ impl Rehearsal<'_> {
         let mut fed = second.map(|shape| empty(&run, &shape)).transpose()?;
         // One pool for all of them, as in a run: its memory is touched for the first time once.
         let pool = run.block_pool();
+        let all_bytes = self.inputs.iter().filter_map(Input::bytes).sum();
         let spill_slice = |slice: &Input, screening: Screening<'_, '_>| {
+            self.space
+                .shrink_page_cache(slice.likely_bytes().unwrap_or(0), all_bytes);
             for bucket in spill(&run, &pool, slice, screening)?.buckets {
                 bucket.discard(self.space);
             }
@@ -213,6 +217,8 @@ impl Rehearsal<'_> {
         }
         let run = self.run_in(layout);
         let pool = run.block_pool();
+        self.space
+            .shrink_page_cache(bytes, self.plan.joined_bytes());
         // What filters let through is mostly common, so the same slice of each input is joined.
         let is_common = is_exact && self.plan.costs.filter.is_some();
         let first = slices.of(if is_common { inputs - 1 } else { 0 })?;

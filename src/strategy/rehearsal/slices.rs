@@ -136,7 +136,10 @@ impl<'a> Slices<'a> {
         let size = input.bytes().unwrap_or(0);
         let start = size / STARTS * (self.start % STARTS);
         self.start += 3;
-        input.in_range(start..start + self.bytes.min(size / LEAST_PART).max(1))
+        let bytes = self.bytes.min(size / LEAST_PART).max(1);
+        let slice = input.in_range(start..start + bytes)?;
+        slice.note_likely_bytes(bytes);
+        Ok(slice)
     }
 }
 

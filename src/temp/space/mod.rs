@@ -21,8 +21,9 @@
 //! this room is held while a file is read or written.
 //!
 //! *Cost:* an open and a close for each operation; no descriptor stays open between two of them.
-//! Blocks are written around the page cache (`O_DIRECT`) where the file system allows it: written so
-//! they took a quarter of the time, and a container's memory limit stays free of page cache.
+//! As long as little is unwritten in the system, blocks go through the page cache, and are gone before they are written to
+//! the disk. All others are written around it (`O_DIRECT`) where the file system allows that: so they took a
+//! quarter of the time, and a container's memory limit stays free of page cache.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -37,6 +38,7 @@ use crate::notice::Notice;
 use crate::sys::direct_io::is_refusal;
 use crate::temp::disk::{has_no_inodes, is_in_memory};
 use crate::temp::extents::Extents;
+use crate::temp::page_cache::CachedPart;
 use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
 
@@ -134,6 +136,7 @@ impl TempSpace {
         Ok(SpillPath {
             place: new.place,
             path: new.path,
+            cached: Arc::new(CachedPart::new(&self.places.page_cache)),
             extents: None,
         })
     }
@@ -328,6 +331,12 @@ impl TempSpace {
         }
     }
 
+    /// For a rehearsal, which spills `bytes` where the run will spill `of_bytes`: leaves its files that part of the page
+    /// cache from now on.
+    pub(crate) fn shrink_page_cache(&self, bytes: u64, of_bytes: u64) {
+        self.places.page_cache.shrink(bytes, of_bytes);
+    }
+
     /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no
     /// header with its length. The quota still counts the padding.
     pub(crate) fn set_len(file: &SpillPath, bytes: u64) -> Result<()> {
@@ -446,6 +455,8 @@ pub(crate) struct SpillPath {
     place: usize,
     /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
     pub(crate) path: PathBuf,
+    /// What of it went through the page cache.
+    cached: Arc<CachedPart>,
     /// Which parts of it are in other places; `None` if it stays in one.
     extents: Option<Arc<Extents>>,
 }

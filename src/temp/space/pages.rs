@@ -1,7 +1,10 @@
 //! Pages of temporary files, written to and read from the place that they are in.
 //!
-//! *Owns:* opening the files, around the page cache where the file system allows that, and whole writes
-//! and reads.
+//! *Owns:* opening the files, around the page cache or for going through it, and whole writes and reads.
+//!
+//! Each block is written through the page cache or around it (`page_cache`). Reading goes through it up to the end of the
+//! last block of the file that was written so, and around it from there on: the cache is used up in the order of
+//! writing, so such blocks are at the beginning. A block among them that was not is read correctly, too.
 //!
 //! A file system may refuse `O_DIRECT` when a file is opened, or only when it is read or written. Both make this
 //! process use the place through the page cache from then on, and repeat the operation. A refusal costs time
@@ -52,14 +55,15 @@ impl TempSpace {
         // Asked before opening, because another thread may turn it off at any time. The error of a write is a
         // refusal only if the file can have been opened for direct I/O.
         let was_direct = self.is_direct(place);
-        let handle = self.open(&path, place, &options)?;
+        let is_cached = was_direct && file.cached.takes(offset, bytes.len() as u64);
+        let handle = self.open(&path, place, &options, is_cached)?;
         if is_new {
             self.files.fetch_add(1, Ordering::Relaxed);
         }
         let written = match handle.write_all_at(bytes, offset) {
             Err(error) if is_refusal(&error) && was_direct => {
                 self.stop_direct(place);
-                self.open(&path, place, OpenOptions::new().write(true))?
+                self.open(&path, place, OpenOptions::new().write(true), false)?
                     .write_all_at(bytes, offset)
             }
             other => other,
@@ -108,7 +112,8 @@ impl TempSpace {
         let mut options = OpenOptions::new();
         options.read(true);
         let path = self.path_in(file, place)?;
-        let handle = self.open(&path, place, &options)?;
+        let is_cached = file.cached.is_before_end(offset);
+        let handle = self.open(&path, place, &options, is_cached)?;
         if !file.has_parts() {
             return handle.read_exact_at(part, offset);
         }
@@ -128,12 +133,18 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Opens a file of a place, for direct I/O unless the place has refused that. A link in its place is not
+    /// Opens a file of a place, for direct I/O unless that part of it `is_cached` or the place has refused that. A link in its place is not
     /// followed: the file would be somebody else's.
-    fn open(&self, path: &Path, place: usize, options: &OpenOptions) -> io::Result<File> {
+    fn open(
+        &self,
+        path: &Path,
+        place: usize,
+        options: &OpenOptions,
+        is_cached: bool,
+    ) -> io::Result<File> {
         let is_direct = &self.places.place(place).is_direct;
         let plain = OFlags::NOFOLLOW.bits() as i32;
-        if is_direct.load(Ordering::Relaxed) {
+        if !is_cached && is_direct.load(Ordering::Relaxed) {
             let direct = plain | OFlags::DIRECT.bits() as i32;
             match options.clone().custom_flags(direct).open(path) {
                 Err(error) if is_refusal(&error) => {
