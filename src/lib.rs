@@ -187,9 +187,10 @@
 //!   cache.
 //! - **No file stays open between two operations.** Any number of buckets and inputs runs under any limit on open
 //!   files. Price: an open and a close for each block.
-//! - **Spill and result bypass the page cache**, in large pieces and on threads of their own. That took a quarter of
-//!   the time where it was measured, and a container's limit stays free of cache. Price: a result that is read
-//!   next comes from the disk.
+//! - **Spill goes through the page cache only while the system has little unwritten.** A bucket file that is removed soon
+//!   need not reach the disk; where much is unwritten, writers would wait for it. All other blocks, and the result, bypass
+//!   the cache, in large pieces and on threads of their own. Price: a share of the available memory, and a result that
+//!   is read next comes from the disk.
 //! - **The result has no order, unless one is asked for.** Lines come out as their buckets are joined, or as they are
 //!   read. An [`Order`] puts the answer through an external sort, never the inputs. Price: an eighth of the memory; what
 //!   of the answer does not fit in it is written and read once more.

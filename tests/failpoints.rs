@@ -248,6 +248,28 @@ fn e1_e2_b17_a_disk_that_fails_at_any_call_fails_the_run() {
     }
 }
 
+/// The page cache has no more room, from the N-th block on or for that one: the result is the same.
+#[test]
+fn j1_blocks_that_go_around_the_page_cache_are_read_back_as_those_that_go_through_it() {
+    let scenario = FailScenario::setup();
+    for buckets in [1, 20] {
+        let place = Place {
+            buckets,
+            ..Place::new()
+        };
+        for way in SPILLING {
+            for skipped in [0, 1, 2, 3, 5, 8, 13, 21, 34] {
+                for action in ["return", "1*return->off"] {
+                    let action = format!("{skipped}*off->{action}");
+                    let end = ended(&place, way, "page-cache", &action);
+                    assert_eq!(end, End::Complete, "{way:?}, {action}");
+                }
+            }
+        }
+    }
+    scenario.teardown();
+}
+
 #[test]
 fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
     let scenario = FailScenario::setup();

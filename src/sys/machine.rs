@@ -1,9 +1,8 @@
 //! What the machine and its administrator allow this process.
 //!
 //! *Owns:* reading memory limits (available RAM, cgroup v1 and v2, address space), the limit on open files, the process's
-//! resident size, what the system has not yet written to disks, and cores. *Invariants:* a limit that cannot be read is no
-//! limit; the smallest of those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run; what
-//! is unwritten once for some MiB of a spill.
+//! resident size, and cores. *Invariants:* a limit that cannot be read is no limit; the smallest of
+//! those that can be read counts. *Cost:* a few small files of `/proc` and `/sys`, once per run.
 //!
 //! *Sources:* cgroups(7), proc(5); `DuckDB`'s reader for the fallback to the root group.
 
@@ -12,16 +11,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
-/// The most of what this process may use that may be unwritten, in per cent, whatever an administrator has set: what
-/// Linux has without settings.
-const MOST_UNWRITTEN_PERCENT: u64 = 10;
-
 /// Bytes of memory that this process could use: the smallest of available RAM, the limits of its
 /// cgroups, and its address-space limit. `100%` of `--memory` is this.
 pub fn memory_base_bytes() -> u64 {
     let address_space = getrlimit(Resource::As).current;
     // Where nothing can be read (no /proc), a size that any machine has: 1 GiB.
-    [available_ram(), cgroup_limit(Path::new("/")), address_space]
+    [available_ram(), group_limit(), address_space]
         .into_iter()
         .flatten()
         .min()
@@ -68,29 +63,6 @@ pub(crate) fn restart_peak() {
     let _stays_as_it_is = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// How many bytes of files the system has not yet written to its disks, those of all programs. `None` where it does not
-/// say.
-pub(crate) fn unwritten_bytes() -> Option<u64> {
-    let memory = fs::read_to_string("/proc/meminfo").ok()?;
-    Some(kilobytes(&memory, "Dirty:")? + kilobytes(&memory, "Writeback:")?)
-}
-
-/// How many bytes the system leaves unwritten before it begins to write them, of what this process may use:
-/// `vm.dirty_background_bytes`, or the `vm.dirty_background_ratio` of [`memory_base_bytes`], at most a tenth of that. 0 where
-/// it does not say.
-pub(crate) fn most_unwritten_bytes() -> u64 {
-    let setting = |name: &str| {
-        let text = fs::read_to_string(Path::new("/proc/sys/vm").join(name)).ok();
-        text.and_then(|text| text.trim().parse::<u64>().ok())
-    };
-    let base = memory_base_bytes();
-    let share = |percent: u64| base / 100 * percent.min(MOST_UNWRITTEN_PERCENT);
-    match setting("dirty_background_bytes").unwrap_or(0) {
-        0 => setting("dirty_background_ratio").map_or(0, share),
-        bytes => bytes.min(share(MOST_UNWRITTEN_PERCENT)),
-    }
-}
-
 /// A size of this process, in bytes: the line of `/proc/self/status` that begins with `field`.
 fn status_bytes(field: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -103,7 +75,7 @@ fn available_ram() -> Option<u64> {
 }
 
 /// The value of a line `Name:   123 kB`, in bytes.
-fn kilobytes(text: &str, field: &str) -> Option<u64> {
+pub(super) fn kilobytes(text: &str, field: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(field))?;
     line.trim()
         .strip_suffix("kB")?
@@ -111,6 +83,11 @@ fn kilobytes(text: &str, field: &str) -> Option<u64> {
         .parse::<u64>()
         .ok()?
         .checked_mul(1024)
+}
+
+/// The smallest memory limit of the cgroups this process is in, in bytes; `None` if they have none.
+pub(super) fn group_limit() -> Option<u64> {
+    cgroup_limit(Path::new("/"))
 }
 
 /// The smallest memory limit of the cgroups this process is in, version 1 or 2, the groups above it

@@ -1,8 +1,8 @@
 //! The system below: what the machine has, and how this crate asks it.
 //!
 //! *Owns:* limits of the machine and the process ([`machine`]), what the processor can do ([`cpu`]),
-//! which file is which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), threads
-//! ([`threads`]) and the first error among them ([`first_error`]), checksums ([`checksum`]), the places
+//! which file is which ([`file_id`]), reading and writing around the page cache ([`direct_io`]), what
+//! the system has not yet written ([`writeback`]), threads ([`threads`]) and the first error among them ([`first_error`]), checksums ([`checksum`]), the places
 //! where tests make something fail ([`failpoint`]), and the locks and queues that a model checker can
 //! replace ([`sync`]).
 //!
@@ -19,3 +19,4 @@ pub(crate) mod guarded;
 pub mod machine;
 pub(crate) mod sync;
 pub(crate) mod threads;
+pub(crate) mod writeback;

@@ -22,6 +22,15 @@ pub(super) fn is_in_memory(directory: &Path) -> bool {
     rustix::fs::statfs(directory).is_ok_and(|stat| IN_MEMORY.contains(&(stat.f_type as u32)))
 }
 
+/// Whether the file system of `directory` can keep files in the page cache for a while: it refuses a write at once if it has no
+/// room for it, and takes no more room than is written. Over a network, a lack of room is found out later; XFS takes
+/// room ahead of what is written (14 % more was seen), which would exceed a cap.
+pub(super) fn may_cache(directory: &Path) -> bool {
+    /// The magic numbers of ext4 (and ext2, ext3) and Btrfs (statfs(2)).
+    const SUCH: [u32; 2] = [0xef53, 0x9123_683e];
+    rustix::fs::statfs(directory).is_ok_and(|stat| SUCH.contains(&(stat.f_type as u32)))
+}
+
 /// Whether the file system that the file at `path` is, or would be, in has no inode left. Such a disk refuses
 /// a new file as a full one does, but freeing bytes does not help.
 pub(super) fn has_no_inodes(path: &Path) -> bool {

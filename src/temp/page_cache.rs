@@ -2,11 +2,11 @@
 //!
 //! *Owns:* the answer for each block that is written, for all runs of one command.
 //!
-//! A spilled block is read back soon, and its file is removed: if the system has not written it to the disk by then, it never
+//! A spilled block is read back, and its file is removed, often before the system has written it to the disk: then it never
 //! will. So where memory is free, the page cache saves both ways to the disk. But what the system has not yet written must
-//! stay little: beyond a share of the memory (`vm.dirty_background_ratio`, a tenth unless an administrator changed it) it
-//! begins to write by itself, and then makes writers wait. That takes several times as long as writing around the cache.
-//! So a block goes through the cache while *all programs together* have less unwritten than that, and around it otherwise.
+//! stay little: beyond a share of the available memory ([`writeback`](crate::sys::writeback)) it begins to write by itself,
+//! and then makes writers wait. That takes several times as long as writing around the cache. So a block goes through the
+//! cache while *all programs together* have less unwritten than that, and around it otherwise.
 //!
 //! ```text
 //!  unwritten in the system  ▲
@@ -20,92 +20,103 @@
 //! *Invariants:*
 //! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be read
 //!   either way.
-//! - The files of a command have no more than the share in the cache, so that it serves other programs, too, when much is
-//!   spilled. In a container the share is one of its limit.
+//! - The bucket files of a command have no more than the share in the cache. In a container the share is one of its limit, and
+//!   where it would be small, nothing goes through the cache.
 //! - The system is asked again after a step of bytes, so several processes may exceed the share by a step each.
-//! - Where the system does not say what is unwritten, nothing goes through the cache.
+//! - After a block of a file has gone around the cache, all later ones do. So those in the cache are at the beginning of the
+//!   file, but for a few that several threads write at the same time.
 //!
-//! *Cost:* a lock for each block, and for each step, of at most 16 MiB, a read of `/proc/meminfo` (some 30 microseconds).
-//!
-//! *Sources:* Documentation/admin-guide/sysctl/vm.rst (`dirty_background_ratio`); proc(5), `/proc/meminfo`.
+//! *Cost:* a lock for each block, and two files of `/proc` for each step: some 50 microseconds for 16 MiB.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::sys::machine;
+use crate::sys::failpoint::fail_point;
+use crate::sys::writeback::{Unwritten, Writeback};
 
-/// How many bytes go the same way before the system is asked again, at most: little beside the share, and
-/// enough for the question not to cost anything.
-const MOST_STEP: u64 = 16 << 20;
+/// How many bytes go the same way before the system is asked again: enough for the question not to cost anything.
+const STEP: u64 = 16 << 20;
 
-/// How many steps the share is divided into at least.
-const LEAST_STEPS: u64 = 8;
+/// The least share that is of use, in bytes: beside it a step is little.
+const LEAST_SHARE: u64 = 8 * STEP;
 
-/// The part of the page cache that the temporary files of a command may have.
-#[derive(Debug)]
+/// The part of the page cache that the bucket files of a command may have.
 pub(super) struct PageCache {
-    /// The share, in bytes: what all programs together may have unwritten. 0 where nothing goes through the cache.
-    most_bytes: u64,
-    /// What the files of this command may have in the cache, in bytes: the share, or less of it in a rehearsal.
-    most_held: AtomicU64,
+    /// Asks the system what is unwritten. Outside tests that is [`Writeback::now`].
+    ask: Box<dyn Fn() -> Option<Unwritten> + Send + Sync>,
     state: Mutex<State>,
 }
 
 /// What changes with each block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// Bytes in the cache, of files that were not removed: at most the share.
+    /// Bytes in the cache, of files that were not removed.
     held_bytes: u64,
-    /// The last answer of the system: whether it has room for a step.
+    /// What may be in the cache, in bytes, by the last answer of the system.
+    most_bytes: u64,
+    /// The part of that which the files of this command may have: less than 1 in a rehearsal.
+    part: f64,
+    /// Whether the system had room for a step.
     is_roomy: bool,
     /// Bytes for which that answer still holds.
     left_bytes: u64,
 }
 
 impl PageCache {
-    /// The share of what this process may use that the system leaves unwritten.
-    pub(super) fn of_machine() -> Arc<Self> {
-        Self::new(machine::most_unwritten_bytes())
+    /// As large a part as the system leaves unwritten by itself.
+    pub(super) fn of_system() -> Arc<Self> {
+        let settings = Writeback::of_system();
+        Self::asking(move || settings.and_then(|settings| settings.now()))
     }
 
-    fn new(most_bytes: u64) -> Arc<Self> {
+    /// As [`PageCache::of_system`], of what `ask` says.
+    pub(super) fn asking(ask: impl Fn() -> Option<Unwritten> + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
-            most_bytes,
-            most_held: AtomicU64::new(most_bytes),
-            state: Mutex::default(),
+            ask: Box::new(ask),
+            state: Mutex::new(State {
+                held_bytes: 0,
+                most_bytes: 0,
+                part: 1.0,
+                is_roomy: false,
+                left_bytes: 0,
+            }),
         })
     }
 
-    /// Leaves the files of this command no more than the part `bytes / of_bytes` of the share from now on, but never more than
-    /// the share.
-    pub(super) fn shrink(&self, bytes: u64, of_bytes: u64) {
-        let part = bytes as f64 / of_bytes.max(1) as f64;
-        let most = (self.most_bytes as f64 * part.min(1.0)) as u64;
-        self.most_held.store(most, Ordering::Relaxed);
+    /// Leaves the files of this command no more than this part of the share from now on.
+    pub(super) fn shrink(&self, part: f64) {
+        self.lock().part = part;
     }
 
-    /// Takes a block of `bytes` into the cache, if there is room; `unwritten` says how many bytes the system has not yet
-    /// written.
-    fn takes(&self, bytes: u64, unwritten: impl FnOnce() -> Option<u64>) -> bool {
+    /// Takes a block of `bytes` into the cache, if there is room.
+    fn takes(&self, bytes: u64) -> bool {
         let mut state = self.lock();
-        if state.held_bytes + bytes > self.most_held.load(Ordering::Relaxed) {
-            return false;
-        }
         if state.left_bytes < bytes {
-            let step = (self.most_bytes / LEAST_STEPS).min(MOST_STEP).max(bytes);
-            let unwritten = unwritten().unwrap_or(u64::MAX);
-            state.is_roomy = unwritten.saturating_add(step) <= self.most_bytes;
-            state.left_bytes = step;
+            let unwritten = (self.ask)().filter(|unwritten| unwritten.most_bytes >= LEAST_SHARE);
+            state.most_bytes = unwritten.map_or(0, |unwritten| unwritten.most_bytes);
+            state.is_roomy = unwritten.is_some_and(|now| now.bytes + STEP <= now.most_bytes);
+            state.left_bytes = STEP.max(bytes);
         }
         state.left_bytes -= bytes;
-        if state.is_roomy {
+        let most = (state.most_bytes as f64 * state.part) as u64;
+        let is_taken = state.is_roomy && state.held_bytes + bytes <= most;
+        if is_taken {
             state.held_bytes += bytes;
         }
-        state.is_roomy
+        is_taken
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for PageCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageCache")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }
 
@@ -117,6 +128,8 @@ pub(super) struct CachedPart {
     bytes: AtomicU64,
     /// Behind the last of these bytes; 0 if there are none.
     end: AtomicU64,
+    /// Whether no further block goes through the cache.
+    has_ended: AtomicBool,
 }
 
 impl CachedPart {
@@ -126,19 +139,26 @@ impl CachedPart {
             cache: Arc::clone(cache),
             bytes: AtomicU64::new(0),
             end: AtomicU64::new(0),
+            has_ended: AtomicBool::new(false),
         }
     }
 
     /// Whether a block of `bytes` that begins at `offset` of the file is to be written through the cache. If so, it counts
     /// as written from now on.
     pub(super) fn takes(&self, offset: u64, bytes: u64) -> bool {
-        let is_taken = self.cache.takes(bytes, machine::unwritten_bytes);
-        if is_taken {
-            // A reader gets to know the file through a lock or a queue, after all of it was written: no order is needed.
-            self.bytes.fetch_add(bytes, Ordering::Relaxed);
-            self.end.fetch_max(offset + bytes, Ordering::Relaxed);
+        // For a test, a cache that has no more room.
+        fail_point!("page-cache", {
+            self.has_ended.store(true, Ordering::Relaxed);
+            false
+        });
+        // A reader gets to know the file through a lock or a queue, after all of it was written: no order is needed.
+        if self.has_ended.load(Ordering::Relaxed) || !self.cache.takes(bytes) {
+            self.has_ended.store(true, Ordering::Relaxed);
+            return false;
         }
-        is_taken
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.end.fetch_max(offset + bytes, Ordering::Relaxed);
+        true
     }
 
     /// Whether what begins at `offset` is best read through the cache: some of it or of what is behind it was written so.
@@ -159,48 +179,64 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    #[test]
-    fn blocks_go_through_the_cache_while_little_is_unwritten() {
-        let cache = PageCache::new(64 * MIB);
-        let not_asked = || unreachable!("a step is 8 MiB");
-        assert!(cache.takes(MIB, || Some(0)));
-        assert!((1..8).all(|_| cache.takes(MIB, not_asked)));
-        assert!(cache.takes(MIB, || Some(56 * MIB)));
-        assert!(cache.takes(7 * MIB, not_asked));
-        assert!(!cache.takes(MIB, || Some(57 * MIB)), "no room");
-        assert!(!cache.takes(7 * MIB, not_asked));
-        assert!(cache.takes(MIB, || Some(0)), "there is room again");
+    /// A cache with a share of `most` MiB, and what is unwritten, in bytes.
+    fn cache(most: u64) -> (Arc<PageCache>, Arc<AtomicU64>) {
+        let unwritten = Arc::new(AtomicU64::new(0));
+        let told = Arc::clone(&unwritten);
+        let cache = PageCache::asking(move || {
+            Some(Unwritten {
+                bytes: told.load(Ordering::Relaxed),
+                most_bytes: most * MIB,
+            })
+        });
+        (cache, unwritten)
+    }
+
+    /// How many of `blocks` blocks of a MiB the cache takes.
+    fn taken(cache: &PageCache, blocks: u64) -> usize {
+        (0..blocks).filter(|_| cache.takes(MIB)).count()
     }
 
     #[test]
-    fn nothing_goes_through_a_cache_without_room_or_where_the_system_does_not_say() {
-        assert!(!PageCache::new(0).takes(1, || Some(0)));
-        assert!(!PageCache::new(64 * MIB).takes(MIB, || None));
-        assert!(!PageCache::new(MIB - 1).takes(MIB, || Some(0)));
+    fn blocks_go_through_the_cache_while_little_is_unwritten() {
+        let (cache, unwritten) = cache(1000);
+        assert_eq!(taken(&cache, 8), 8);
+        unwritten.store(985 * MIB, Ordering::Relaxed);
+        assert_eq!(taken(&cache, 20), 8, "until the step of 16 ends");
+        unwritten.store(984 * MIB, Ordering::Relaxed);
+        assert_eq!(taken(&cache, 20), 16, "after another step");
+    }
+
+    #[test]
+    fn nothing_goes_through_a_small_cache_or_where_the_system_does_not_tell() {
+        assert_eq!(taken(&PageCache::asking(|| None), 40), 0);
+        assert_eq!(taken(&cache(127).0, 40), 0);
+        assert_eq!(taken(&cache(128).0, 40), 40);
     }
 
     #[test]
     fn files_have_no_more_than_the_share_until_they_are_removed() {
-        let cache = PageCache::new(64 * MIB);
-        let take = |blocks: u64| (0..blocks).filter(|_| cache.takes(MIB, || Some(0))).count();
-        assert_eq!(take(100), 64);
+        let (cache, _) = cache(160);
+        let file = CachedPart::new(&cache);
+        assert!((0..60).all(|number| file.takes(number * MIB, MIB)));
+        assert_eq!(taken(&cache, 200), 100);
+        drop(file);
+        assert_eq!(taken(&cache, 200), 60);
         cache.lock().held_bytes = 0;
-        let part = CachedPart::new(&cache);
-        part.bytes.store(60 * MIB, Ordering::Relaxed);
-        cache.lock().held_bytes = 60 * MIB;
-        assert_eq!(take(10), 4);
-        drop(part);
-        assert_eq!(take(100), 60);
-        cache.lock().held_bytes = 0;
-        cache.shrink(10, 40);
-        assert_eq!(take(100), 16);
+        cache.shrink(0.25);
+        assert_eq!(taken(&cache, 200), 40);
     }
 
     #[test]
-    fn a_file_is_read_through_the_cache_as_far_as_it_was_written_so() {
-        let part = CachedPart::new(&PageCache::new(0));
-        assert!(!part.takes(0, MIB) && !part.is_before_end(0));
-        part.end.store(3 * MIB, Ordering::Relaxed);
-        assert!(part.is_before_end(2 * MIB) && !part.is_before_end(3 * MIB));
+    fn a_file_is_in_the_cache_up_to_the_first_block_that_is_not() {
+        let (cache, _) = cache(160);
+        let file = CachedPart::new(&cache);
+        assert!(!file.is_before_end(0));
+        assert!(file.takes(0, MIB) && file.takes(MIB, MIB));
+        cache.shrink(0.0);
+        assert!(!file.takes(2 * MIB, MIB));
+        cache.shrink(1.0);
+        assert!(!file.takes(3 * MIB, MIB), "there is room again, for others");
+        assert!(file.is_before_end(2 * MIB - 1) && !file.is_before_end(2 * MIB));
     }
 }

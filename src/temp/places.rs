@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::temp::disk::room_of_each;
+use crate::temp::disk::{may_cache, room_of_each};
 use crate::temp::orphans::{Mark, PREFIX, mark_as_alive, remove_files, remove_orphans, remove_own};
 use crate::temp::page_cache::PageCache;
 
@@ -37,7 +37,7 @@ pub(crate) struct Places {
     /// In the order of the options. A place is known by its index. Empty only where no file is ever made.
     list: Vec<Place>,
     interrupt: Interrupt,
-    /// Which blocks of their files go through the page cache.
+    /// Which blocks of bucket files go through the page cache.
     pub(super) page_cache: Arc<PageCache>,
     /// The number in the name of the next file. It is never used twice, so no two files have one name.
     next_file: AtomicU64,
@@ -50,8 +50,10 @@ pub(crate) struct Places {
 pub(super) struct Place {
     /// The directory that the user named.
     pub(super) parent: PathBuf,
-    /// Whether files are written and read around the page cache. True until the file system refuses it once.
+    /// Whether blocks can be written and read around the page cache. True until the file system refuses it once.
     pub(super) is_direct: AtomicBool,
+    /// Whether its file system can keep bucket files in the page cache for a while.
+    pub(super) can_cache: bool,
     /// The private directory; `None` before the first file. The lock is held while it is made, so that several
     /// threads make one.
     directory: Mutex<Option<PrivateDirectory>>,
@@ -102,7 +104,7 @@ impl Places {
         Arc::new(Self {
             list: parents.iter().map(|parent| Place::new(parent)).collect(),
             interrupt: interrupt.clone(),
-            page_cache: PageCache::of_machine(),
+            page_cache: PageCache::of_system(),
             next_file: AtomicU64::new(0),
             has_looked_for_orphans: AtomicBool::new(false),
         })
@@ -230,6 +232,7 @@ impl Place {
         Self {
             parent: parent.to_owned(),
             is_direct: AtomicBool::new(true),
+            can_cache: may_cache(parent),
             directory: Mutex::default(),
             present: AtomicU64::new(0),
         }

@@ -87,7 +87,10 @@ impl Rehearsal<'_> {
     pub(crate) fn phases(&self) -> Result<Vec<PlannedPhase>> {
         let mut slices = Slices::new(self.inputs, self.sources, self.options);
         let mut rates = Rates::default();
-        match self.rehearse(&mut slices, &mut rates) {
+        let rehearsed = self.rehearse(&mut slices, &mut rates);
+        // Other runs may go on in the same places.
+        self.space.shrink_page_cache(1.0);
+        match rehearsed {
             // Whether the run has the room that slices did not find, the run finds out.
             Ok(())
             | Err(
@@ -135,8 +138,8 @@ impl Rehearsal<'_> {
         let pool = run.block_pool();
         let all_bytes = self.inputs.iter().filter_map(Input::bytes).sum();
         let spill_slice = |slice: &Input, screening: Screening<'_, '_>| {
-            self.space
-                .shrink_page_cache(slice.likely_bytes().unwrap_or(0), all_bytes);
+            let bytes = slice.likely_bytes().unwrap_or(0);
+            self.space.shrink_page_cache(part(bytes, all_bytes));
             for bucket in spill(&run, &pool, slice, screening)?.buckets {
                 bucket.discard(self.space);
             }
@@ -217,8 +220,8 @@ impl Rehearsal<'_> {
         }
         let run = self.run_in(layout);
         let pool = run.block_pool();
-        self.space
-            .shrink_page_cache(bytes, self.plan.joined_bytes());
+        let joined_bytes = self.plan.joined_bytes();
+        self.space.shrink_page_cache(part(bytes, joined_bytes));
         // What filters let through is mostly common, so the same slice of each input is joined.
         let is_common = is_exact && self.plan.costs.filter.is_some();
         let first = slices.of(if is_common { inputs - 1 } else { 0 })?;
@@ -379,6 +382,11 @@ impl Rehearsal<'_> {
             ..layout
         }
     }
+}
+
+/// How large a part `bytes` are of `of_bytes`: at most 1.
+fn part(bytes: u64, of_bytes: u64) -> f64 {
+    (bytes as f64 / of_bytes.max(1) as f64).min(1.0)
 }
 
 /// As much of a filter as is filled.

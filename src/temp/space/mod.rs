@@ -21,9 +21,8 @@
 //! this room is held while a file is read or written.
 //!
 //! *Cost:* an open and a close for each operation; no descriptor stays open between two of them.
-//! As long as little is unwritten in the system, blocks go through the page cache, and are gone before they are written to
-//! the disk. All others are written around it (`O_DIRECT`) where the file system allows that: so they took a
-//! quarter of the time, and a container's memory limit stays free of page cache.
+//! As long as the system has little unwritten, blocks of buckets go through the page cache (`page_cache`). All others go around
+//! it (`O_DIRECT`) where the file system allows that: so they took a quarter of the time of a full cache.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -136,13 +135,13 @@ impl TempSpace {
         Ok(SpillPath {
             place: new.place,
             path: new.path,
-            cached: Arc::new(CachedPart::new(&self.places.page_cache)),
+            cached: None,
             extents: None,
         })
     }
 
-    /// As [`TempSpace::new_path`], for a file that goes on in another place when its own is full. Only this
-    /// space can read such a file, because it knows where the parts are.
+    /// As [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own is full. Only
+    /// this space can read such a file, because it knows where the parts are, and which are in the page cache.
     ///
     /// # Errors
     /// As [`TempSpace::new_path`].
@@ -150,7 +149,12 @@ impl TempSpace {
         let path = self.new_path(label)?;
         // Nothing is remembered of a file that has nowhere to go on.
         let extents = (self.places.count() > 1).then(|| Arc::new(Extents::new(path.place)));
-        Ok(SpillPath { extents, ..path })
+        let cached = Arc::new(CachedPart::new(&self.places.page_cache));
+        Ok(SpillPath {
+            cached: Some(cached),
+            extents,
+            ..path
+        })
     }
 
     /// Gives notice that what is spilled to `parent` takes memory, if it does. Called when the private directory
@@ -331,10 +335,10 @@ impl TempSpace {
         }
     }
 
-    /// For a rehearsal, which spills `bytes` where the run will spill `of_bytes`: leaves its files that part of the page
-    /// cache from now on.
-    pub(crate) fn shrink_page_cache(&self, bytes: u64, of_bytes: u64) {
-        self.places.page_cache.shrink(bytes, of_bytes);
+    /// Leaves its files no more than this part of what they may have of the page cache from now on. For a rehearsal,
+    /// which spills a part of what the run will spill.
+    pub(crate) fn shrink_page_cache(&self, part: f64) {
+        self.places.page_cache.shrink(part);
     }
 
     /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no
@@ -455,8 +459,8 @@ pub(crate) struct SpillPath {
     place: usize,
     /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
     pub(crate) path: PathBuf,
-    /// What of it went through the page cache.
-    cached: Arc<CachedPart>,
+    /// What of it went through the page cache; `None` if nothing does, because the file is there for long.
+    cached: Option<Arc<CachedPart>>,
     /// Which parts of it are in other places; `None` if it stays in one.
     extents: Option<Arc<Extents>>,
 }

@@ -3,8 +3,8 @@
 //! *Owns:* opening the files, around the page cache or for going through it, and whole writes and reads.
 //!
 //! Each block is written through the page cache or around it (`page_cache`). Reading goes through it up to the end of the
-//! last block of the file that was written so, and around it from there on: the cache is used up in the order of
-//! writing, so such blocks are at the beginning. A block among them that was not is read correctly, too.
+//! last block of the file that was written so, and around it from there on. A block in front of that end that was written
+//! around the cache is read correctly, too.
 //!
 //! A file system may refuse `O_DIRECT` when a file is opened, or only when it is read or written. Both make this
 //! process use the place through the page cache from then on, and repeat the operation. A refusal costs time
@@ -55,7 +55,12 @@ impl TempSpace {
         // Asked before opening, because another thread may turn it off at any time. The error of a write is a
         // refusal only if the file can have been opened for direct I/O.
         let was_direct = self.is_direct(place);
-        let is_cached = was_direct && file.cached.takes(offset, bytes.len() as u64);
+        let is_cached = was_direct
+            && self.places.place(place).can_cache
+            && file
+                .cached
+                .as_ref()
+                .is_some_and(|cached| cached.takes(offset, bytes.len() as u64));
         let handle = self.open(&path, place, &options, is_cached)?;
         if is_new {
             self.files.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +117,10 @@ impl TempSpace {
         let mut options = OpenOptions::new();
         options.read(true);
         let path = self.path_in(file, place)?;
-        let is_cached = file.cached.is_before_end(offset);
+        let is_cached = file
+            .cached
+            .as_ref()
+            .is_some_and(|cached| cached.is_before_end(offset));
         let handle = self.open(&path, place, &options, is_cached)?;
         if !file.has_parts() {
             return handle.read_exact_at(part, offset);

@@ -34,6 +34,26 @@ fn what_is_written_is_read_back_and_nothing_remains() {
 }
 
 #[test]
+fn a_file_that_was_written_through_the_page_cache_and_around_it_is_read_back() {
+    let (_parent, space) = space(u64::MAX);
+    let file = space.new_bucket_path("test").unwrap();
+    let block = |number: u64| vec![number as u8; PAGE as usize];
+    for number in 0..8 {
+        // Where the machine has no room for the first ones, all go around the cache.
+        let part = if number < 3 { 1.0 } else { 0.0 };
+        space.shrink_page_cache(part);
+        space.write(&file, number * PAGE, &block(number)).unwrap();
+    }
+    let mut back = vec![0u8; 8 * PAGE as usize];
+    space.read(&file, 0, &mut back, PAGE).unwrap();
+    assert_eq!(back, (0..8).flat_map(block).collect::<Vec<u8>>());
+    space
+        .read(&file, 2 * PAGE, &mut back[..3 * PAGE as usize], PAGE)
+        .unwrap();
+    assert_eq!(back[2 * PAGE as usize..3 * PAGE as usize], block(4));
+}
+
+#[test]
 fn e4_the_cap_holds_and_an_error_does_not_shrink_it() {
     let (_parent, space) = space(3 * PAGE);
     let file = space.new_path("test").unwrap();
