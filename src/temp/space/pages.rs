@@ -54,13 +54,14 @@ impl TempSpace {
         options.create(!is_new && file.extents.is_some());
         // Asked before opening, because another thread may turn it off at any time. The error of a write is a
         // refusal only if the file can have been opened for direct I/O.
-        let was_direct = self.is_direct(place);
-        let is_cached = was_direct
+        let is_direct = self.is_direct(place);
+        let is_cached = is_direct
             && self.places.place(place).can_cache
             && file
                 .cached
                 .as_ref()
                 .is_some_and(|cached| cached.takes(offset, bytes.len() as u64));
+        let was_direct = is_direct && !is_cached;
         let handle = self.open(&path, place, &options, is_cached)?;
         if is_new {
             self.files.fetch_add(1, Ordering::Relaxed);
@@ -141,8 +142,8 @@ impl TempSpace {
         Ok(())
     }
 
-    /// Opens a file of a place, for direct I/O unless that part of it `is_cached` or the place has refused that. A link in its place is not
-    /// followed: the file would be somebody else's.
+    /// Opens a file of a place, for direct I/O unless what is read or written `is_cached`, or the place has refused that. A
+    /// link in its place is not followed: the file would be somebody else's.
     fn open(
         &self,
         path: &Path,
