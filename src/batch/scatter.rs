@@ -50,6 +50,11 @@ impl Scatter {
         }
     }
 
+    /// All indexes, group behind group.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     /// The groups that are not empty, in the order of the parts: part and indexes.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, &[u32])> {
         let parts = self.ends.len().saturating_sub(1);

@@ -4,13 +4,15 @@
 //! is ever lost to a race: the blocks are divided into regions, and a thread sets bits of a region
 //! only under that region's lock. A batch takes each lock once, so the locks cost little, and there
 //! is no atomic operation per bit. *Cost:* a scattered batch, and a cache line per key, which is
-//! fetched while others of its region are worked on.
+//! fetched [`AHEAD`] keys before its bits are set: 12 ns a key in 24 MiB, where waiting for the first key of each
+//! region took 16 to 25 (bench `filters`).
 //!
 //! ```text
 //!  blocks    0 1 2 3 │ 4 5 6 7 │ 8 9 10 11 │ 12 13       region = block >> region_shift
 //!  regions   0       │ 1       │ 2         │ 3           each behind a lock; the last may be shorter
 //!
-//!  a batch of 2,048 hashes, scattered:  region 0: lock, fetch 32 blocks, set bits, unlock;  region 1: ...
+//!  a batch of 2,048 hashes, scattered:  region 0: lock, set bits of about 32 keys, unlock;  region 1: ...
+//!                                       fetching is always 32 keys further on, in the next region by then
 //! ```
 //!
 //! A thread holds one lock at a time and waits for nothing while it does, so no order of locks is needed.
@@ -26,12 +28,16 @@ use crate::sys::cpu;
 /// The most regions of a filter: enough that threads seldom want the same one, and few enough that a batch has
 /// about 32 keys for each.
 const REGIONS: u64 = 64;
+/// Keys whose blocks are fetched ahead of their use. With 16 or 128 each takes a sixth longer.
+const AHEAD: usize = 32;
 
 /// Inserts into a filter, from any number of threads.
 #[derive(Debug)]
 pub(super) struct FilterBuilder<'a> {
     /// The words of each region: disjoint parts of the filter.
     regions: Vec<Mutex<&'a mut [u64]>>,
+    /// Where the first word is in memory: only for fetching, which needs no lock.
+    address: usize,
     /// Blocks of the whole filter.
     blocks: u64,
     /// A region has two to this power blocks.
@@ -46,6 +52,7 @@ impl<'a> FilterBuilder<'a> {
     /// Divides the blocks in `words` into regions; insertions are counted in `keys`.
     pub(super) fn new(words: &'a mut [u64], hashes: u32, keys: &'a AtomicU64) -> Self {
         let blocks = (words.len() / BLOCK_WORDS) as u64;
+        let address = words.as_ptr().addr();
         let blocks_per_region = blocks.div_ceil(REGIONS).next_power_of_two();
         let regions = words
             .chunks_mut(blocks_per_region as usize * BLOCK_WORDS)
@@ -53,6 +60,7 @@ impl<'a> FilterBuilder<'a> {
             .collect();
         Self {
             regions,
+            address,
             blocks,
             region_shift: blocks_per_region.trailing_zeros(),
             hashes,
@@ -108,15 +116,17 @@ impl<'a> FilterBuilder<'a> {
             (block_of(index) >> self.region_shift) as u32
         });
         let mask = (1u64 << self.region_shift) - 1;
+        let fetch = |&index: &u32| {
+            cpu::prefetch_address(self.address + block_of(index) as usize * BLOCK_WORDS * 8);
+        };
+        scatter.order().iter().take(AHEAD).for_each(fetch);
+        let mut later = scatter.order().iter().skip(AHEAD);
         for (region, group) in scatter.groups() {
             let mut words = self.regions[region as usize]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            // Ask for all blocks of the group before the first is needed: a miss takes longer than setting bits.
             for &index in group {
-                cpu::prefetch(&words, (block_of(index) & mask) as usize * BLOCK_WORDS);
-            }
-            for &index in group {
+                later.next().into_iter().for_each(fetch);
                 let start = (block_of(index) & mask) as usize * BLOCK_WORDS;
                 each(&mut words[start..start + BLOCK_WORDS], index);
             }

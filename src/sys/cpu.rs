@@ -15,15 +15,23 @@ pub(crate) fn has_avx512() -> bool {
 /// index out of range is ignored. Does nothing on processors other than x86-64.
 #[inline]
 pub(crate) fn prefetch<T>(words: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(word) = words.get(index) {
+        prefetch_address(std::ptr::from_ref(word).addr());
+    }
+}
+
+/// As [`prefetch`], of any address, whatever is there: for memory that another thread may be changing.
+#[inline]
+pub(crate) fn prefetch_address(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         #[expect(unsafe_code, reason = "the prefetch intrinsic takes a raw pointer")]
-        // SAFETY: the pointer comes from a live reference, and a prefetch neither changes memory nor faults.
+        // SAFETY: a prefetch neither changes memory nor faults, whatever the address.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address));
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (words, index);
+    let _ = address;
 }
