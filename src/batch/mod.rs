@@ -10,6 +10,7 @@
 //! stays in the second-level cache between hashing, probing and copying. Keys add as much, and where they are no pieces of
 //! their records up to 32 KiB and a record more.
 
+pub(crate) mod gather;
 mod ordinals;
 pub(crate) mod scatter;
 

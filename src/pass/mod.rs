@@ -18,5 +18,6 @@ mod pipeline;
 pub(crate) mod receive;
 mod recent;
 pub(crate) mod scan;
+pub(crate) mod screened;
 pub(crate) mod spill;
 pub(crate) mod spool;

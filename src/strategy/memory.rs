@@ -34,8 +34,9 @@
 //! and the filters are in memory.
 
 use crate::answer::{Collector, Outbox};
+use crate::batch::gather::Gathered;
 use crate::batch::scatter::Scatter;
-use crate::batch::{BATCH, Batch, Screen};
+use crate::batch::{Batch, Screen};
 use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
@@ -43,6 +44,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::pass::filter::{empty, filter};
 use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
+use crate::pass::screened::{Screened, Work};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides, Turn};
@@ -181,7 +183,13 @@ impl ResidentSet {
     ) -> Result<(Self, Filter)> {
         // Before the set, which takes all memory that is left.
         let mut feed = empty(run, &shape)?;
+        // Workers gather lines in this, here and when they mark the set. Without it they do not.
+        let workers = run.layout.workers as u64;
+        let gathering = run
+            .budget
+            .reserve("gathered lines", workers * Gathered::MEMORY_BYTES);
         let set = Self::new(run, rule, shape.keys, line_bytes)?;
+        drop(gathering);
         set.insert(run, input, 1, Some((screen, &mut feed)))?;
         Ok((set, feed))
     }
@@ -201,13 +209,19 @@ impl ResidentSet {
         // The updater borrows the filter for the whole scan: nobody can ask it before it is complete.
         let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
         let phase = run.input_phase("build", input);
-        scan(run, &phase, input, || Build {
-            set: &self.set,
-            side,
-            sieve: sieve.as_ref(),
-            passing: Vec::with_capacity(BATCH),
-            to_filter: Scatter::default(),
-            to_shards: Scatter::default(),
+        let (screen, feed) = match &sieve {
+            Some((screen, feed)) => (Some(*screen as &dyn Screen), Some(feed)),
+            None => (None, None),
+        };
+        scan(run, &phase, input, || {
+            let build = Build {
+                set: &self.set,
+                side,
+                feed,
+                to_filter: Scatter::default(),
+                to_shards: Scatter::default(),
+            };
+            Screened::new(screen, &run.budget, build)
         })
     }
 
@@ -243,14 +257,15 @@ impl ResidentSet {
     ) -> Result<()> {
         for (input, side) in turns {
             let phase = run.input_phase("probe", input);
-            scan_with_room(run, &phase, input, &self.budget, || Probe {
-                set: &self.set,
-                rule: &self.rule,
-                screen,
-                passing: Vec::with_capacity(BATCH),
-                to_shards: Scatter::default(),
-                side,
-                out: Outbox::new(out),
+            scan_with_room(run, &phase, input, &self.budget, || {
+                let probe = Probe {
+                    set: &self.set,
+                    rule: &self.rule,
+                    to_shards: Scatter::default(),
+                    side,
+                    out: Outbox::new(out),
+                };
+                Screened::new(screen, &run.budget, probe)
             })?;
         }
         Ok(())
@@ -313,32 +328,28 @@ impl ResidentSet {
     }
 }
 
-/// One worker that builds the set; the set and the sieve are shared by all of them.
+/// One worker that builds the set; the set and the filter are shared by all of them.
 struct Build<'a, 'f> {
     set: &'a ShardedSet,
     /// What marks call the side that this input is.
     side: u32,
-    /// The filter to ask, and the one to feed.
-    sieve: Option<&'a (&'f Filter, Updater<'f>)>,
-    /// The indexes of the lines of the present batch that pass; kept for its capacity.
-    passing: Vec<u32>,
-    /// Groups them by region of the filter, so that each region is locked once per batch.
+    /// The filter that is fed with what enters the set, if one is.
+    feed: Option<&'a Updater<'f>>,
+    /// Groups lines by region of the filter, so that each region is locked once per batch.
     to_filter: Scatter,
     /// Groups them by shard of the set, for the same reason.
     to_shards: Scatter,
 }
 
-impl Worker for Build<'_, '_> {
-    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        let screen = self.sieve.map(|(screen, _)| *screen as &dyn Screen);
-        batch.passing(screen, &mut self.passing)?;
-        let passing = self.passing.iter().copied();
+impl Work for Build<'_, '_> {
+    fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+        let indexes = indexes.iter().copied();
         // A repeated line is inserted again: it sets the same bits, and the set alone knows repetitions.
-        if let Some((_, feed)) = self.sieve {
-            feed.insert_at(batch, passing.clone(), &mut self.to_filter)?;
+        if let Some(feed) = self.feed {
+            feed.insert_at(batch, indexes.clone(), &mut self.to_filter)?;
         }
         self.set
-            .insert(batch, passing, &mut self.to_shards, self.side)
+            .insert(batch, indexes, &mut self.to_shards, self.side)
     }
 }
 
@@ -372,10 +383,6 @@ impl Worker for Answer<'_, '_> {
 struct Probe<'a, 's> {
     set: &'a ShardedSet,
     rule: &'a Rule,
-    /// A filter of the lines in the set; `None` looks every line up.
-    screen: Option<&'a dyn Screen>,
-    /// The indexes of the lines of the present batch that pass; kept for its capacity.
-    passing: Vec<u32>,
     to_shards: Scatter,
     /// What marks call the side that this input is.
     side: u32,
@@ -383,14 +390,13 @@ struct Probe<'a, 's> {
     out: Outbox<'a, 's>,
 }
 
-impl Worker for Probe<'_, '_> {
-    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.passing(self.screen, &mut self.passing)?;
-        let (passing, out, rule) = (self.passing.iter().copied(), &mut self.out, self.rule);
-        let shards = &mut self.to_shards;
+impl Work for Probe<'_, '_> {
+    fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+        let (indexes, shards) = (indexes.iter().copied(), &mut self.to_shards);
+        let (out, rule) = (&mut self.out, self.rule);
         // Called with the shard locked. `push` copies the line and seldom takes the collector's lock.
         self.set
-            .mark(batch, passing, shards, self.side, |line, mark| {
+            .mark(batch, indexes, shards, self.side, |line, mark| {
                 let times = u64::from(rule.last_mark() == Some(mark));
                 write(rule, line, Found::with_mark(mark), times, out)
             })
