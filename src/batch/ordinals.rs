@@ -23,9 +23,8 @@ pub(crate) enum Ordinals {
 }
 
 impl Ordinals {
-    /// Sets `ordinals` to those of `lines`, and cuts off what is not part of a line.
+    /// Adds those of `lines` to `ordinals`, and cuts off what is not part of a line.
     pub(super) fn take(self, lines: &mut [&[u8]], ordinals: &mut Vec<u64>) {
-        ordinals.clear();
         match self {
             Self::None => {}
             Self::ByPlace { address, ordinal } => {

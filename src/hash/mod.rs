@@ -227,8 +227,13 @@ impl LineHasher {
     /// memory, so a worker that reuses it does not allocate.
     pub fn hash_batch(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         hashes.clear();
+        self.hash_more(lines, hashes);
+    }
+
+    /// As [`LineHasher::hash_batch`], behind what is in `hashes`.
+    pub(crate) fn hash_more(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         if self.constant {
-            hashes.resize(lines.len(), 0);
+            hashes.resize(hashes.len() + lines.len(), 0);
             return;
         }
         self.kernel.hash(self.key, lines, hashes);
