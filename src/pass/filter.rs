@@ -157,7 +157,7 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
             .at_most(readers as usize)
             .run(&failure, |found_work| {
                 let reader = BucketReader::spawn(scope, &run.budget, rules);
-                let insert_all = |mut reader: BucketReader| {
+                let insert_all = |mut reader: BucketReader<'_>| {
                     let mut scatter = Scatter::default();
                     while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {
                         failure.check()?;

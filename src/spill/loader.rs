@@ -1,15 +1,18 @@
-//! Reading blocks of buckets ahead: one thread per join worker loads the next blocks while the worker is busy
-//! with those before.
+//! Reading blocks of buckets: from the page cache at once, from a disk ahead. One thread per join worker loads the next blocks
+//! while the worker is busy with those before.
 //!
 //! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
-//! 1. The worker asks for as much as its free buffers hold: twice at the start of a bucket.
-//! 2. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
-//! 3. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
+//! 1. What is in the page cache is at the beginning of a file. The worker copies it from there itself, 256 KiB at a time:
+//!    another thread would leave the bytes in the cache of another core, and each handing over takes as long as such a copy.
+//! 2. Behind that, the worker asks for as much as its free buffers hold: twice at the start.
+//! 3. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
+//! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
 //!    fills the other one.
 //!
 //! *Invariants:*
-//! - The oldest request is waited for first, so blocks come in the order in which they were requested.
+//! - Nothing is copied from the page cache while a request is under way, and the oldest request is waited for first: so blocks
+//!   come in the order of their numbers.
 //! - A buffer is either free, or with the loading thread, or with the worker.
 //! - When a reading ends early, its requests are awaited and their buffers become free again. The next
 //!   reading begins with both.
@@ -24,6 +27,11 @@ use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{LoadQueue, LoadThread, Part, Pending, queue};
+use crate::temp::space::TempSpace;
+
+/// What is copied from the page cache at a time, in bytes, unless a block has more: as much as stays in the second-level cache
+/// until its lines are in the set.
+const COPIED: u64 = 256 << 10;
 
 /// Consecutive written blocks of one bucket. Return it with [`Reading::put`]: a dropped one takes its buffer
 /// with it, and later readings are no longer ahead.
@@ -45,33 +53,47 @@ impl Blocks {
 
 /// Loads the blocks of buckets, one buffer ahead: the worker's side. Dropping it ends the thread `load`.
 #[derive(Debug)]
-pub(crate) struct Loader {
+pub(crate) struct Loader<'s> {
+    /// Where the files are.
+    space: &'s TempSpace,
+    /// The size of a buffer.
+    bytes: u64,
     queue: LoadQueue,
     /// Buffers that are neither with the thread nor with the worker; all of them between two readings.
     free: Vec<Buffer>,
 }
 
-impl Loader {
+impl<'s> Loader<'s> {
     /// Buffers of a loader: one being filled while the other is gone through.
     pub(crate) const BUFFERS: usize = 2;
 
-    /// A loader of up to `bytes` at a time, and what its thread must run. `bytes` must be enough for a block
-    /// of every bucket that will be read. The thread is the caller's to start.
+    /// A loader of up to `bytes` of files of `space` at a time, and what its thread must run. `bytes` must be enough for a
+    /// block of every bucket that will be read. The thread is the caller's to start.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] when `budget` has not twice `bytes`.
-    pub(crate) fn new(budget: &MemoryBudget, bytes: u64) -> Result<(Self, LoadThread)> {
+    pub(crate) fn new(
+        space: &'s TempSpace,
+        budget: &MemoryBudget,
+        bytes: u64,
+    ) -> Result<(Self, LoadThread)> {
         let (queue, thread) = queue();
         let buffer = || Buffer::new(budget, "blocks being read", bytes);
         let free = (0..Self::BUFFERS)
             .map(|_| buffer())
             .collect::<Result<_>>()?;
-        Ok((Self { queue, free }, thread))
+        let loader = Self {
+            space,
+            bytes,
+            queue,
+            free,
+        };
+        Ok((loader, thread))
     }
 
     /// Begins to read the file of `bucket` from its first block on. Requests nothing before the first
     /// [`Reading::take`].
-    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l> {
+    pub(crate) fn start<'l>(&'l mut self, bucket: &'l Bucket) -> Reading<'l, 's> {
         Reading {
             loader: self,
             bucket,
@@ -83,24 +105,27 @@ impl Loader {
 
 /// One reading of the written blocks of a bucket. It borrows the loader, so there is one at a time.
 #[derive(Debug)]
-pub(crate) struct Reading<'l> {
-    loader: &'l mut Loader,
+pub(crate) struct Reading<'l, 's> {
+    loader: &'l mut Loader<'s>,
     bucket: &'l Bucket,
-    /// The number of the first block that was not requested yet.
+    /// The number of the first block that was neither copied nor requested yet.
     next: u64,
     /// Requests whose answer was not received yet: 0 to [`Loader::BUFFERS`].
     in_flight: VecDeque<Pending>,
 }
 
-impl Reading<'_> {
-    /// Requests blocks for all free buffers, then waits for the answer to the oldest request. `None` when all
-    /// blocks have come. Return what it gives with [`Reading::put`] before the next call, or nothing is
-    /// requested ahead.
+impl Reading<'_, '_> {
+    /// Copies the next blocks, if they are in the page cache. Else it requests blocks for all free buffers, then waits for the
+    /// answer to the oldest request. `None` when all blocks have come. Return what it gives with [`Reading::put`] before the
+    /// next call, or nothing is requested ahead.
     ///
     /// # Errors
     /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`crate::Error::Interrupted`] when the
     /// thread has panicked.
     pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
+        if let Some(copied) = self.copy()? {
+            return Ok(Some(copied));
+        }
         self.ask_ahead()?;
         let Some(oldest) = self.in_flight.pop_front() else {
             return Ok(None);
@@ -125,34 +150,71 @@ impl Reading<'_> {
         self.loader.free.push(blocks.buffer);
     }
 
+    /// Copies blocks from the page cache; `None` where the next ones are not there, or something is under way.
+    fn copy(&mut self) -> Result<Option<Blocks>> {
+        let most = COPIED.min(self.loader.bytes);
+        let part = self
+            .next_part(most)?
+            .filter(|part| self.in_flight.is_empty() && part.file.is_cached_at(part.offset));
+        let Some(part) = part else {
+            return Ok(None);
+        };
+        // Both are free now, unless they were lost with the thread.
+        let Some(mut buffer) = self.loader.free.pop() else {
+            return Ok(None);
+        };
+        let bytes = &mut buffer[..part.bytes];
+        let read = self
+            .loader
+            .space
+            .read(&part.file, part.offset, bytes, part.block_bytes);
+        if let Err(error) = read {
+            self.loader.free.push(buffer);
+            return Err(error);
+        }
+        self.next += part.blocks();
+        Ok(Some(Blocks {
+            buffer,
+            bytes: part.bytes,
+            stride: part.block_bytes as usize,
+        }))
+    }
+
     /// Sends a request for each free buffer, as long as there are blocks that were not requested.
     fn ask_ahead(&mut self) -> Result<()> {
-        let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
-        while self.next < file.blocks {
-            let Some(path) = file.path.clone() else {
-                return Err(self.bucket.damaged(self.next, "it is missing".into()));
-            };
+        while let Some(part) = self.next_part(self.loader.bytes)? {
             let Some(buffer) = self.loader.free.pop() else {
                 return Ok(());
             };
-            let offset = self.next * stride;
-            let blocks = (buffer.len() as u64 / stride).max(1);
-            let part = Part {
-                file: path,
-                offset,
-                // The file ends with the padding of its last block, not at a multiple of the stride.
-                bytes: (blocks * stride).min(file.end - offset) as usize,
-                block_bytes: stride,
-            };
-            self.in_flight
-                .push_back(self.loader.queue.ask(part, buffer)?);
-            self.next += blocks;
+            self.next += part.blocks();
+            let asked = self.loader.queue.ask(part, buffer)?;
+            self.in_flight.push_back(asked);
         }
         Ok(())
     }
+
+    /// The next blocks that fit `most` bytes, at least one; `None` behind the last.
+    fn next_part(&self, most: u64) -> Result<Option<Part>> {
+        let (file, stride) = (&self.bucket.file, self.bucket.block_bytes);
+        if self.next >= file.blocks {
+            return Ok(None);
+        }
+        let Some(path) = file.path.clone() else {
+            return Err(self.bucket.damaged(self.next, "it is missing".into()));
+        };
+        let offset = self.next * stride;
+        let blocks = (most / stride).max(1);
+        Ok(Some(Part {
+            file: path,
+            offset,
+            // The file ends with the padding of its last block, not at a multiple of the stride.
+            bytes: (blocks * stride).min(file.end - offset) as usize,
+            block_bytes: stride,
+        }))
+    }
 }
 
-impl Drop for Reading<'_> {
+impl Drop for Reading<'_, '_> {
     /// Waits for the answers to all requests: the next reading needs their buffers. If the thread is gone its
     /// buffers are lost, and the next reading reports that.
     fn drop(&mut self) {

@@ -29,8 +29,15 @@ pub(crate) struct Part {
     pub(crate) offset: u64,
     /// How many bytes to read: whole pages, at most those of the buffer.
     pub(crate) bytes: usize,
-    /// The distance between blocks, in bytes. Only for the message about a file that is too short.
+    /// The distance between blocks, in bytes.
     pub(crate) block_bytes: u64,
+}
+
+impl Part {
+    /// How many blocks it has, the last one included, which may be short.
+    pub(crate) fn blocks(&self) -> u64 {
+        (self.bytes as u64).div_ceil(self.block_bytes)
+    }
 }
 
 /// A request: the part, and the buffer into which it is loaded, from its start.

@@ -4,7 +4,7 @@
 //!
 //! A reading, all of it on the thread that calls [`BucketReader::read`] except step 1:
 //!
-//! 1. The thread `load` reads the written blocks ahead ([`Loader`]).
+//! 1. The thread `load` reads the written blocks ahead, unless they are in the page cache ([`Loader`]).
 //! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
@@ -36,8 +36,8 @@ use crate::temp::space::TempSpace;
 /// Reads buckets, one after the other. Each worker has its own, with a thread `load`, which ends when the
 /// reader is dropped.
 #[derive(Debug)]
-pub(crate) struct BucketReader {
-    loader: Loader,
+pub(crate) struct BucketReader<'s> {
+    loader: Loader<'s>,
     content: ContentReader,
 }
 
@@ -79,7 +79,7 @@ impl ReadRules<'_> {
     }
 }
 
-impl BucketReader {
+impl<'s> BucketReader<'s> {
     /// A reader, and a thread `load` of `scope` that loads blocks for it. The thread ends when the reader is
     /// dropped, and the scope waits for that: drop the reader before the scope ends.
     ///
@@ -89,9 +89,12 @@ impl BucketReader {
     pub(crate) fn spawn<'scope>(
         scope: &'scope Scope<'scope, '_>,
         budget: &MemoryBudget,
-        rules: ReadRules<'scope>,
-    ) -> Result<Self> {
-        let (loader, thread) = Loader::new(budget, rules.buffer_bytes)?;
+        rules: ReadRules<'s>,
+    ) -> Result<Self>
+    where
+        's: 'scope,
+    {
+        let (loader, thread) = Loader::new(rules.space, budget, rules.buffer_bytes)?;
         threads::spawn(scope, "load", move || thread.run(rules.space))?;
         let content = ContentReader {
             budget: budget.split_off("long lines", rules.long_line_bytes())?,

@@ -338,7 +338,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
     let written = bucket.file.blocks as usize;
     assert!(written > 10);
     thread::scope(|scope| {
-        let (mut loader, loading) = Loader::new(&store.budget, 4 * BLOCK).unwrap();
+        let (mut loader, loading) = Loader::new(&store.space, &store.budget, 4 * BLOCK).unwrap();
         scope.spawn(|| loading.run(&store.space));
         let mut reading = loader.start(&bucket);
         let mut loads = Vec::new();

@@ -36,7 +36,7 @@ pub(super) struct Joiner<'a, 's> {
     /// its memory is kept.
     pub(super) set: LineSet,
     /// Reads one bucket at a time, with a loader thread that reads ahead.
-    pub(super) reader: BucketReader,
+    pub(super) reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
     /// Where buckets go that are done with.

@@ -466,6 +466,13 @@ pub(crate) struct SpillPath {
 }
 
 impl SpillPath {
+    /// Whether what is at `offset` of it is best copied from the page cache: waiting for a disk is not to be expected.
+    pub(crate) fn is_cached_at(&self, offset: u64) -> bool {
+        self.cached
+            .as_ref()
+            .is_some_and(|cached| cached.is_before_end(offset))
+    }
+
     /// Whether any part of it is in another place than the first.
     fn has_parts(&self) -> bool {
         self.extents.as_ref().is_some_and(|e| e.has_parts())

@@ -15,7 +15,7 @@ use crate::sys::threads;
 type Group = (Bucket, Bucket);
 
 /// Reads a bucket as the join does: a part first, then all of it.
-fn read(reader: &mut BucketReader, bucket: &Bucket) -> Vec<usize> {
+fn read(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
     reader.read_while(bucket, |_| Ok(false)).unwrap();
     let mut numbers = Vec::new();
     reader
@@ -29,7 +29,7 @@ fn read(reader: &mut BucketReader, bucket: &Bucket) -> Vec<usize> {
 
 /// A worker of a join: what both have goes to `found`, and the buckets to their removal.
 fn join(
-    mut reader: BucketReader,
+    mut reader: BucketReader<'_>,
     queue: &Mutex<Vec<Group>>,
     found: &Mutex<Vec<usize>>,
     joined: &Sender<Bucket>,
