@@ -23,6 +23,7 @@ use crate::spill::block::{
 };
 use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::spill::reader::LongRecord;
+use crate::temp::page_cache::FileKind;
 use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A complete run.
@@ -110,7 +111,7 @@ impl<'a> RunWriter<'a> {
         Ok(Self {
             space,
             run: Run {
-                file: space.new_bucket_path(&label)?,
+                file: space.new_bucket_path(&label, FileKind::Bucket)?,
                 address,
                 block_bytes: block.len() as u64,
                 blocks: 0,

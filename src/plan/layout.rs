@@ -110,8 +110,11 @@ pub(crate) struct Layout {
     pub(crate) known_bytes: u64,
     /// The mean length of these lines, in bytes.
     pub(crate) known_line_bytes: u64,
-    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`.
+    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have more.
     pub(crate) join_workers: usize,
+    /// Where the buckets will be split: about what the parts take that exist at the same time if all `workers` join, in bytes;
+    /// else 0.
+    pub(crate) parts_bytes: u64,
 }
 
 impl Layout {
@@ -188,6 +191,7 @@ impl Layout {
             known_bytes: 0,
             known_line_bytes: 0,
             join_workers: workers,
+            parts_bytes: 0,
         }
     }
 
@@ -200,6 +204,7 @@ impl Layout {
             pool_blocks: 0,
             known_bytes: 0,
             join_workers: self.workers,
+            parts_bytes: 0,
             ..*self
         }
     }

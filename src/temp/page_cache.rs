@@ -17,6 +17,9 @@
 //!                    blocks go:   through  │  around   │ through
 //! ```
 //!
+//! Where buckets are split, their parts come first: they are written in smaller blocks, which is slow around the cache, and are
+//! gone soonest. The plan knows how much that is.
+//!
 //! *Invariants:*
 //! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be read
 //!   either way.
@@ -48,6 +51,15 @@ pub(super) struct PageCache {
     state: Mutex<State>,
 }
 
+/// What a file of lines is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A bucket of an input.
+    Bucket,
+    /// A part of a bucket that is split: in small blocks, and read back as soon as all of it was written.
+    Part,
+}
+
 /// What changes with each block.
 #[derive(Debug)]
 struct State {
@@ -57,6 +69,8 @@ struct State {
     most_bytes: u64,
     /// The part of that which the files of this command may have: less than 1 in a rehearsal.
     part: f64,
+    /// What of that is kept for parts of buckets that are split, in bytes.
+    for_parts_bytes: u64,
     /// Whether the system had room for a step.
     is_roomy: bool,
     /// Bytes for which that answer still holds.
@@ -78,6 +92,7 @@ impl PageCache {
                 held_bytes: 0,
                 most_bytes: 0,
                 part: 1.0,
+                for_parts_bytes: 0,
                 is_roomy: false,
                 left_bytes: 0,
             }),
@@ -89,8 +104,21 @@ impl PageCache {
         self.lock().part = part;
     }
 
-    /// Takes a block of `bytes` into the cache, if there is room.
-    fn takes(&self, bytes: u64) -> bool {
+    /// Keeps `bytes` of it for the parts of buckets that are split.
+    pub(super) fn keep_for_parts(&self, bytes: u64) {
+        self.lock().for_parts_bytes = bytes;
+    }
+
+    /// Whether what is kept for parts would be there for them, as far as the system says.
+    pub(super) fn has_room_for_parts(&self) -> bool {
+        let unwritten = (self.ask)();
+        let most = unwritten.map_or(0, |unwritten| unwritten.most_bytes);
+        let kept = self.lock().for_parts_bytes;
+        kept > 0 && kept <= most && most >= LEAST_SHARE
+    }
+
+    /// Takes a block of `bytes` into the cache, if there is room for its `kind` of file.
+    fn takes(&self, bytes: u64, kind: FileKind) -> bool {
         let mut state = self.lock();
         if state.left_bytes < bytes {
             let unwritten = (self.ask)().filter(|unwritten| unwritten.most_bytes >= LEAST_SHARE);
@@ -99,7 +127,10 @@ impl PageCache {
             state.left_bytes = STEP.max(bytes);
         }
         state.left_bytes -= bytes;
-        let most = (state.most_bytes as f64 * state.part) as u64;
+        let mut most = (state.most_bytes as f64 * state.part) as u64;
+        if kind == FileKind::Bucket {
+            most = most.saturating_sub(state.for_parts_bytes);
+        }
         let is_taken = state.is_roomy && state.held_bytes + bytes <= most;
         if is_taken {
             state.held_bytes += bytes;
@@ -125,6 +156,7 @@ impl fmt::Debug for PageCache {
 #[derive(Debug)]
 pub(super) struct CachedPart {
     cache: Arc<PageCache>,
+    kind: FileKind,
     bytes: AtomicU64,
     /// Behind the last of these bytes; 0 if there are none.
     end: AtomicU64,
@@ -134,9 +166,10 @@ pub(super) struct CachedPart {
 
 impl CachedPart {
     /// That of a new file.
-    pub(super) fn new(cache: &Arc<PageCache>) -> Self {
+    pub(super) fn new(cache: &Arc<PageCache>, kind: FileKind) -> Self {
         Self {
             cache: Arc::clone(cache),
+            kind,
             bytes: AtomicU64::new(0),
             end: AtomicU64::new(0),
             has_ended: AtomicBool::new(false),
@@ -152,7 +185,7 @@ impl CachedPart {
             false
         });
         // A reader gets to know the file through a lock or a queue, after all of it was written: no order is needed.
-        if self.has_ended.load(Ordering::Relaxed) || !self.cache.takes(bytes) {
+        if self.has_ended.load(Ordering::Relaxed) || !self.cache.takes(bytes, self.kind) {
             self.has_ended.store(true, Ordering::Relaxed);
             return false;
         }
@@ -194,7 +227,9 @@ mod tests {
 
     /// How many of `blocks` blocks of a MiB the cache takes.
     fn taken(cache: &PageCache, blocks: u64) -> usize {
-        (0..blocks).filter(|_| cache.takes(MIB)).count()
+        (0..blocks)
+            .filter(|_| cache.takes(MIB, FileKind::Bucket))
+            .count()
     }
 
     #[test]
@@ -217,7 +252,7 @@ mod tests {
     #[test]
     fn files_have_no_more_than_the_share_until_they_are_removed() {
         let (cache, _) = cache(160);
-        let file = CachedPart::new(&cache);
+        let file = CachedPart::new(&cache, FileKind::Bucket);
         assert!((0..60).all(|number| file.takes(number * MIB, MIB)));
         assert_eq!(taken(&cache, 200), 100);
         drop(file);
@@ -228,9 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn parts_have_what_is_kept_for_them() {
+        let (cache, _) = cache(160);
+        assert!(!cache.has_room_for_parts());
+        cache.keep_for_parts(40 * MIB);
+        assert!(cache.has_room_for_parts());
+        assert_eq!(taken(&cache, 200), 120);
+        let part = CachedPart::new(&cache, FileKind::Part);
+        assert_eq!((0..50).filter(|at| part.takes(at * MIB, MIB)).count(), 40);
+        drop(part);
+        assert_eq!(taken(&cache, 200), 0);
+        cache.keep_for_parts(161 * MIB);
+        assert!(!cache.has_room_for_parts());
+    }
+
+    #[test]
     fn a_file_is_in_the_cache_up_to_the_first_block_that_is_not() {
         let (cache, _) = cache(160);
-        let file = CachedPart::new(&cache);
+        let file = CachedPart::new(&cache, FileKind::Bucket);
         assert!(!file.is_before_end(0));
         assert!(file.takes(0, MIB) && file.takes(MIB, MIB));
         cache.shrink(0.0);

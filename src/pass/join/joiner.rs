@@ -10,11 +10,12 @@ use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
 use crate::pass::join::work::{Position, Work};
 use crate::run::{Phase, Run};
 use crate::selection::{Found, Rule, Sides};
-use crate::set::line_set::LineSet;
+use crate::set::line_set::{LineSet, estimate_set_bytes};
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
 use crate::sys::failpoint::fail_point;
@@ -28,6 +29,8 @@ use crate::sys::sync::{Mutex, PoisonError};
 pub(super) struct Joiner<'a, 's> {
     pub(super) run: &'a Run<'a>,
     phase: &'a Phase<'a>,
+    /// Threads that write the blocks of a split.
+    pub(super) writers: usize,
     /// Which input is which side, and what is selected.
     sides: &'a Sides,
     /// The worker's share. Set, reader and the parts of a split bucket take from it, and nothing else does.
@@ -44,15 +47,15 @@ pub(super) struct Joiner<'a, 's> {
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    /// A worker with `share` bytes of memory, and a thread of `scope` that loads blocks for it.
+    /// A worker with `share` bytes of memory, and a thread of `scope` that loads blocks for it. When it splits a bucket,
+    /// `writers` threads write the blocks.
     pub(super) fn new<'scope, 'env>(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         scope: &'scope Scope<'scope, 'env>,
         (share, longest): (u64, u64),
-        sides: &'a Sides,
-        out: &'a Collector<'s>,
-        joined: Sender<Bucket>,
+        writers: usize,
+        (sides, out, joined): (&'a Sides, &'a Collector<'s>, Sender<Bucket>),
     ) -> Result<Self>
     where
         'a: 'scope,
@@ -63,6 +66,7 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(Self {
             run,
             phase,
+            writers,
             sides,
             budget,
             set,
@@ -276,6 +280,15 @@ impl<'a, 's> Joiner<'a, 's> {
             least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
+}
+
+/// About what the set of one bucket of each input takes in a worker, in bytes; more where lines repeat.
+pub(super) fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
+    let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
+    let kept_bytes = 8 * sides.rule().kept().words() as u64;
+    // The pages that a set rounds up to, and what starting it takes.
+    let spare = 16 * PAGE;
+    estimate_set_bytes(lines, lines * (mean_bytes + 1 + kept_bytes)) + spare
 }
 
 /// Writes a line behind its label, as often as `times` says.

@@ -58,7 +58,7 @@ pub(crate) use joiner::{write, write_again};
 
 use crate::answer::Collector;
 use crate::error::Result;
-use crate::pass::join::joiner::Joiner;
+use crate::pass::join::joiner::{Joiner, set_bytes};
 use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
@@ -99,7 +99,7 @@ pub(crate) fn join(
         .map(|bucket| bucket.longest_line)
         .max()
         .unwrap_or(0);
-    let workers = workers(run, longest).min(groups.len()).max(1);
+    let Threads { workers, writers } = Threads::of(run, sides, &groups, longest);
     // What blocks in memory hold is not available, and is no worker's share. It becomes free bucket by
     // bucket, but a share is fixed: a worker must not wait for memory that another one is about to free.
     let share = run.budget.available_bytes() / workers as u64;
@@ -110,7 +110,8 @@ pub(crate) fn join(
         failure.record(spawn_sweeper(run, scope, sweep));
         run.workers.at_most(workers).run(&failure, |found_work| {
             let memory = (share, longest);
-            let worker = Joiner::new(run, &phase, scope, memory, sides, out, joined.clone());
+            let shared = (sides, out, joined.clone());
+            let worker = Joiner::new(run, &phase, scope, memory, writers, shared);
             worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
         });
     });
@@ -132,11 +133,44 @@ fn spawn_sweeper<'scope>(
     })
 }
 
-/// How many workers can each hold the longest line twice, in the set and while it is put together.
-fn workers(run: &Run<'_>, longest: u64) -> usize {
-    let least = 4 * longest + 8 * run.layout.read_bytes() + (256 << 10);
-    let fitting = run.budget.available_bytes() / least;
-    (fitting as usize).clamp(1, run.layout.join_workers)
+/// How many threads do what.
+struct Threads {
+    /// Workers that join at the same time.
+    workers: usize,
+    /// Threads that write blocks for each worker that splits a bucket; without any the worker writes them.
+    writers: usize,
+}
+
+impl Threads {
+    /// As many workers as planned, and more where the plan could not know that there can be:
+    ///
+    /// - Each must be able to hold the longest line twice, in the set and while it is put together.
+    /// - More where the largest bucket fits the share that each of them has: mostly because fewer lines survived a filter.
+    /// - All where buckets are split and the parts stay in the memory of the system. Each then writes its blocks itself, which is
+    ///   a copy. On a disk the blocks would be too small, because they are the smaller the smaller a share is.
+    fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
+        let (layout, available) = (&run.layout, run.budget.available_bytes());
+        let least = 4 * longest + 8 * layout.read_bytes() + (256 << 10);
+        let most = layout.workers.min(groups.len()).max(1);
+        let possible = ((available / least) as usize).clamp(1, most);
+        let planned = possible.min(layout.join_workers);
+        let reading = run.read_rules(longest).memory_bytes();
+        let largest = groups.iter().map(|group| set_bytes(sides, group)).max();
+        let share = largest.unwrap_or(0) + reading;
+        let fits = |workers: &usize| share <= available / *workers as u64;
+        if layout.parts_bytes > 0 && !fits(&planned) && run.space.has_memory_for_parts() {
+            return Self {
+                workers: possible,
+                writers: 0,
+            };
+        }
+        let workers = (planned + 1..=possible).rev().find(fits);
+        let workers = workers.unwrap_or(planned);
+        // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
+        // threads memory is set aside. With many joiners each writes its blocks itself.
+        let writers = (layout.writers / workers).min(split::MOST_WRITERS);
+        Self { workers, writers }
+    }
 }
 
 /// The buckets of all inputs by bucket number, largest groups last (they are taken from the end).

@@ -20,8 +20,8 @@ use crate::spill::pool::{BlockPool, IN_FLIGHT};
 /// Lines of the set by which a level is judged. A bucket of lines with equal hashes shows it in a few; some
 /// thousand tell an uneven level from an even one.
 const WITNESSES: usize = 4096;
-/// The most threads that write the blocks of a split, while the joiner reads and scatters.
-const MOST_WRITERS: usize = 2;
+/// The most threads that write the blocks of a split for one joiner, while the joiner reads and scatters.
+pub(super) const MOST_WRITERS: usize = 2;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
 
@@ -92,7 +92,7 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
 }
 
 /// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
-/// its loader, has up to two threads write the blocks, and then joins part after part. The bucket of each input is
+/// its loader, may have threads write the blocks, and then joins part after part. The bucket of each input is
 /// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most.
 pub(super) fn split(
     joiner: &mut Joiner<'_, '_>,
@@ -110,15 +110,12 @@ pub(super) fn split(
     let _bookkeeping = joiner
         .budget
         .reserve("parts of a bucket", plan.bookkeeping_bytes)?;
-    // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
-    // threads memory is set aside. With many joiners each writes its blocks itself.
-    let writers = (run.layout.writers / run.layout.join_workers.max(1)).min(MOST_WRITERS);
     // A pool with no more than the open blocks and those that are written: nothing stays in memory, which the parts'
     // sets will need.
     let pool = BlockPool::new(
         &joiner.budget,
         plan.block_bytes,
-        u64::from(plan.fan_out) + 2 + writers as u64,
+        u64::from(plan.fan_out) + 2 + joiner.writers as u64,
     );
     let mut stores = Vec::with_capacity(buckets.len());
     for bucket in buckets {
@@ -127,7 +124,7 @@ pub(super) fn split(
             pool: &pool,
             address: run.new_store(plan.level),
             buckets: plan.fan_out,
-            writers,
+            writers: joiner.writers,
             has_ordinals: bucket.has_ordinals,
             columns: bucket.columns.as_ref(),
             outlet: None,
