@@ -263,3 +263,73 @@ pub(crate) fn for_each_batch<'a>(
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// The keys, hashes and ordinals of all batches of `lines`, each of which must be full but for the last.
+    fn batches(lines: &[&[u8]], ordinals: Ordinals) -> Vec<(Vec<u8>, u64, Option<u64>)> {
+        let hasher = LineHasher::with_key([5; 4]);
+        let (mut found, mut sizes) = (Vec::new(), Vec::new());
+        let mut scratch = Scratch::default();
+        let all = lines.iter().copied();
+        let count = for_each_batch(all, ordinals, None, &hasher, &mut scratch, |batch| {
+            assert_eq!(batch.lines, batch.keys);
+            sizes.push(batch.lines.len());
+            for (index, line) in batch.lines.iter().enumerate() {
+                let ordinal = batch.ordinals.get(index).copied();
+                found.push((line.to_vec(), batch.hashes[index], ordinal));
+            }
+            Ok(true)
+        });
+        assert_eq!(count.unwrap(), lines.len() as u64);
+        assert!(sizes.iter().rev().skip(1).all(|&size| size == BATCH));
+        found
+    }
+
+    #[test]
+    fn lines_keep_their_hashes_and_ordinals_whatever_the_steps_they_come_in() {
+        let hasher = LineHasher::with_key([5; 4]);
+        for count in [
+            0,
+            1,
+            STEP - 1,
+            STEP,
+            STEP + 1,
+            BATCH - 1,
+            BATCH,
+            BATCH + 1,
+            2 * BATCH + 300,
+        ] {
+            // Each line is its number, as often as it is long, with its ordinal behind it.
+            let text: Vec<Vec<u8>> = (0..count as u64)
+                .map(|number| {
+                    let line = number.to_string().repeat(number as usize % 9);
+                    [line.as_bytes(), &(number * 3).to_le_bytes()].concat()
+                })
+                .collect();
+            let behind: Vec<&[u8]> = text.iter().map(Vec::as_slice).collect();
+            let lines: Vec<&[u8]> = behind.iter().map(|line| &line[..line.len() - 8]).collect();
+            let expected = |ordinal: &dyn Fn(usize) -> Option<u64>| -> Vec<_> {
+                let line = |(index, line): (usize, &&[u8])| {
+                    (line.to_vec(), hasher.hash(line), ordinal(index))
+                };
+                lines.iter().enumerate().map(line).collect()
+            };
+            assert_eq!(batches(&lines, Ordinals::None), expected(&|_| None));
+            let third = |index: usize| Some(index as u64 * 3);
+            assert_eq!(batches(&behind, Ordinals::Behind), expected(&third));
+            let start = lines.first().map_or(0, |line| line.as_ptr() as usize);
+            let by_place = Ordinals::ByPlace {
+                address: start,
+                ordinal: 7,
+            };
+            let place = |index: usize| {
+                Some(7u64.wrapping_add((lines[index].as_ptr() as usize).wrapping_sub(start) as u64))
+            };
+            assert_eq!(batches(&lines, by_place), expected(&place));
+        }
+    }
+}

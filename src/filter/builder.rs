@@ -12,7 +12,7 @@
 //!  regions   0       │ 1       │ 2         │ 3           each behind a lock; the last may be shorter
 //!
 //!  a batch of 2,048 hashes, scattered:  region 0: lock, set bits of about 32 keys, unlock;  region 1: ...
-//!                                       fetching is always 32 keys further on, in the next region by then
+//!                                       blocks are fetched 32 keys ahead, about one region
 //! ```
 //!
 //! A thread holds one lock at a time and waits for nothing while it does, so no order of locks is needed.

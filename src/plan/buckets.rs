@@ -185,7 +185,8 @@ pub(super) fn set_buckets(
     let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
         // A bucket of each input for each worker. A set has some more bytes than its lines, which is room for uneven buckets.
-        let parts = (layout.workers * job.inputs.len()) as u64;
+        let most = (layout.usable_bytes / layout.least_share(0)).max(1);
+        let parts = (layout.workers as u64).min(most) * job.inputs.len() as u64;
         layout.parts_bytes = parts.saturating_mul(set_bytes / u64::from(buckets));
         return Ok(buckets);
     }

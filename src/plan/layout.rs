@@ -112,8 +112,8 @@ pub(crate) struct Layout {
     pub(crate) known_line_bytes: u64,
     /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have more.
     pub(crate) join_workers: usize,
-    /// Where the buckets will be split: about what the parts take that exist at the same time if all `workers` join, in bytes;
-    /// else 0.
+    /// Where the buckets will be split: about what the parts of all inputs take in temporary space that exist at the same time
+    /// if as many workers join as each have the least share, in bytes; else 0.
     pub(crate) parts_bytes: u64,
 }
 
@@ -283,7 +283,13 @@ impl Layout {
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// What a join worker reads at a time, in bytes: several blocks where these are small, so that the disk
+    /// The least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that line twice, in the
+    /// set and while it is put together.
+    pub(crate) fn least_share(&self, longest: u64) -> u64 {
+        4 * longest + 8 * self.read_bytes() + (256 << 10)
+    }
+
+    /// What a join worker reads at a time from a disk, in bytes: several blocks where these are small, so that the disk
     /// gets large requests.
     pub(crate) fn read_bytes(&self) -> u64 {
         LARGEST

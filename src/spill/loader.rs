@@ -51,7 +51,7 @@ impl Blocks {
     }
 }
 
-/// Loads the blocks of buckets, one buffer ahead: the worker's side. Dropping it ends the thread `load`.
+/// Gives the blocks of buckets, copied from the page cache or loaded one buffer ahead: the worker's side. Dropping it ends the thread `load`.
 #[derive(Debug)]
 pub(crate) struct Loader<'s> {
     /// Where the files are.
@@ -152,11 +152,11 @@ impl Reading<'_, '_> {
 
     /// Copies blocks from the page cache; `None` where the next ones are not there, or something is under way.
     fn copy(&mut self) -> Result<Option<Blocks>> {
-        let most = COPIED.min(self.loader.bytes);
-        let part = self
-            .next_part(most)?
-            .filter(|part| self.in_flight.is_empty() && part.file.is_cached_at(part.offset));
-        let Some(part) = part else {
+        if !self.in_flight.is_empty() {
+            return Ok(None);
+        }
+        let part = self.next_part(COPIED.min(self.loader.bytes))?;
+        let Some(part) = part.filter(|part| part.file.is_cached_at(part.offset)) else {
             return Ok(None);
         };
         // Both are free now, unless they were lost with the thread.

@@ -2,9 +2,9 @@
 //!
 //! *Owns:* going through the blocks of a bucket, and the check that all of it came back.
 //!
-//! A reading, all of it on the thread that calls [`BucketReader::read`] except step 1:
+//! A reading, all of it on the thread that calls [`BucketReader::read`], except reading ahead:
 //!
-//! 1. The thread `load` reads the written blocks ahead, unless they are in the page cache ([`Loader`]).
+//! 1. Written blocks that are in the page cache are copied; the thread `load` reads the others ahead ([`Loader`]).
 //! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put

@@ -167,6 +167,24 @@ impl ResidentSet {
         })
     }
 
+    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the workers
+    /// gather lines, here and while the set is marked. Where that is refused, they do not gather.
+    ///
+    /// # Errors
+    /// As [`ResidentSet::new`].
+    pub(super) fn screened(
+        run: &Run<'_>,
+        rule: &Rule,
+        lines: u64,
+        line_bytes: u64,
+    ) -> Result<Self> {
+        let bytes = Gathered::all_bytes(run.layout.workers);
+        let gathering = run.budget.reserve("gathered lines", bytes);
+        let set = Self::new(run, rule, lines, line_bytes)?;
+        drop(gathering);
+        Ok(set)
+    }
+
     /// The distinct lines of `input` that `screen` lets through, about `shape.keys` of `line_bytes` on average,
     /// and a filter of them as `shape` plans it, for an intersection by `rule`. The filter has
     /// every line of the set, so a line that it refuses need not be looked up.
@@ -183,13 +201,7 @@ impl ResidentSet {
     ) -> Result<(Self, Filter)> {
         // Before the set, which takes all memory that is left.
         let mut feed = empty(run, &shape)?;
-        // Workers gather lines in this, here and when they mark the set. Without it they do not.
-        let workers = run.layout.workers as u64;
-        let gathering = run
-            .budget
-            .reserve("gathered lines", workers * Gathered::MEMORY_BYTES);
-        let set = Self::new(run, rule, shape.keys, line_bytes)?;
-        drop(gathering);
+        let set = Self::screened(run, rule, shape.keys, line_bytes)?;
         set.insert(run, input, 1, Some((screen, &mut feed)))?;
         Ok((set, feed))
     }

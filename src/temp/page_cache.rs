@@ -17,8 +17,8 @@
 //!                    blocks go:   through  │  around   │ through
 //! ```
 //!
-//! Where buckets are split, their parts come first: they are written in smaller blocks, which is slow around the cache, and are
-//! gone soonest. The plan knows how much that is.
+//! Where buckets will be split, a part of the share is kept for their parts, as much as the plan says: their blocks are smaller,
+//! which is slow around the cache, and their files are gone soonest.
 //!
 //! *Invariants:*
 //! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be read
@@ -67,7 +67,7 @@ struct State {
     held_bytes: u64,
     /// What may be in the cache, in bytes, by the last answer of the system.
     most_bytes: u64,
-    /// The part of that which the files of this command may have: less than 1 in a rehearsal.
+    /// The part of that which the buckets of this command may have: less than 1 in a rehearsal.
     part: f64,
     /// What of that is kept for parts of buckets that are split, in bytes.
     for_parts_bytes: u64,
@@ -109,12 +109,15 @@ impl PageCache {
         self.lock().for_parts_bytes = bytes;
     }
 
-    /// Whether what is kept for parts would be there for them, as far as the system says.
-    pub(super) fn has_room_for_parts(&self) -> bool {
-        let unwritten = (self.ask)();
-        let most = unwritten.map_or(0, |unwritten| unwritten.most_bytes);
-        let kept = self.lock().for_parts_bytes;
-        kept > 0 && kept <= most && most >= LEAST_SHARE
+    /// Whether `bytes` of parts would find room, as far as the system says: about as much must be kept for them, and other
+    /// programs must not have taken it.
+    pub(super) fn has_room_for_parts(&self, bytes: u64) -> bool {
+        let Some(now) = (self.ask)().filter(|now| now.most_bytes >= LEAST_SHARE) else {
+            return false;
+        };
+        let state = self.lock();
+        let of_others = now.bytes.saturating_sub(state.held_bytes);
+        bytes <= state.for_parts_bytes.saturating_mul(2) && of_others + bytes <= now.most_bytes
     }
 
     /// Takes a block of `bytes` into the cache, if there is room for its `kind` of file.
@@ -127,9 +130,11 @@ impl PageCache {
             state.left_bytes = STEP.max(bytes);
         }
         state.left_bytes -= bytes;
-        let mut most = (state.most_bytes as f64 * state.part) as u64;
-        if kind == FileKind::Bucket {
-            most = most.saturating_sub(state.for_parts_bytes);
+        // In a rehearsal there are fewer bytes of buckets, but as many of parts.
+        let for_parts = state.for_parts_bytes.min(state.most_bytes);
+        let mut most = ((state.most_bytes - for_parts) as f64 * state.part) as u64;
+        if kind == FileKind::Part {
+            most += for_parts;
         }
         let is_taken = state.is_roomy && state.held_bytes + bytes <= most;
         if is_taken {
@@ -264,17 +269,28 @@ mod tests {
 
     #[test]
     fn parts_have_what_is_kept_for_them() {
-        let (cache, _) = cache(160);
-        assert!(!cache.has_room_for_parts());
+        let (cache, unwritten) = cache(160);
+        assert!(!cache.has_room_for_parts(1));
         cache.keep_for_parts(40 * MIB);
-        assert!(cache.has_room_for_parts());
+        assert!(cache.has_room_for_parts(80 * MIB) && !cache.has_room_for_parts(81 * MIB));
+        unwritten.store(100 * MIB, Ordering::Relaxed);
+        assert!(cache.has_room_for_parts(60 * MIB) && !cache.has_room_for_parts(61 * MIB));
+        unwritten.store(0, Ordering::Relaxed);
         assert_eq!(taken(&cache, 200), 120);
         let part = CachedPart::new(&cache, FileKind::Part);
         assert_eq!((0..50).filter(|at| part.takes(at * MIB, MIB)).count(), 40);
         drop(part);
         assert_eq!(taken(&cache, 200), 0);
+        // A rehearsal of half of the buckets.
+        cache.lock().held_bytes = 0;
+        cache.shrink(0.5);
+        assert_eq!(taken(&cache, 200), 60);
+        let part = CachedPart::new(&cache, FileKind::Part);
+        assert_eq!((0..50).filter(|at| part.takes(at * MIB, MIB)).count(), 40);
+        drop(part);
+        cache.lock().held_bytes = 0;
         cache.keep_for_parts(161 * MIB);
-        assert!(!cache.has_room_for_parts());
+        assert_eq!(taken(&cache, 200), 0);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) struct Joiner<'a, 's> {
     /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
     /// its memory is kept.
     pub(super) set: LineSet,
-    /// Reads one bucket at a time, with a loader thread that reads ahead.
+    /// Reads one bucket at a time; its loader thread reads ahead what is on a disk.
     pub(super) reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
@@ -282,13 +282,14 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 }
 
-/// About what the set of one bucket of each input takes in a worker, in bytes; more where lines repeat.
+/// What the set of one bucket of each input takes in a worker at most, in bytes; less where lines repeat.
 pub(super) fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
     let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
     let kept_bytes = 8 * sides.rule().kept().words() as u64;
     // The pages that a set rounds up to, and what starting it takes.
     let spare = 16 * PAGE;
-    estimate_set_bytes(lines, lines * (mean_bytes + 1 + kept_bytes)) + spare
+    // The mean is rounded down, and the estimate counts 4 bytes a line for padding, which may be up to 7.
+    estimate_set_bytes(lines, lines * (mean_bytes + 1 + 3 + kept_bytes)) + spare
 }
 
 /// Writes a line behind its label, as often as `times` says.

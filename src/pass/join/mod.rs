@@ -19,14 +19,15 @@
 //! ```text
 //!  queue of buckets ──▶ worker: build, probe ──lines──▶ Outbox ──64 KiB──▶ Collector ──▶ sink
 //!                        ▲        │
-//!      loader: next blocks        └──joined bucket──▶ sweeper: removes its files
+//!   loader: blocks of a disk      └──joined bucket──▶ sweeper: removes its files
 //! ```
 //!
 //! - The thread that calls [`join`] sorts the buckets, starts the sweeper and the workers, and waits.
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
-//! - Each worker has a loader thread that reads the next blocks while the worker goes through these.
-//! - While a worker splits a bucket, up to two threads write the blocks of its parts.
+//! - Each worker copies blocks that are in the page cache itself, and has a loader thread that reads others ahead.
+//! - While a worker splits a bucket, up to two threads write the blocks of its parts. Where all workers split into memory, or
+//!   more than four join, the worker writes them itself.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
 //! The marks of lines while three inputs are joined, of an intersection (build side A, then B and C) and of a
@@ -59,6 +60,7 @@ pub(crate) use joiner::{write, write_again};
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::pass::join::joiner::{Joiner, set_bytes};
+use crate::plan::layout::Layout;
 use crate::run::Run;
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
@@ -134,6 +136,7 @@ fn spawn_sweeper<'scope>(
 }
 
 /// How many threads do what.
+#[derive(Debug, PartialEq, Eq)]
 struct Threads {
     /// Workers that join at the same time.
     workers: usize,
@@ -141,31 +144,67 @@ struct Threads {
     writers: usize,
 }
 
+/// What a worker needs, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Needs {
+    /// For the longest line, in the set and while it is put together.
+    least: u64,
+    /// For the set of the largest bucket and for reading.
+    largest: u64,
+}
+
 impl Threads {
-    /// As many workers as planned, and more where the plan could not know that there can be:
-    ///
-    /// - Each must be able to hold the longest line twice, in the set and while it is put together.
-    /// - More where the largest bucket fits the share that each of them has: mostly because fewer lines survived a filter.
-    /// - All where buckets are split and the parts stay in the memory of the system. Each then writes its blocks itself, which is
-    ///   a copy. On a disk the blocks would be too small, because they are the smaller the smaller a share is.
+    /// As many as the buckets, of which the largest line has `longest` bytes, and the memory that is left allow.
     fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
         let (layout, available) = (&run.layout, run.budget.available_bytes());
-        let least = 4 * longest + 8 * layout.read_bytes() + (256 << 10);
-        let most = layout.workers.min(groups.len()).max(1);
-        let possible = ((available / least) as usize).clamp(1, most);
+        let (reading, inputs) = (
+            run.read_rules(longest).memory_bytes(),
+            groups.first().map_or(0, Vec::len),
+        );
+        let set = groups.iter().map(|group| set_bytes(sides, group)).max();
+        let set = set.unwrap_or(0);
+        let needs = Needs {
+            least: layout.least_share(longest),
+            largest: set + reading,
+        };
+        let bytes = |group: &Vec<Bucket>| group.iter().map(|bucket| bucket.record_bytes).sum();
+        let largest: u64 = groups.iter().map(bytes).max().unwrap_or(0);
+        let stay_in_memory = |workers: usize| {
+            let share = (available / workers as u64).saturating_sub(reading);
+            let parts = largest.saturating_mul(workers as u64);
+            layout.parts_bytes > 0
+                && split::is_enough(layout, inputs, share, set)
+                && run.space.has_memory_for_parts(parts)
+                && run.temp_bytes_left() >= parts
+        };
+        Self::choose(layout, groups.len(), available, needs, stay_in_memory)
+    }
+
+    /// As many workers as planned, fewer where not each could hold the longest line, and more in two cases that the plan does
+    /// not know of:
+    ///
+    /// - The largest bucket fits the smaller share of more workers: mostly because few lines survived a filter.
+    /// - Buckets must be split, and the parts of so many workers `stay_in_memory` of the system. Each worker then writes its
+    ///   blocks itself, which is a copy. On a disk they would be too small: the smaller a share, the smaller its blocks.
+    fn choose(
+        layout: &Layout,
+        groups: usize,
+        available: u64,
+        needs: Needs,
+        stay_in_memory: impl FnOnce(usize) -> bool,
+    ) -> Self {
+        let most = layout.workers.min(groups).max(1);
+        let possible = ((available / needs.least) as usize).clamp(1, most);
         let planned = possible.min(layout.join_workers);
-        let reading = run.read_rules(longest).memory_bytes();
-        let largest = groups.iter().map(|group| set_bytes(sides, group)).max();
-        let share = largest.unwrap_or(0) + reading;
-        let fits = |workers: &usize| share <= available / *workers as u64;
-        if layout.parts_bytes > 0 && !fits(&planned) && run.space.has_memory_for_parts() {
+        let fits = |workers: &usize| needs.largest <= available / *workers as u64;
+        if possible > planned && !fits(&planned) && stay_in_memory(possible) {
             return Self {
                 workers: possible,
                 writers: 0,
             };
         }
-        let workers = (planned + 1..=possible).rev().find(fits);
-        let workers = workers.unwrap_or(planned);
+        let more = (planned + 1..=possible).rev().find(fits);
+        let workers = more.unwrap_or(planned);
         // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
         // threads memory is set aside. With many joiners each writes its blocks itself.
         let writers = (layout.writers / workers).min(split::MOST_WRITERS);
@@ -198,4 +237,69 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
         levels: 1,
         sizes: BucketClass::classes(lines),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of 4 workers.
+    fn threads(planned: usize, largest: u64, stay_in_memory: bool) -> (usize, usize) {
+        let layout = Layout {
+            workers: 4,
+            writers: 4,
+            join_workers: planned,
+            ..Layout::default()
+        };
+        let needs = Needs {
+            least: MIB,
+            largest,
+        };
+        let chosen = Threads::choose(&layout, 100, 64 * MIB, needs, |_| stay_in_memory);
+        (chosen.workers, chosen.writers)
+    }
+
+    #[test]
+    fn as_many_workers_join_as_the_largest_bucket_allows() {
+        for stays in [false, true] {
+            assert_eq!(threads(1, 16 * MIB, stays), (4, 1));
+            assert_eq!(threads(1, 16 * MIB + 1, stays), (3, 1));
+            assert_eq!(threads(1, 32 * MIB, stays), (2, 2));
+            assert_eq!(threads(1, 64 * MIB, stays), (1, 2));
+        }
+        assert_eq!(
+            threads(2, 64 * MIB, false),
+            (2, 2),
+            "never fewer than planned"
+        );
+    }
+
+    #[test]
+    fn all_workers_split_where_that_is_more_and_the_parts_stay_in_memory() {
+        assert_eq!(threads(1, 65 * MIB, true), (4, 0));
+        assert_eq!(threads(1, 65 * MIB, false), (1, 2));
+        assert_eq!(threads(4, 65 * MIB, true), (4, 1), "none is gained");
+    }
+
+    #[test]
+    fn each_worker_can_hold_the_longest_line() {
+        let layout = Layout {
+            workers: 8,
+            writers: 4,
+            join_workers: 8,
+            ..Layout::default()
+        };
+        let needs = Needs {
+            least: 20 * MIB,
+            largest: 30 * MIB,
+        };
+        let workers = |available: u64, groups: usize| {
+            let chosen = Threads::choose(&layout, groups, available * MIB, needs, |_| true);
+            chosen.workers
+        };
+        assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);
+        assert_eq!([workers(600, 0), workers(600, 5)], [1, 5]);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! *Owns:* its design, and how large a set is taken to be. *Invariants:* as those of [`design`](crate::plan::design).
 
+use crate::batch::gather::Gathered;
 use crate::error::Error;
 use crate::plan::choice::OF_STRATEGY;
 use crate::plan::design::{Design, refusal, set_refusal};
@@ -71,7 +72,9 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     if is_refused {
         return Err(refusal(set_refusal(job, job.memory_bytes), job));
     }
-    let filters = set_filters(job, &sizes, needed, uses_bitmap);
+    // What passes the filters is gathered.
+    let beside_filters = needed + Gathered::all_bytes(layout.workers);
+    let filters = set_filters(job, &sizes, beside_filters, uses_bitmap);
     let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
         (2, sizes.build.bytes, (first.bits + second.bits) / 8)
     });
@@ -103,7 +106,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
 ///
 /// They cost another reading of the smallest input. That pays where the input is in the page cache and a set
 /// of all of it would be far larger than the processor's caches. `needed` is what the run takes in bytes
-/// without filters; they must fit beside it, because the design does not count on a smaller set.
+/// beside the filters; they must fit beside it, because the design does not count on a smaller set.
 fn set_filters(
     job: &Job,
     sizes: &Sizes,

@@ -53,7 +53,7 @@ use crate::temp::space::TempSpace;
 const MOST_FILTER: u64 = 256 << 20;
 /// What is joined of all inputs together, in bytes.
 const JOINED_BYTES: u64 = 160 << 20;
-/// The fewest buckets that are joined, for each worker that joins.
+/// The fewest buckets that are joined, for each worker that may join.
 const LEAST_BUCKETS: usize = 2;
 
 /// What is rehearsed: a plan, and the inputs in its order.
@@ -259,7 +259,11 @@ impl Rehearsal<'_> {
         let second = plan.second_filter.filter(|_| screen.is_some()).map(capped);
         let mut feed = second.map(|shape| empty(&run, &shape)).transpose()?;
         let lines = second.map_or(plan.build_lines, |shape| shape.keys.min(plan.build_lines));
-        let set = ResidentSet::new(&run, self.sides.rule(), lines, plan.build_line_bytes)?;
+        let new_set = match screen {
+            Some(_) => ResidentSet::screened,
+            None => ResidentSet::new,
+        };
+        let set = new_set(&run, self.sides.rule(), lines, plan.build_line_bytes)?;
         let mut built = Vec::new();
         rates.build = slices.again(|slice| {
             set.insert(&run, &slice, 1, screen.as_ref().zip(feed.as_mut()))?;
@@ -359,7 +363,11 @@ impl Rehearsal<'_> {
     /// This layout with as many buckets as `bytes` fill to the size of the plan's.
     fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
         let most = layout.buckets.max(1);
-        let least = (LEAST_BUCKETS * layout.join_workers) as u32;
+        let workers = match layout.parts_bytes {
+            0 => layout.join_workers,
+            _ => layout.workers,
+        };
+        let least = (LEAST_BUCKETS * workers) as u32;
         let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
         Layout {

@@ -347,10 +347,10 @@ impl TempSpace {
         self.places.page_cache.keep_for_parts(bytes);
     }
 
-    /// Whether parts of buckets are written to memory: to the page cache, as far as the system says, or because their places
-    /// are there.
-    pub(crate) fn has_memory_for_parts(&self) -> bool {
-        let has_room = self.places.page_cache.has_room_for_parts();
+    /// Whether `bytes` of parts of buckets would be written to memory: to the page cache, as far as the system says, or because
+    /// their places are there. There must be as much temporary space, too.
+    pub(crate) fn has_memory_for_parts(&self, bytes: u64) -> bool {
+        let has_room = self.places.page_cache.has_room_for_parts(bytes);
         self.places.all(|place| {
             let is_cached = place.can_cache && place.is_direct.load(Ordering::Relaxed);
             is_cached && has_room || is_in_memory(&place.parent)
