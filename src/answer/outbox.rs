@@ -16,13 +16,13 @@ const BYTES: usize = 64 << 10;
 
 /// Lines one behind the other, each with a terminator behind it; at most [`BYTES`].
 #[derive(Debug, Default)]
-struct Gathered {
+struct Waiting {
     bytes: Vec<u8>,
     /// Where each line ends in `bytes`, before its terminator.
     ends: Vec<usize>,
 }
 
-impl Gathered {
+impl Waiting {
     /// Whether there is room for `bytes` more. Lines are counted, too: each takes an end, which is more than a short
     /// one has bytes.
     fn has_room(&self, bytes: usize) -> bool {
@@ -47,9 +47,9 @@ impl Gathered {
 pub(crate) struct Outbox<'c, 's> {
     collector: &'c Collector<'s>,
     /// The lines of the answer.
-    lines: Gathered,
+    lines: Waiting,
     /// What the answer drops, if that is wanted.
-    duplicates: Gathered,
+    duplicates: Waiting,
     /// Where the lines go instead, if they are put in order.
     buffer: Option<WorkBuffer>,
     /// Lines taken since the last flush.
@@ -61,8 +61,8 @@ impl<'c, 's> Outbox<'c, 's> {
     pub(crate) fn new(collector: &'c Collector<'s>) -> Self {
         Self {
             collector,
-            lines: Gathered::default(),
-            duplicates: Gathered::default(),
+            lines: Waiting::default(),
+            duplicates: Waiting::default(),
             buffer: None,
             found: 0,
         }
@@ -150,7 +150,7 @@ impl<'c, 's> Outbox<'c, 's> {
 
     /// Passes the lines of the answer on, in one go under the collector's lock.
     fn flush_lines(&mut self) -> Result<()> {
-        let Gathered { bytes, ends } = &self.lines;
+        let Waiting { bytes, ends } = &self.lines;
         if !ends.is_empty() {
             let mut shared = self.collector.lock();
             shared.pass_on((ends.len(), bytes.len()), |sink| sink.block(bytes, ends))?;
@@ -161,7 +161,7 @@ impl<'c, 's> Outbox<'c, 's> {
 
     /// As [`Outbox::flush_lines`], for what the answer drops: it is not counted as part of the answer.
     fn flush_duplicates(&mut self) -> Result<()> {
-        let Gathered { bytes, ends } = &self.duplicates;
+        let Waiting { bytes, ends } = &self.duplicates;
         if !ends.is_empty() {
             let mut shared = self.collector.lock();
             shared.pass_on((0, 0), |sink| sink.duplicates(bytes, ends))?;

@@ -240,10 +240,96 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::Source;
+    use crate::hash::LineHasher;
+    use crate::input::Input;
+    use crate::input::keying::Opening;
+    use crate::options::Options;
+    use crate::pass::spill::{Screening, spill};
+    use crate::selection::{Rule, Selection};
+    use crate::temp::quota::Quota;
+    use crate::temp::space::TempSpace;
 
     const MIB: u64 = 1 << 20;
+
+    /// Two buckets for sets of 4 MiB in 3 MiB of memory, which the plan would let a single worker split.
+    fn small_layout() -> Layout {
+        Layout {
+            memory_bytes: 64 * MIB,
+            usable_bytes: 3 * MIB,
+            threads: 2,
+            workers: 2,
+            readers: 2,
+            writers: 2,
+            chunk_bytes: 64 << 10,
+            chunk_buffers: 5,
+            long_line_bytes: 256 << 10,
+            long_line_eighths: 1,
+            lanes: 1,
+            buckets: 2,
+            block_bytes: 16 << 10,
+            pool_blocks: 7,
+            join_workers: 1,
+            parts_bytes: 64 * MIB,
+            ..Layout::default()
+        }
+    }
+
+    /// Buckets of `0..LINES` and of every second of these numbers are joined by as many workers as `join` finds; returns how
+    /// many were split.
+    fn split_and_join(layout: Layout, cap: u64) -> u64 {
+        const LINES: usize = 100_000;
+        let line = |number: usize| format!("{number:0>40}");
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        for (name, step) in [("a", 1), ("b", 2)] {
+            let lines: Vec<String> = (0..LINES).step_by(step).map(line).collect();
+            std::fs::write(path(name), lines.join("\n")).unwrap();
+        }
+        let options = Options::default();
+        let space = TempSpace::new(
+            &[directory.path().to_owned()],
+            Quota::new(cap),
+            &options.interrupt,
+        );
+        let run = Run::new(&options, layout, LineHasher::with_key([3; 4]), &space);
+        let sources = [Source::from(path("a")), Source::from(path("b"))];
+        let inputs = Input::open_all(&sources, Opening::plain(&options.interrupt)).unwrap();
+        let mut found = Vec::new();
+        let mut sink = |line: &[u8]| {
+            found.push(String::from_utf8_lossy(line).into_owned());
+            Ok(())
+        };
+        let pool = run.block_pool();
+        let spilled = |input| spill(&run, &pool, input, Screening::default()).unwrap();
+        let stores = inputs.iter().map(|input| spilled(input).buckets).collect();
+        drop(pool);
+        // A union builds its sets from both sides; the first has all lines.
+        let rule = Rule::new(Selection::union(), 2).unwrap();
+        let sides = Sides::new(rule, inputs.iter().map(Input::sides));
+        let out = Collector::new(&mut sink);
+        join(&run, stores, &sides, &out).unwrap();
+        drop(out);
+        found.sort_unstable();
+        assert!(found.into_iter().eq((0..LINES).map(line)), "a wrong result");
+        run.record().buckets.split
+    }
+
+    #[test]
+    fn several_workers_split_at_the_same_time_where_parts_stay_in_memory_and_one_elsewhere() {
+        let layout = small_layout();
+        assert_eq!(split_and_join(layout, u64::MAX), 2);
+        // Planned for one level, and with no temporary space for two buckets twice: one worker.
+        let planned = Layout {
+            parts_bytes: 0,
+            ..layout
+        };
+        assert_eq!(split_and_join(planned, u64::MAX), 2);
+        assert_eq!(split_and_join(layout, 11 * MIB), 2);
+    }
 
     /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of 4 workers.
     fn threads(planned: usize, largest: u64, stay_in_memory: bool) -> (usize, usize) {
