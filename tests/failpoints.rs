@@ -208,6 +208,10 @@ fn calls() -> impl Iterator<Item = u32> {
 /// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many failed.
 fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     let scenario = FailScenario::setup();
+    // What is in the page cache is not loaded by a thread.
+    if point == "load-thread" {
+        fail::cfg("page-cache", "return").unwrap();
+    }
     let place = Place::new();
     let mut failed = 0;
     for skipped in calls() {
@@ -335,10 +339,6 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
         .iter()
         .flat_map(|&way| everywhere.map(|point| (way, point)));
     for (way, point) in others.chain(partition) {
-        // What is in the page cache is not loaded by a thread.
-        if point == "load-thread" {
-            fail::cfg("page-cache", "return").unwrap();
-        }
         let failed = sweep(way, point, "panic", End::Panicked);
         assert!(failed >= 2, "{way:?}, {point}: {failed} panics");
     }
