@@ -24,6 +24,17 @@ use crate::sys::sync::channel::Sender;
 use crate::sys::sync::thread::Scope;
 use crate::sys::sync::{Mutex, PoisonError};
 
+/// What each worker of a join gets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    /// Its memory, in bytes.
+    pub(super) bytes: u64,
+    /// The longest line of all buckets, in bytes.
+    pub(super) longest: u64,
+    /// Threads that write the blocks of a bucket that it splits.
+    pub(super) writers: usize,
+}
+
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
 /// workers share are the queue, the collector behind `out`, and the sweeper's channel.
 pub(super) struct Joiner<'a, 's> {
@@ -47,26 +58,26 @@ pub(super) struct Joiner<'a, 's> {
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    /// A worker with `share` bytes of memory, and a thread of `scope` that loads blocks for it. When it splits a bucket,
-    /// `writers` threads write the blocks.
+    /// A worker with a `share` of the memory, and a thread of `scope` that loads blocks for it.
     pub(super) fn new<'scope, 'env>(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
         scope: &'scope Scope<'scope, 'env>,
-        (share, longest): (u64, u64),
-        writers: usize,
-        (sides, out, joined): (&'a Sides, &'a Collector<'s>, Sender<Bucket>),
+        share: Share,
+        sides: &'a Sides,
+        out: &'a Collector<'s>,
+        joined: Sender<Bucket>,
     ) -> Result<Self>
     where
         'a: 'scope,
     {
-        let budget = run.budget.split_off("join", share)?;
-        let reader = BucketReader::spawn(scope, &budget, run.read_rules(longest))?;
+        let budget = run.budget.split_off("join", share.bytes)?;
+        let reader = BucketReader::spawn(scope, &budget, run.read_rules(share.longest))?;
         let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
             run,
             phase,
-            writers,
+            writers: share.writers,
             sides,
             budget,
             set,

@@ -51,6 +51,7 @@
 //! *Sources:* the hybrid hash join of DeWitt et al., SIGMOD 1984, and its treatment of buckets that do not
 //! fit; joining in pieces is their "block nested loop" for one bucket.
 
+mod division;
 mod joiner;
 mod split;
 mod work;
@@ -59,9 +60,9 @@ pub(crate) use joiner::{write, write_again};
 
 use crate::answer::Collector;
 use crate::error::Result;
-use crate::pass::join::joiner::{Joiner, set_bytes};
-use crate::plan::layout::Layout;
-use crate::run::Run;
+use crate::pass::join::division::Division;
+use crate::pass::join::joiner::{Joiner, Share};
+use crate::run::{Phase, Run};
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
 use crate::stats::{BucketClass, BucketStats};
@@ -95,25 +96,36 @@ pub(crate) fn join(
     let phase = run.phase("join", Some(total));
     note_sizes(run, &stores);
     let groups = by_bucket(stores);
-    let longest = groups
-        .iter()
-        .flatten()
-        .map(|bucket| bucket.longest_line)
-        .max()
-        .unwrap_or(0);
-    let Threads { workers, writers } = Threads::of(run, sides, &groups, longest);
+    let longest = groups.iter().flatten().map(|bucket| bucket.longest_line);
+    let longest = longest.max().unwrap_or(0);
+    let division = Division::of(run, sides, &groups, longest);
+    join_groups(run, &phase, groups, (division, longest), sides, out)
+}
+
+/// As [`join`], the buckets of all inputs by their number, the largest last; `longest` is the longest line of all of them.
+fn join_groups(
+    run: &Run<'_>,
+    phase: &Phase<'_>,
+    groups: Vec<Vec<Bucket>>,
+    (division, longest): (Division, u64),
+    sides: &Sides,
+    out: &Collector<'_>,
+) -> Result<()> {
+    let Division { workers, writers } = division;
     // What blocks in memory hold is not available, and is no worker's share. It becomes free bucket by
     // bucket, but a share is fixed: a worker must not wait for memory that another one is about to free.
-    let share = run.budget.available_bytes() / workers as u64;
+    let share = Share {
+        bytes: run.budget.available_bytes() / workers as u64,
+        longest,
+        writers,
+    };
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
     thread::scope(|scope| {
         let (joined, sweep) = bounded(SWEEP_AHEAD);
         failure.record(spawn_sweeper(run, scope, sweep));
         run.workers.at_most(workers).run(&failure, |found_work| {
-            let memory = (share, longest);
-            let shared = (sides, out, joined.clone());
-            let worker = Joiner::new(run, &phase, scope, memory, writers, shared);
+            let worker = Joiner::new(run, phase, scope, share, sides, out, joined.clone());
             worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
         });
     });
@@ -133,83 +145,6 @@ fn spawn_sweeper<'scope>(
             bucket.discard(run.space);
         }
     })
-}
-
-/// How many threads do what.
-#[derive(Debug, PartialEq, Eq)]
-struct Threads {
-    /// Workers that join at the same time.
-    workers: usize,
-    /// Threads that write blocks for each worker that splits a bucket; without any the worker writes them.
-    writers: usize,
-}
-
-/// What a worker needs, in bytes.
-#[derive(Debug, Clone, Copy)]
-struct Needs {
-    /// For the longest line, in the set and while it is put together.
-    least: u64,
-    /// For the set of the largest bucket and for reading.
-    largest: u64,
-}
-
-impl Threads {
-    /// As many as the buckets, of which the largest line has `longest` bytes, and the memory that is left allow.
-    fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
-        let (layout, available) = (&run.layout, run.budget.available_bytes());
-        let (reading, inputs) = (
-            run.read_rules(longest).memory_bytes(),
-            groups.first().map_or(0, Vec::len),
-        );
-        let set = groups.iter().map(|group| set_bytes(sides, group)).max();
-        let set = set.unwrap_or(0);
-        let needs = Needs {
-            least: layout.least_share(longest),
-            largest: set + reading,
-        };
-        let bytes = |group: &Vec<Bucket>| group.iter().map(|bucket| bucket.record_bytes).sum();
-        let largest: u64 = groups.iter().map(bytes).max().unwrap_or(0);
-        let stay_in_memory = |workers: usize| {
-            let share = (available / workers as u64).saturating_sub(reading);
-            let parts = largest.saturating_mul(workers as u64);
-            layout.parts_bytes > 0
-                && split::is_enough(layout, inputs, share, set)
-                && run.space.has_memory_for_parts(parts)
-                && run.temp_bytes_left() >= parts
-        };
-        Self::choose(layout, groups.len(), available, needs, stay_in_memory)
-    }
-
-    /// As many workers as planned, fewer where not each could hold the longest line, and more in two cases that the plan does
-    /// not know of:
-    ///
-    /// - The largest bucket fits the smaller share of more workers: mostly because few lines survived a filter.
-    /// - Buckets must be split, and the parts of so many workers `stay_in_memory` of the system. Each worker then writes its
-    ///   blocks itself, which is a copy. On a disk they would be too small: the smaller a share, the smaller its blocks.
-    fn choose(
-        layout: &Layout,
-        groups: usize,
-        available: u64,
-        needs: Needs,
-        stay_in_memory: impl FnOnce(usize) -> bool,
-    ) -> Self {
-        let most = layout.workers.min(groups).max(1);
-        let possible = ((available / needs.least) as usize).clamp(1, most);
-        let planned = possible.min(layout.join_workers);
-        let fits = |workers: &usize| needs.largest <= available / *workers as u64;
-        if possible > planned && !fits(&planned) && stay_in_memory(possible) {
-            return Self {
-                workers: possible,
-                writers: 0,
-            };
-        }
-        let more = (planned + 1..=possible).rev().find(fits);
-        let workers = more.unwrap_or(planned);
-        // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
-        // threads memory is set aside. With many joiners each writes its blocks itself.
-        let writers = (layout.writers / workers).min(split::MOST_WRITERS);
-        Self { workers, writers }
-    }
 }
 
 /// The buckets of all inputs by bucket number, largest groups last (they are taken from the end).
@@ -242,6 +177,10 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
+    use std::path::Path;
+
+    use tempfile::TempDir;
+
     use super::*;
     use crate::Source;
     use crate::hash::LineHasher;
@@ -249,11 +188,17 @@ mod tests {
     use crate::input::keying::Opening;
     use crate::options::Options;
     use crate::pass::spill::{Screening, spill};
+    use crate::plan::layout::Layout;
     use crate::selection::{Rule, Selection};
     use crate::temp::quota::Quota;
     use crate::temp::space::TempSpace;
 
     const MIB: u64 = 1 << 20;
+
+    /// A directory in memory, where the system has one: there all parts stay.
+    fn in_memory() -> TempDir {
+        tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+    }
 
     /// Two buckets for sets of 4 MiB in 3 MiB of memory, which the plan would let a single worker split.
     fn small_layout() -> Layout {
@@ -278,12 +223,11 @@ mod tests {
         }
     }
 
-    /// Buckets of `0..LINES` and of every second of these numbers are joined by as many workers as `join` finds; returns how
-    /// many were split.
-    fn split_and_join(layout: Layout, cap: u64) -> u64 {
+    /// Joins buckets of `0..LINES` and of every second of these numbers, all of which are split; returns with how many threads.
+    fn split_and_join(layout: Layout, cap: u64) -> Division {
         const LINES: usize = 100_000;
         let line = |number: usize| format!("{number:0>40}");
-        let directory = tempfile::tempdir().unwrap();
+        let directory = in_memory();
         let path = |name: &str| directory.path().join(name);
         for (name, step) in [("a", 1), ("b", 2)] {
             let lines: Vec<String> = (0..LINES).step_by(step).map(line).collect();
@@ -306,86 +250,44 @@ mod tests {
         let pool = run.block_pool();
         let spilled = |input| spill(&run, &pool, input, Screening::default()).unwrap();
         let stores = inputs.iter().map(|input| spilled(input).buckets).collect();
+        let groups = by_bucket(stores);
         drop(pool);
         // A union builds its sets from both sides; the first has all lines.
         let rule = Rule::new(Selection::union(), 2).unwrap();
         let sides = Sides::new(rule, inputs.iter().map(Input::sides));
         let out = Collector::new(&mut sink);
-        join(&run, stores, &sides, &out).unwrap();
+        let division = Division::of(&run, &sides, &groups, 40);
+        let phase = run.phase("join", None);
+        join_groups(&run, &phase, groups, (division, 40), &sides, &out).unwrap();
         drop(out);
         found.sort_unstable();
         assert!(found.into_iter().eq((0..LINES).map(line)), "a wrong result");
-        run.record().buckets.split
+        assert_eq!(run.record().buckets.split, 2);
+        division
     }
 
     #[test]
-    fn several_workers_split_at_the_same_time_where_parts_stay_in_memory_and_one_elsewhere() {
+    fn all_workers_split_at_the_same_time_where_parts_stay_in_memory_and_one_elsewhere() {
         let layout = small_layout();
-        assert_eq!(split_and_join(layout, u64::MAX), 2);
-        // Planned for one level, and with no temporary space for two buckets twice: one worker.
+        let one = Division {
+            workers: 1,
+            writers: 2,
+        };
+        let all = Division {
+            workers: 2,
+            writers: 0,
+        };
+        if Path::new("/dev/shm").is_dir() {
+            assert_eq!(split_and_join(layout, u64::MAX), all);
+        } else {
+            println!("skipped: there is no /dev/shm");
+        }
+        // Planned for one level, and without temporary space for two buckets twice.
         let planned = Layout {
             parts_bytes: 0,
             ..layout
         };
-        assert_eq!(split_and_join(planned, u64::MAX), 2);
-        assert_eq!(split_and_join(layout, 11 * MIB), 2);
-    }
-
-    /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of 4 workers.
-    fn threads(planned: usize, largest: u64, stay_in_memory: bool) -> (usize, usize) {
-        let layout = Layout {
-            workers: 4,
-            writers: 4,
-            join_workers: planned,
-            ..Layout::default()
-        };
-        let needs = Needs {
-            least: MIB,
-            largest,
-        };
-        let chosen = Threads::choose(&layout, 100, 64 * MIB, needs, |_| stay_in_memory);
-        (chosen.workers, chosen.writers)
-    }
-
-    #[test]
-    fn as_many_workers_join_as_the_largest_bucket_allows() {
-        for stays in [false, true] {
-            assert_eq!(threads(1, 16 * MIB, stays), (4, 1));
-            assert_eq!(threads(1, 16 * MIB + 1, stays), (3, 1));
-            assert_eq!(threads(1, 32 * MIB, stays), (2, 2));
-            assert_eq!(threads(1, 64 * MIB, stays), (1, 2));
-        }
-        assert_eq!(
-            threads(2, 64 * MIB, false),
-            (2, 2),
-            "never fewer than planned"
-        );
-    }
-
-    #[test]
-    fn all_workers_split_where_that_is_more_and_the_parts_stay_in_memory() {
-        assert_eq!(threads(1, 65 * MIB, true), (4, 0));
-        assert_eq!(threads(1, 65 * MIB, false), (1, 2));
-        assert_eq!(threads(4, 65 * MIB, true), (4, 1), "none is gained");
-    }
-
-    #[test]
-    fn each_worker_can_hold_the_longest_line() {
-        let layout = Layout {
-            workers: 8,
-            writers: 4,
-            join_workers: 8,
-            ..Layout::default()
-        };
-        let needs = Needs {
-            least: 20 * MIB,
-            largest: 30 * MIB,
-        };
-        let workers = |available: u64, groups: usize| {
-            let chosen = Threads::choose(&layout, groups, available * MIB, needs, |_| true);
-            chosen.workers
-        };
-        assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);
-        assert_eq!([workers(600, 0), workers(600, 5)], [1, 5]);
+        assert_eq!(split_and_join(planned, u64::MAX), one);
+        assert_eq!(split_and_join(layout, 11 * MIB), one);
     }
 }
