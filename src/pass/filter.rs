@@ -21,6 +21,7 @@ use crate::filter::{Filter, Kind, Rules, Shape, Updater};
 use crate::input::Input;
 use crate::memory::buffer::PAGE;
 use crate::pass::scan::{Worker, scan};
+use crate::pass::screened::{Screened, Work};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
@@ -79,11 +80,12 @@ fn insert_passing(
 ) -> Result<()> {
     let phase = run.input_phase("filter", input);
     let updater = filter.updater();
-    scan(run, &phase, input, || FilterWorker {
-        screen,
-        updater: &updater,
-        passing: Vec::with_capacity(BATCH),
-        scatter: Scatter::default(),
+    scan(run, &phase, input, || {
+        let insertion = Insertion {
+            updater: &updater,
+            scatter: Scatter::default(),
+        };
+        Screened::new(screen, insertion)
     })
 }
 
@@ -203,21 +205,17 @@ impl Worker for AgainWorker<'_, '_> {
     }
 }
 
-/// What a worker of [`filter`] has for itself.
-struct FilterWorker<'a, 'f> {
-    screen: Option<&'a dyn Screen>,
+/// What a worker of [`filter`] does with the lines that pass the screen.
+struct Insertion<'a, 'f> {
     /// Shared by all workers; it has a lock for each region of the filter.
     updater: &'a Updater<'f>,
-    /// Indexes of the lines of a batch that the screen lets through.
-    passing: Vec<u32>,
     /// Groups a batch by region, so that each lock is taken once.
     scatter: Scatter,
 }
 
-impl Worker for FilterWorker<'_, '_> {
-    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
-        batch.passing(self.screen, &mut self.passing)?;
-        let passing = self.passing.iter().copied();
-        self.updater.insert_at(batch, passing, &mut self.scatter)
+impl Work for Insertion<'_, '_> {
+    fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+        let indexes = indexes.iter().copied();
+        self.updater.insert_at(batch, indexes, &mut self.scatter)
     }
 }

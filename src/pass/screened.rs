@@ -1,6 +1,6 @@
 //! A worker of a scan that deals with the lines that pass a filter, and with no others.
 //!
-//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]) for work that is faster on full batches. *Invariants:*
+//! *Owns:* asking the filter, and gathering what passes ([`Gathered`]). *Invariants:*
 //! the work gets each line that passes once, in any order. *Cost:* that of the filter; a copy of each line where few pass.
 
 use crate::batch::gather::Gathered;
@@ -32,19 +32,27 @@ pub(crate) struct Screened<'a, W> {
     screen: Option<&'a dyn Screen>,
     /// The indexes of the lines of the present batch that pass; kept for its capacity.
     passing: Vec<u32>,
-    /// Those of earlier batches, where there is a filter and memory for them.
+    /// Those of earlier batches, where they are gathered.
     gathered: Option<Gathered>,
     work: W,
 }
 
 impl<'a, W> Screened<'a, W> {
-    /// A worker for one thread. It gathers lines if `budget` has the memory.
-    pub(crate) fn new(screen: Option<&'a dyn Screen>, budget: &MemoryBudget, work: W) -> Self {
+    /// A worker for one thread.
+    pub(crate) fn new(screen: Option<&'a dyn Screen>, work: W) -> Self {
         Self {
             screen,
             passing: Vec::with_capacity(BATCH),
-            gathered: screen.and_then(|_| Gathered::new(budget)),
+            gathered: None,
             work,
+        }
+    }
+
+    /// The same, gathering lines if there is a filter and `budget` has the memory: for work that is faster on full batches.
+    pub(crate) fn gathering(self, budget: &MemoryBudget) -> Self {
+        Self {
+            gathered: self.screen.and_then(|_| Gathered::new(budget)),
+            ..self
         }
     }
 }

@@ -34,6 +34,7 @@ mod memory;
 mod partition;
 pub(crate) mod rehearsal;
 mod repeats;
+mod resident;
 mod sieve;
 
 use crate::answer::Collector;

@@ -42,7 +42,7 @@ use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY};
 use crate::run::Run;
 use crate::selection::{Rule, Sides};
 use crate::spill::bucket::Bucket;
-use crate::strategy::memory::ResidentSet;
+use crate::strategy::resident::ResidentSet;
 use crate::strategy::{
     StoredFilters, USELESS_FPR, describe, if_useful, partition::partition, save_if_wanted,
 };

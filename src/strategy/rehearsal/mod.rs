@@ -46,7 +46,7 @@ use crate::run::Run;
 use crate::selection::{Order, Sides};
 use crate::spill::pool::IN_FLIGHT;
 use crate::strategy::keeps_repeats;
-use crate::strategy::memory::ResidentSet;
+use crate::strategy::resident::ResidentSet;
 use crate::temp::space::TempSpace;
 
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.

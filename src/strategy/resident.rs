@@ -1,0 +1,317 @@
+//! A set that stays in memory while inputs are streamed past it: what [`memory`](crate::strategy::memory) is made of, and what a
+//! sieve does where the survivors fit.
+//!
+//! *Owns:* [`ResidentSet`], and what its workers do with lines.
+//!
+//! ```text
+//!  input ─▶ filter, if there is one ─▶ Gathered ─▶ ShardedSet: insert, and feed a filter      (build)
+//!                                                              or mark, and write             (probe)
+//!  first side, where repeats are kept ──────────▶ ShardedSet: look up, and write              (answer)
+//! ```
+//!
+//! *Invariants:* a mark is given under the lock of the line's shard, so of all workers one gives it, and each common line is
+//! written once. *Cost:* a look-up in memory for each line that passes the filter; where few pass, a copy of each, which makes
+//! full batches of them.
+
+use crate::answer::{Collector, Outbox};
+use crate::batch::gather::Gathered;
+use crate::batch::scatter::Scatter;
+use crate::batch::{Batch, Screen};
+use crate::error::Result;
+use crate::filter::{Filter, Updater};
+use crate::input::Input;
+use crate::memory::budget::MemoryBudget;
+use crate::pass::filter::empty;
+use crate::pass::join::{write, write_again};
+use crate::pass::scan::{Worker, scan, scan_with_room};
+use crate::pass::screened::{Screened, Work};
+use crate::plan::FilterPlan;
+use crate::run::Run;
+use crate::selection::{Found, Rule, Sides, Turn};
+use crate::set::sharded::ShardedSet;
+use crate::strategy::if_useful;
+
+/// A set that stays in memory while inputs are streamed past it. All workers share it; each of its shards
+/// has a lock.
+pub(super) struct ResidentSet {
+    /// The set. Its lines are not removed; only their marks change.
+    set: ShardedSet,
+    /// What is selected, and when it is known.
+    rule: Rule,
+    /// The memory that the set was built in. What it has left when the set is complete serves long lines of
+    /// the inputs that are streamed past.
+    budget: MemoryBudget,
+}
+
+impl ResidentSet {
+    /// An empty set, prepared for about `lines` lines of `line_bytes` each. The numbers only prepare it: it
+    /// grows beyond them while there is memory.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where not even an empty set fits.
+    pub(super) fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
+        // The set may take everything but what reading needs. It is a budget of its own, so the readers of
+        // this and the later scans find their memory, however large the set becomes.
+        let left = run.budget.available_bytes();
+        let budget = run
+            .budget
+            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
+        let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.kept())?;
+        Ok(Self {
+            set,
+            rule: *rule,
+            budget,
+        })
+    }
+
+    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the workers
+    /// gather lines, here and while the set is marked. Where that is refused, they do not gather.
+    ///
+    /// # Errors
+    /// As [`ResidentSet::new`].
+    pub(super) fn screened(
+        run: &Run<'_>,
+        rule: &Rule,
+        lines: u64,
+        line_bytes: u64,
+    ) -> Result<Self> {
+        let bytes = Gathered::all_bytes(run.layout.workers);
+        let gathering = run.budget.reserve("gathered lines", bytes);
+        let set = Self::new(run, rule, lines, line_bytes)?;
+        drop(gathering);
+        Ok(set)
+    }
+
+    /// The distinct lines of `input` that `screen` lets through, about `shape.keys` of `line_bytes` on average,
+    /// and a filter of them as `shape` plans it, for an intersection by `rule`. The filter has
+    /// every line of the set, so a line that it refuses need not be looked up.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading. Set and filter are
+    /// gone then, and their memory is free.
+    pub(super) fn of_survivors(
+        run: &Run<'_>,
+        screen: &Filter,
+        (input, rule): (&Input, &Rule),
+        shape: FilterPlan,
+        line_bytes: u64,
+    ) -> Result<(Self, Filter)> {
+        // Before the set, which takes all memory that is left.
+        let mut feed = empty(run, &shape)?;
+        let set = Self::screened(run, rule, shape.keys, line_bytes)?;
+        set.insert(run, input, 1, Some((screen, &mut feed)))?;
+        Ok((set, feed))
+    }
+
+    /// Inserts the distinct lines of `input`, as lines of `side`. With a sieve, those that its first filter lets
+    /// through; its second is fed with them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading.
+    pub(super) fn insert(
+        &self,
+        run: &Run<'_>,
+        input: &Input,
+        side: u32,
+        sieve: Option<(&Filter, &mut Filter)>,
+    ) -> Result<()> {
+        // The updater borrows the filter for the whole scan: nobody can ask it before it is complete.
+        let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
+        let phase = run.input_phase("build", input);
+        let (screen, feed) = match &sieve {
+            Some((screen, feed)) => (Some(*screen as &dyn Screen), Some(feed)),
+            None => (None, None),
+        };
+        scan(run, &phase, input, || {
+            let build = Build {
+                set: &self.set,
+                side,
+                feed,
+                to_filter: Scatter::default(),
+                to_shards: Scatter::default(),
+            };
+            Screened::new(screen, build).gathering(&run.budget)
+        })
+    }
+
+    /// Streams the further `inputs` of an intersection past a set of survivors and their filter `common`, as
+    /// [`ResidentSet::mark`] does, and passes all common lines to `out`.
+    ///
+    /// # Errors
+    /// As [`ResidentSet::mark`], and those of the sink.
+    pub(super) fn mark_common<'i>(
+        &self,
+        run: &Run<'_>,
+        inputs: impl Iterator<Item = &'i Input>,
+        common: &Filter,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        self.mark(run, inputs.zip(2..), if_useful(common), out)?;
+        self.write(out)
+    }
+
+    /// Streams inputs, each with its side and in their order, past the set. Looks up only the lines that
+    /// `screen` lets through; all lines of the set must pass it. Passes lines that get their last mark to `out`.
+    ///
+    /// Each input is scanned to its end before the next begins, because a line gets its marks in order.
+    ///
+    /// # Errors
+    /// The first failure of reading or of the sink. The set takes no memory here.
+    pub(super) fn mark<'i>(
+        &self,
+        run: &Run<'_>,
+        turns: impl Iterator<Item = (&'i Input, u32)>,
+        screen: Option<&dyn Screen>,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        for (input, side) in turns {
+            let phase = run.input_phase("probe", input);
+            scan_with_room(run, &phase, input, &self.budget, || {
+                let probe = Probe {
+                    set: &self.set,
+                    rule: &self.rule,
+                    to_shards: Scatter::default(),
+                    side,
+                    out: Outbox::new(out),
+                };
+                Screened::new(screen, probe).gathering(&run.budget)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The strategy where repeats are kept: the set is of the sides behind the first, and the lines of the first
+    /// side are looked up and written as they come. The set of an intersection is of one of the others.
+    ///
+    /// # Errors
+    /// As [`memory`](crate::strategy::memory).
+    pub(super) fn answer(
+        &self,
+        run: &Run<'_>,
+        inputs: &[Input],
+        sides: &Sides,
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let rule = &self.rule;
+        let (first, others): (Vec<&Turn>, Vec<&Turn>) =
+            sides.turns().iter().partition(|turn| turn.number == 1);
+        let building = if rule.in_first() { others.len() } else { 1 };
+        for (rank, turn) in (1..).zip(&others) {
+            let (input, side) = (&inputs[turn.input], rule.side(turn.number, rank));
+            if (rank as usize) <= building {
+                self.insert(run, input, side, None)?;
+            } else {
+                self.mark(run, [(input, side)].into_iter(), None, out)?;
+            }
+        }
+        let rank = others.len() as u32 + 1;
+        for turn in first {
+            let input = &inputs[turn.input];
+            let phase = run.input_phase("probe", input);
+            scan_with_room(run, &phase, input, &self.budget, || Answer {
+                set: &self.set,
+                rule,
+                rank,
+                to_shards: Scatter::default(),
+                out: Outbox::new(out),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Passes the selected lines to `out`, on the calling thread, unless they were passed when they got their last
+    /// mark.
+    ///
+    /// # Errors
+    /// The first failure of the sink.
+    pub(super) fn write(&self, out: &Collector<'_>) -> Result<()> {
+        if self.rule.last_mark().is_some() {
+            return Ok(());
+        }
+        let mut outbox = Outbox::new(out);
+        self.set.for_each(|line, found| {
+            let times = self.rule.times(found);
+            write(&self.rule, line, found, times, &mut outbox)
+        })?;
+        outbox.flush()
+    }
+}
+
+/// One worker that builds the set; the set and the filter are shared by all of them.
+struct Build<'a, 'f> {
+    set: &'a ShardedSet,
+    /// What marks call the side that this input is.
+    side: u32,
+    /// The filter that is fed with what enters the set, if one is.
+    feed: Option<&'a Updater<'f>>,
+    /// Groups lines by region of the filter, so that each region is locked once per batch.
+    to_filter: Scatter,
+    /// Groups them by shard of the set, for the same reason.
+    to_shards: Scatter,
+}
+
+impl Work for Build<'_, '_> {
+    fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+        let indexes = indexes.iter().copied();
+        // A repeated line is inserted again: it sets the same bits, and the set alone knows repetitions.
+        if let Some(feed) = self.feed {
+            feed.insert_at(batch, indexes.clone(), &mut self.to_filter)?;
+        }
+        self.set
+            .insert(batch, indexes, &mut self.to_shards, self.side)
+    }
+}
+
+/// One worker that writes the lines of the first side, as often as they come.
+struct Answer<'a, 's> {
+    set: &'a ShardedSet,
+    rule: &'a Rule,
+    /// The rank of the first side: behind all others.
+    rank: u32,
+    to_shards: Scatter,
+    out: Outbox<'a, 's>,
+}
+
+impl Worker for Answer<'_, '_> {
+    fn work(&mut self, batch: Batch<'_>) -> Result<()> {
+        let (rule, rank, out) = (self.rule, self.rank, &mut self.out);
+        let all = 0..batch.lines.len() as u32;
+        self.set
+            .look_up(batch, all, &mut self.to_shards, |index, found| {
+                let mark = rule.with_first(found.mark, rank);
+                write_again(rule, (batch, 1), index, Found { mark, ..found }, out)
+            })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.out.flush()
+    }
+}
+
+/// One worker that streams an input past the set.
+struct Probe<'a, 's> {
+    set: &'a ShardedSet,
+    rule: &'a Rule,
+    to_shards: Scatter,
+    /// What marks call the side that this input is.
+    side: u32,
+    /// This worker's part of the result; empty unless a line can get its last mark.
+    out: Outbox<'a, 's>,
+}
+
+impl Work for Probe<'_, '_> {
+    fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+        let (indexes, shards) = (indexes.iter().copied(), &mut self.to_shards);
+        let (out, rule) = (&mut self.out, self.rule);
+        // Called with the shard locked. `push` copies the line and seldom takes the collector's lock.
+        self.set
+            .mark(batch, indexes, shards, self.side, |line, mark| {
+                let times = u64::from(rule.last_mark() == Some(mark));
+                write(rule, line, Found::with_mark(mark), times, out)
+            })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.out.flush()
+    }
+}
