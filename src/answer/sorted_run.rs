@@ -23,8 +23,7 @@ use crate::spill::block::{
 };
 use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::spill::reader::LongRecord;
-use crate::temp::page_cache::FileKind;
-use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
+use crate::temp::space::{BUCKET_LABEL, FileKind, SpillPath, TempSpace, padded};
 
 /// A complete run.
 #[derive(Debug)]

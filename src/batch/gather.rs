@@ -10,7 +10,7 @@
 //! ```
 //!
 //! *Invariants:* each line comes out once, with its hash and its ordinal; none is left after a flush. *Cost:* a copy of each
-//! key, [`Gathered::MEMORY_BYTES`] of memory. A set in memory with filters takes 0.84 of the time that it takes without.
+//! key, [`Gathered::MEMORY_BYTES`] of memory. Two files of 20 million lines and a set behind filters took 0.84 of the time with it.
 
 use std::mem;
 
@@ -41,7 +41,7 @@ impl Gathered {
     /// What one takes, in bytes: the keys, and for each of a batch its end, slice, hash, ordinal and index.
     pub(crate) const MEMORY_BYTES: u64 = BYTES as u64 + 48 * BATCH as u64;
 
-    /// What so many workers take that each have one, in bytes.
+    /// What `workers` take together, with one each, in bytes.
     pub(crate) fn all_bytes(workers: usize) -> u64 {
         workers as u64 * Self::MEMORY_BYTES
     }

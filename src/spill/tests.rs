@@ -18,6 +18,9 @@ use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
 const LINES: usize = 30_000;
+/// The part of the page cache that blocks have: around it they are loaded by a thread, through it, where the machine has some,
+/// they are copied.
+const AROUND_AND_THROUGH: [f64; 2] = [0.0, 1.0];
 const BLOCK: u64 = 4096;
 
 /// A place for buckets, and what they are filled and read with.
@@ -304,56 +307,63 @@ fn buckets_that_are_written_fill_their_blocks_at_different_times() {
 
 #[test]
 fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole() {
-    let store = Store::new(12, 1);
-    let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
-    let buckets = store.fill(2, texts.iter().map(String::as_bytes));
-    assert!(buckets[0].file.blocks > 20);
-    thread::scope(|scope| {
-        let rules = store.rules(3 * BLOCK + 100);
-        let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
-        for stop_after in [1, 500, 3000] {
-            let mut seen = 0;
-            let stopped = reader.read_while(&buckets[0], |batch| {
-                seen += batch.lines.len();
-                Ok(seen < stop_after)
-            });
-            stopped.unwrap();
-            assert!((stop_after..20_000).contains(&seen));
-            let mut seen = 0;
-            let whole = reader.read(&buckets[1], |batch| {
-                seen += batch.lines.len();
-                Ok(())
-            });
-            whole.unwrap();
-            assert_eq!(seen, 20_000);
-        }
-    });
+    for part in AROUND_AND_THROUGH {
+        let store = Store::new(12, 1);
+        store.space.shrink_page_cache(part);
+        let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
+        let buckets = store.fill(2, texts.iter().map(String::as_bytes));
+        assert!(buckets[0].file.blocks > 20);
+        thread::scope(|scope| {
+            let rules = store.rules(3 * BLOCK + 100);
+            let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
+            for stop_after in [1, 500, 3000] {
+                let mut seen = 0;
+                let stopped = reader.read_while(&buckets[0], |batch| {
+                    seen += batch.lines.len();
+                    Ok(seen < stop_after)
+                });
+                stopped.unwrap();
+                assert!((stop_after..20_000).contains(&seen));
+                let mut seen = 0;
+                let whole = reader.read(&buckets[1], |batch| {
+                    seen += batch.lines.len();
+                    Ok(())
+                });
+                whole.unwrap();
+                assert_eq!(seen, 20_000);
+            }
+        });
+    }
 }
 
 #[test]
 fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
-    let store = Store::new(6, 0);
-    let texts: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
-    let bucket = store.fill(1, texts.iter().map(String::as_bytes)).remove(0);
-    let written = bucket.file.blocks as usize;
-    assert!(written > 10);
-    thread::scope(|scope| {
-        let (mut loader, loading) = Loader::new(&store.space, &store.budget, 4 * BLOCK).unwrap();
-        scope.spawn(|| loading.run(&store.space));
-        let mut reading = loader.start(&bucket);
-        let mut loads = Vec::new();
-        while let Some(blocks) = reading.take().unwrap() {
-            loads.push(blocks.iter().count());
-            reading.put(blocks);
-        }
-        assert_eq!(loads.iter().sum::<usize>(), written);
-        assert!(
-            loads[..loads.len() - 1].iter().all(|&count| count == 4),
-            "{loads:?}"
-        );
-        drop(reading);
-        drop(loader);
-    });
+    for part in AROUND_AND_THROUGH {
+        let store = Store::new(6, 0);
+        store.space.shrink_page_cache(part);
+        let texts: Vec<String> = (0..20_000).map(|number| number.to_string()).collect();
+        let bucket = store.fill(1, texts.iter().map(String::as_bytes)).remove(0);
+        let written = bucket.file.blocks as usize;
+        assert!(written > 10);
+        thread::scope(|scope| {
+            let (mut loader, loading) =
+                Loader::new(&store.space, &store.budget, 4 * BLOCK).unwrap();
+            scope.spawn(|| loading.run(&store.space));
+            let mut reading = loader.start(&bucket);
+            let mut loads = Vec::new();
+            while let Some(blocks) = reading.take().unwrap() {
+                loads.push(blocks.iter().count());
+                reading.put(blocks);
+            }
+            assert_eq!(loads.iter().sum::<usize>(), written);
+            assert!(
+                loads[..loads.len() - 1].iter().all(|&count| count == 4),
+                "{loads:?}"
+            );
+            drop(reading);
+            drop(loader);
+        });
+    }
 }
 
 #[test]

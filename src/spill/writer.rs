@@ -37,8 +37,7 @@ use crate::spill::part::{OpenBlock, Part};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
 use crate::sys::sync::{Mutex, PoisonError};
-use crate::temp::page_cache::FileKind;
-use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
+use crate::temp::space::{BUCKET_LABEL, FileKind, SpillPath, TempSpace, padded};
 
 /// A sealed block on its way to its file. It has everything that a writer thread needs, and no lock.
 #[derive(Debug)]

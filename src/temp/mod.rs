@@ -23,7 +23,7 @@
 pub(crate) mod disk;
 mod extents;
 mod orphans;
-pub(crate) mod page_cache;
+mod page_cache;
 pub(crate) mod places;
 pub(crate) mod quota;
 pub(crate) mod space;

@@ -34,12 +34,14 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::memory::buffer::PAGE;
 use crate::notice::Notice;
-use crate::sys::direct_io::is_refusal;
 use crate::temp::disk::{has_no_inodes, is_in_memory};
 use crate::temp::extents::Extents;
-use crate::temp::page_cache::{CachedPart, FileKind};
+use crate::temp::page_cache::CachedPart;
+pub(crate) use crate::temp::page_cache::FileKind;
 use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
+
+pub(crate) use self::path::SpillPath;
 
 /// What to do about a full disk.
 const FREE_SPACE: &str = "free some space, or choose another directory with --temp-dir";
@@ -273,69 +275,6 @@ impl TempSpace {
         }
     }
 
-    /// Fills `buffer` (whole pages) from `offset` (a multiple of the page size) of a file whose blocks lie
-    /// `block_bytes` apart. Holes read as zeros. All writes to the range must have returned.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] where the file is shorter, with the first block that is not whole; [`Error::Temp`]
-    /// where it cannot be read; [`Error::Interrupted`] when the run was stopped.
-    pub(crate) fn read(
-        &self,
-        file: &SpillPath,
-        offset: u64,
-        buffer: &mut [u8],
-        block_bytes: u64,
-    ) -> Result<()> {
-        self.interrupt.check()?;
-        let end = offset + buffer.len() as u64;
-        let mut at = offset;
-        while at < end {
-            let (place, part_end) = match &file.extents {
-                Some(extents) => extents.part_at(at, end),
-                None => (file.place, end),
-            };
-            let part = &mut buffer[(at - offset) as usize..(part_end - offset) as usize];
-            self.read_part(file, place, at, part, block_bytes)?;
-            at = part_end;
-        }
-        self.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Reads a range that is all in `place`. A file system that refuses direct reading is asked again without.
-    fn read_part(
-        &self,
-        file: &SpillPath,
-        place: usize,
-        offset: u64,
-        part: &mut [u8],
-        block_bytes: u64,
-    ) -> Result<()> {
-        let was_direct = self.is_direct(place);
-        match self.read_pages(file, place, offset, part) {
-            Ok(()) => Ok(()),
-            Err(error) if is_refusal(&error) && was_direct => {
-                self.stop_direct(place);
-                self.read_part(file, place, offset, part, block_bytes)
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let path = self.path_in(file, place).unwrap_or(file.path.clone());
-                let end = std::fs::metadata(&path).map_or(offset, |found| found.len());
-                Err(Error::Damaged {
-                    path,
-                    block: end / block_bytes,
-                    what: "the file is shorter than when outset wrote it".into(),
-                })
-            }
-            Err(source) => Err(Error::Temp {
-                path: self.path_in(file, place).unwrap_or(file.path.clone()),
-                what: "cannot read a spill file",
-                source,
-                advice: "run again (the temporary disk is faulty, or the file no longer exists)",
-            }),
-        }
-    }
-
     /// Leaves its files no more than this part of what they may have of the page cache from now on. For a rehearsal,
     /// which spills a part of what the run will spill.
     pub(crate) fn shrink_page_cache(&self, part: f64) {
@@ -348,7 +287,7 @@ impl TempSpace {
     }
 
     /// Whether `bytes` of parts of buckets would be written to memory: to the page cache, as far as the system says, or because
-    /// their places are there. There must be as much temporary space, too.
+    /// their places are there. Whether the cap allows as much is another question.
     pub(crate) fn has_memory_for_parts(&self, bytes: u64) -> bool {
         let has_room = self.places.page_cache.has_room_for_parts(bytes);
         self.places.all(|place| {
@@ -468,39 +407,14 @@ impl Drop for TempSpace {
     }
 }
 
-/// A file in temporary space. Clones are the same file: they share the list of its parts.
-#[derive(Debug, Clone)]
-pub(crate) struct SpillPath {
-    /// The index of the place where it begins.
-    place: usize,
-    /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
-    pub(crate) path: PathBuf,
-    /// What of it went through the page cache; `None` if nothing does, because the file is there for long.
-    cached: Option<Arc<CachedPart>>,
-    /// Which parts of it are in other places; `None` if it stays in one.
-    extents: Option<Arc<Extents>>,
-}
-
-impl SpillPath {
-    /// Whether what is at `offset` of it is best copied from the page cache: waiting for a disk is not to be expected.
-    pub(crate) fn is_cached_at(&self, offset: u64) -> bool {
-        self.cached
-            .as_ref()
-            .is_some_and(|cached| cached.is_before_end(offset))
-    }
-
-    /// Whether any part of it is in another place than the first.
-    fn has_parts(&self) -> bool {
-        self.extents.as_ref().is_some_and(|e| e.has_parts())
-    }
-}
-
 /// Rounds a length up to whole pages, which is what direct I/O writes.
 pub(crate) fn padded(bytes: u64) -> u64 {
     crate::memory::buffer::round_up(bytes, PAGE)
 }
 
 mod pages;
+mod path;
+mod reading;
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests;

@@ -1,0 +1,37 @@
+//! Where a temporary file is.
+//!
+//! *Owns:* [`SpillPath`]. *Invariants:* clones know the same of the file: what went through the page cache, and which parts are
+//! in other places. *Cost:* a path and two counted references.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::temp::extents::Extents;
+use crate::temp::page_cache::CachedPart;
+
+/// A file in temporary space. Clones are the same file: they share the list of its parts.
+#[derive(Debug, Clone)]
+pub(crate) struct SpillPath {
+    /// The index of the place where it begins.
+    pub(super) place: usize,
+    /// Its path in that place. It may not exist: before the first write, or if the place was full by then.
+    pub(crate) path: PathBuf,
+    /// What of it went through the page cache; `None` if nothing does, because the file is there for long.
+    pub(super) cached: Option<Arc<CachedPart>>,
+    /// Which parts of it are in other places; `None` if it stays in one.
+    pub(super) extents: Option<Arc<Extents>>,
+}
+
+impl SpillPath {
+    /// Whether what is at `offset` of it is best copied from the page cache: waiting for a disk is not to be expected.
+    pub(crate) fn is_cached_at(&self, offset: u64) -> bool {
+        self.cached
+            .as_ref()
+            .is_some_and(|cached| cached.is_before_end(offset))
+    }
+
+    /// Whether any part of it is in another place than the first.
+    pub(super) fn has_parts(&self) -> bool {
+        self.extents.as_ref().is_some_and(|e| e.has_parts())
+    }
+}
