@@ -74,3 +74,78 @@ impl<W: Work> Worker for Screened<'_, W> {
         self.work.finish()
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    /// Lets every ninth line of all through, by its first byte.
+    struct Ninth;
+
+    impl Screen for Ninth {
+        fn passing(&self, batch: Batch<'_>, passing: &mut Vec<u32>) -> Result<()> {
+            passing.clear();
+            let indexes = 0..batch.keys.len() as u32;
+            passing.extend(indexes.filter(|&index| batch.keys[index as usize][0] == 0));
+            Ok(())
+        }
+    }
+
+    /// Notes the lines, in how many batches they came, and whether the end came.
+    #[derive(Default)]
+    struct Note {
+        lines: Vec<Vec<u8>>,
+        batches: usize,
+        is_finished: bool,
+    }
+
+    impl Work for &mut Note {
+        fn work_on(&mut self, batch: Batch<'_>, indexes: &[u32]) -> Result<()> {
+            self.batches += 1;
+            let lines = indexes
+                .iter()
+                .map(|&index| batch.lines[index as usize].to_vec());
+            self.lines.extend(lines);
+            Ok(())
+        }
+
+        fn finish(&mut self) -> Result<()> {
+            self.is_finished = true;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_line_that_passes_is_worked_on_once_gathered_or_not() {
+        let lines: Vec<[u8; 3]> = (0..4500u16)
+            .map(|number| {
+                let [high, low] = number.to_be_bytes();
+                [(number % 9) as u8, high, low]
+            })
+            .collect();
+        let (budget, none) = (MemoryBudget::new(1 << 20, 0), MemoryBudget::new(0, 0));
+        for (screen, budget, batches) in [
+            (Some(&Ninth as &dyn Screen), Some(&budget), 1),
+            (Some(&Ninth), Some(&none), 9),
+            (Some(&Ninth), None, 9),
+            (None, Some(&budget), 9),
+        ] {
+            let mut note = Note::default();
+            let mut worker = Screened::new(screen, &mut note);
+            if let Some(budget) = budget {
+                worker = worker.gathering(budget);
+            }
+            for part in lines.chunks(500) {
+                let slices: Vec<&[u8]> = part.iter().map(<[u8; 3]>::as_slice).collect();
+                let hashes = vec![0; slices.len()];
+                worker.work(Batch::new(&slices, &hashes)).unwrap();
+            }
+            worker.finish().unwrap();
+            drop(worker);
+            let passes = |line: &&[u8; 3]| screen.is_none() || line[0] == 0;
+            assert!(note.lines.iter().eq(lines.iter().filter(passes)));
+            assert_eq!((note.batches, note.is_finished), (batches, true));
+        }
+    }
+}

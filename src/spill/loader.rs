@@ -152,14 +152,13 @@ impl Reading<'_, '_> {
 
     /// Copies blocks from the page cache; `None` where the next ones are not there, or something is under way.
     fn copy(&mut self) -> Result<Option<Blocks>> {
-        if !self.in_flight.is_empty() {
-            return Ok(None);
-        }
         let part = self.next_part(COPIED.min(self.loader.bytes))?;
         let Some(part) = part.filter(|part| part.file.is_cached_at(part.offset)) else {
             return Ok(None);
         };
-        // Both are free now, unless they were lost with the thread.
+        // It is in front of all that is not in the page cache, so nothing was requested.
+        debug_assert!(self.in_flight.is_empty());
+        // Both are free then, unless they were lost with the thread.
         let Some(mut buffer) = self.loader.free.pop() else {
             return Ok(None);
         };

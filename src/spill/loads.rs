@@ -115,3 +115,29 @@ impl LoadThread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::Interrupt;
+    use crate::temp::quota::Quota;
+
+    #[test]
+    fn a_part_has_its_last_block_even_if_that_is_short() {
+        let place = std::env::temp_dir();
+        let space = TempSpace::new(&[place], Quota::new(0), &Interrupt::new());
+        let file = space.new_path("test");
+        let blocks = |bytes: usize| {
+            let file = file.as_ref().ok()?.clone();
+            let part = Part {
+                file,
+                offset: 0,
+                bytes,
+                block_bytes: 16 << 10,
+            };
+            Some(part.blocks())
+        };
+        let found = [4 << 10, 16 << 10, 20 << 10, 64 << 10].map(blocks);
+        assert_eq!(found, [Some(1), Some(1), Some(2), Some(4)]);
+    }
+}

@@ -4,11 +4,13 @@
 //! workers together are the memory that is left; no more workers than the layout has room for. *Cost:* one look at each bucket,
 //! and one at the system where buckets must be split.
 
-use crate::pass::join::joiner::set_bytes;
+use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
+use crate::pass::join::work::{Position, Work};
 use crate::plan::layout::Layout;
 use crate::run::Run;
 use crate::selection::Sides;
+use crate::set::line_set::estimate_set_bytes;
 use crate::spill::bucket::Bucket;
 
 /// Among how many threads a join is divided. Each worker has the same share of the memory that is left.
@@ -87,9 +89,28 @@ impl Division {
     }
 }
 
+/// What the set of one bucket of each input takes in a worker at most, in bytes; less where lines repeat.
+fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
+    let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
+    most_set_bytes(lines, mean_bytes, 8 * sides.rule().kept().words() as u64)
+}
+
+/// As [`set_bytes`], of this many lines with a mean that was rounded down, of each of which `kept_bytes` are kept.
+fn most_set_bytes(lines: u64, mean_bytes: u64, kept_bytes: u64) -> u64 {
+    // The pages that a set rounds up to, and what starting it takes.
+    let spare = 16 * PAGE;
+    // The estimate counts 4 bytes a line for padding, which may be up to 7.
+    estimate_set_bytes(lines, lines * (mean_bytes + 1 + 3 + kept_bytes)) + spare
+}
+
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::hash::LineHasher;
+    use crate::memory::budget::MemoryBudget;
+    use crate::selection::Order;
+    use crate::set::line_set::{Insert, LineSet};
 
     const MIB: u64 = 1 << 20;
 
@@ -149,5 +170,29 @@ mod tests {
         };
         assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);
         assert_eq!([workers(600, 0), workers(600, 5)], [1, 5]);
+    }
+
+    #[test]
+    fn the_largest_set_that_is_expected_has_room_for_all_lines() {
+        let hasher = LineHasher::with_key([4; 4]);
+        let sides = Sides::common(2, Order::Any);
+        let kept = sides.rule().kept();
+        for length in 8..=33 {
+            for lines in [1, 100, 70_000] {
+                let bytes = most_set_bytes(lines, length, 8 * kept.words() as u64);
+                let budget = MemoryBudget::new(bytes, 0);
+                let mut set = LineSet::new(&budget, hasher, kept).unwrap();
+                set.reset(lines, length).unwrap();
+                for number in 0..lines {
+                    let line = format!("{number:0>width$}", width = length as usize);
+                    let inserted = set.insert(hasher.hash(line.as_bytes()), line.as_bytes(), 1, 0);
+                    assert_eq!(
+                        inserted.unwrap(),
+                        Insert::New,
+                        "{number} of {lines}, {length}"
+                    );
+                }
+            }
+        }
     }
 }

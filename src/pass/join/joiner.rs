@@ -10,12 +10,11 @@ use crate::answer::{Collector, Outbox};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
 use crate::pass::join::work::{Position, Work};
 use crate::run::{Phase, Run};
 use crate::selection::{Found, Rule, Sides};
-use crate::set::line_set::{LineSet, estimate_set_bytes};
+use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::reader::BucketReader;
 use crate::sys::failpoint::fail_point;
@@ -291,16 +290,6 @@ impl<'a, 's> Joiner<'a, 's> {
             least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
-}
-
-/// What the set of one bucket of each input takes in a worker at most, in bytes; less where lines repeat.
-pub(super) fn set_bytes(sides: &Sides, buckets: &[Bucket]) -> u64 {
-    let (lines, mean_bytes) = Work::new(sides, buckets).building_from(Position::default());
-    let kept_bytes = 8 * sides.rule().kept().words() as u64;
-    // The pages that a set rounds up to, and what starting it takes.
-    let spare = 16 * PAGE;
-    // The mean is rounded down, and the estimate counts 4 bytes a line for padding, which may be up to 7.
-    estimate_set_bytes(lines, lines * (mean_bytes + 1 + 3 + kept_bytes)) + spare
 }
 
 /// Writes a line behind its label, as often as `times` says.
