@@ -274,6 +274,52 @@ fn j1_blocks_that_go_around_the_page_cache_are_read_back_as_those_that_go_throug
     scenario.teardown();
 }
 
+/// The most threads of the name `name` that exist at the same time until `done` says something.
+fn most_threads(name: &str, done: &mpsc::Receiver<()>) -> usize {
+    let mut most = 0;
+    while done.recv_timeout(Duration::from_millis(2)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+        // A thread may end before its name is read.
+        let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        most = most.max(names.filter(|found| found.starts_with(name)).count());
+    }
+    most
+}
+
+#[test]
+fn as_many_blocks_are_written_at_a_time_as_a_slow_disk_needs() {
+    let scenario = FailScenario::setup();
+    let place = Place::new();
+    let text: String = (0..300_000).map(line).collect();
+    fs::write(place.path("a"), text).unwrap();
+    fail::cfg("spill-write", "sleep(5)").unwrap();
+    let writers = |memory_bytes: u64| {
+        let options = Options {
+            memory_bytes: Some(memory_bytes),
+            strategy: Some(Strategy::Partition),
+            buckets: Some(100),
+            threads: Some(2),
+            temp_dirs: vec![place.path("temp")],
+            // Whatever the other tests have left in this process.
+            resident_bytes: Some(5 << 20),
+            ..Options::default()
+        };
+        let sources = [Source::from(place.path("a")), Source::from(place.path("b"))];
+        let (done, wait) = mpsc::channel();
+        let counter = std::thread::spawn(move || most_threads("spill-", &wait));
+        let mut sink = outset::CountSink;
+        let stats = select(&sources, Selection::intersection(), &options, &mut sink).unwrap();
+        drop(done);
+        assert_eq!(stats.output.lines, 45_000);
+        counter.join().unwrap()
+    };
+    let most = writers(24 << 20);
+    assert!((9..=16).contains(&most), "{most} threads wrote");
+    let most = writers(400 << 20);
+    assert_eq!(most, 1, "nothing was written");
+    scenario.teardown();
+}
+
 #[test]
 fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
     let scenario = FailScenario::setup();

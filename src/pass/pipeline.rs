@@ -82,6 +82,7 @@ pub(super) fn pipeline<W: Worker>(
     let readers = Team {
         name: "read",
         most: reading.readers(layout.readers),
+        must_all_start: true,
         failure,
         work: &read,
     };

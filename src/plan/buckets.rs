@@ -16,16 +16,16 @@
 //! ```text
 //!  memory for blocks
 //!  ├──────┬──────┬──── ... ──┬──────┬──────────────────┬─┐
-//!  │ open │ open │           │ open │ 4 being written  │1│  then blocks that stay in memory
+//!  │ open │ open │           │ open │ being written    │1│  then blocks that stay in memory
 //!  └──────┴──────┴──── ... ──┴──────┴──────────────────┴─┘
-//!    one for each bucket
+//!    one for each bucket                   a fifth
 //! ```
 
 use crate::error::Error;
 use crate::plan::design::too_little;
 use crate::plan::job::Job;
 use crate::plan::layout::{Layout, SMALLEST_BLOCK};
-use crate::spill::pool::IN_FLIGHT;
+use crate::spill::pool::in_flight;
 
 /// Buckets are planned for this multiple of the estimated set: room for chance, and for estimates that are
 /// off.
@@ -97,10 +97,10 @@ pub(super) fn buckets_for_survivors(
 }
 
 /// The least memory for blocks, in bytes, with which no bucket has to be split, for a build side whose set
-/// has `set_bytes`: the smallest block for each bucket that a single join worker needs, and a dozen more.
+/// has `set_bytes`: the smallest block for each bucket that a single join worker needs, and one or two dozen more.
 pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
     let needed = (set_bytes as f64 * SLACK / layout.join_share(1).max(1) as f64) as u64;
-    (needed + IN_FLIGHT + 8) * SMALLEST_BLOCK
+    (needed + in_flight(needed) + 8) * SMALLEST_BLOCK
 }
 
 /// Buckets of the first level, at least 1, where every bucket will be split: as many as give both levels blocks of the
@@ -113,9 +113,8 @@ pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
 fn first_of_two_levels(layout: &Layout, pool_bytes: u64, set_bytes: u64) -> u64 {
     let share = layout.join_share(1).max(1) as f64;
     let blocks = |bytes: u64| {
-        (bytes / SMALLEST_BLOCK)
-            .saturating_sub(2 * IN_FLIGHT)
-            .max(1)
+        let all = bytes / SMALLEST_BLOCK;
+        all.saturating_sub(in_flight(all) + 4).max(1)
     };
     let most = blocks(pool_bytes);
     let without_slack = set_bytes as f64 / share;

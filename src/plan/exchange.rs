@@ -20,7 +20,7 @@ use crate::plan::layout::{Layout, SMALLEST_BLOCK};
 use crate::plan::request::check_floor;
 use crate::size::display_bytes;
 use crate::spill::block::HEADER;
-use crate::spill::pool::IN_FLIGHT;
+use crate::spill::pool::in_flight;
 
 /// The part of the memory for buffers, in tenths, that a join has for frames and blocks while it receives; the same as
 /// that of `partition`.
@@ -42,14 +42,16 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
         let mut layout = Layout::for_single_try(&job);
         let beside = beside_bytes + layout.workers as u64 * scratch_bytes();
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
-        if !layout.set_pool(&job, buckets, pool_bytes, PAGE) {
+        // No block is written: a full one is handed over.
+        let writers = in_flight(0);
+        if !layout.set_blocks(&job, buckets, writers, (pool_bytes, PAGE)) {
             return None;
         }
         // Payload and header together, as a block of a bucket has them.
         layout.block_bytes = layout
             .block_bytes
             .min((MOST_DECODED + HEADER as u64) & !(PAGE - 1));
-        layout.pool_blocks = u64::from(buckets) + IN_FLIGHT + 1;
+        layout.pool_blocks = u64::from(buckets) + writers + 1;
         Some(layout)
     };
     layout_in(job.memory_bytes).ok_or_else(|| {

@@ -29,7 +29,7 @@ use crate::input::long_lines::LimitAdvice;
 use crate::plan::job::threads_bytes;
 use crate::plan::{Job, Strategy};
 use crate::selection::Order;
-use crate::spill::pool::IN_FLIGHT;
+use crate::spill::pool::in_flight;
 
 /// The least that must be left for buffers after what the process itself needs, in bytes. With 6 MiB, and on a busy machine
 /// with 5.5 MiB, runs in 16 MiB were refused when more pages of the program were mapped than usual.
@@ -83,7 +83,7 @@ pub(crate) struct Layout {
     pub(crate) workers: usize,
     /// The most threads `read-N` for a file that is not cached.
     pub(crate) readers: usize,
-    /// Threads `spill-N` of a spill pass.
+    /// The most threads `spill-N` of a spill pass: the blocks that may be on their way to the disk.
     pub(crate) writers: usize,
     /// Bytes of one chunk: a power of two from 64 KiB to 1 MiB.
     pub(crate) chunk_bytes: u64,
@@ -139,9 +139,8 @@ impl Layout {
         let usable = job.memory_bytes.saturating_sub(base_bytes);
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
-        // if several are under way. In blocks of 16 KiB four writers take 0.85 of the time of two; where blocks
-        // are large there is no difference.
-        let (least_readers, writers) = (2, 4);
+        // if several are under way.
+        let least_readers = 2;
         // One for each thread that fills or works on a chunk, and one on its way between them.
         let least_buffers = least_readers + workers + 1;
         // A sixteenth of the memory for all chunks.
@@ -177,7 +176,7 @@ impl Layout {
             threads: job.threads,
             workers,
             readers,
-            writers,
+            writers: in_flight(0) as usize,
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,
@@ -331,18 +330,34 @@ impl Layout {
         pool_bytes: u64,
         least: u64,
     ) -> bool {
+        // Rather fewer that are written at a time than blocks that are too small.
+        let tries = [in_flight(buckets.into()), in_flight(0)];
+        tries
+            .into_iter()
+            .any(|writers| self.set_blocks(job, buckets, writers, (pool_bytes, least)))
+    }
+
+    /// As [`Layout::set_pool`], with up to `writers` blocks that are being written at a time.
+    pub(crate) fn set_blocks(
+        &mut self,
+        job: &Job,
+        buckets: u32,
+        writers: u64,
+        (pool_bytes, least): (u64, u64),
+    ) -> bool {
         let pool_bytes = pool_bytes.min(self.most_pool_bytes(job));
-        let open = u64::from(buckets) + IN_FLIGHT + 1;
+        let open = u64::from(buckets) + writers + 1;
         let block = (pool_bytes / open).min(LARGEST) & !(PAGE - 1);
         if block < least || u64::from(buckets) > self.most_buckets(job.inputs.len()) {
             return false;
         }
         self.set_bookkeeping(buckets, job.inputs.len());
         self.buckets = buckets;
+        self.writers = writers as usize;
         self.block_bytes = block;
         // With no block to spare, the pool lets none stay in memory.
         self.pool_blocks = if job.always_spill {
-            u64::from(buckets) + 2
+            u64::from(buckets) + writers
         } else {
             pool_bytes / block
         };

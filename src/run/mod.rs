@@ -176,7 +176,12 @@ impl<'o> Run<'o> {
     /// they are first needed.
     pub(crate) fn block_pool(&self) -> BlockPool {
         let layout = &self.layout;
-        BlockPool::new(&self.budget, layout.block_bytes, layout.pool_blocks)
+        BlockPool::new(
+            &self.budget,
+            layout.block_bytes,
+            layout.pool_blocks,
+            layout.writers as u64,
+        )
     }
 
     /// Whether lines must be IPv4 addresses (`--key-type ipv4`).

@@ -2,7 +2,9 @@
 //!
 //! *Owns:* the writer threads and the way from a [`BucketWriter`] to sealed [`Bucket`]s.
 //!
-//! 1. The calling thread sets one block of the pool aside for each bucket, and starts the writers.
+//! 1. The calling thread sets one block of the pool aside for each bucket, and starts the first writer. A writer that leaves
+//!    blocks waiting starts the next one: as many are written at a time as the disk is slower than the workers, up to
+//!    [`FillRules::writers`].
 //! 2. It calls `work` with the [`BucketWriter`]. Any number of threads may append through it meanwhile;
 //!    they send full blocks to the writers.
 //! 3. When `work` returns, it flushes the open blocks and seals the buckets. That drops the sender: the
@@ -24,10 +26,10 @@ use crate::spill::outlet::Outlet;
 use crate::spill::pool::BlockPool;
 use crate::spill::writer::{BucketWriter, FullBlock};
 use crate::sys::failpoint::fail_point;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
-use crate::sys::sync::channel::{self, Receiver, Sender};
-use crate::sys::sync::thread::{self, Scope};
-use crate::sys::threads;
+use crate::sys::first_error::FirstFailure;
+use crate::sys::sync::channel::{self, Receiver};
+use crate::sys::sync::thread;
+use crate::sys::threads::Team;
 use crate::temp::space::TempSpace;
 
 /// What one filling needs; the same for all its threads.
@@ -41,7 +43,7 @@ pub(crate) struct FillRules<'a> {
     pub(crate) address: Address,
     /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
     pub(crate) buckets: u32,
-    /// Threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many workers
+    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many workers
     /// join, or whose parts stay in memory.
     pub(crate) writers: usize,
     /// Whether the lines have ordinals, which are kept behind them.
@@ -67,8 +69,22 @@ pub(crate) fn fill(
 ) -> Result<Vec<Bucket>> {
     rules.pool.claim(u64::from(rules.buckets))?;
     let failure = FirstFailure::default();
+    // Unbounded: the pool bounds how many blocks there are.
+    let (outbox, inbox) = channel::unbounded();
+    let write = |start_next: &dyn Fn()| {
+        write_blocks(rules, &failure, &inbox, start_next);
+        Ok(())
+    };
+    let writers = Team {
+        name: "spill",
+        most: rules.writers,
+        must_all_start: false,
+        failure: &failure,
+        work: &write,
+    };
     let buckets = thread::scope(|scope| {
-        let outbox = (rules.writers > 0).then(|| start_writers(scope, rules, &failure));
+        writers.start(scope);
+        let outbox = (rules.writers > 0).then_some(outbox);
         let writer = BucketWriter::new(rules, &failure, outbox);
         // A writer thread may not have started: nothing must be sent then.
         let filled = failure
@@ -85,38 +101,24 @@ pub(crate) fn fill(
     Ok(buckets)
 }
 
-/// Starts the threads `spill-0`, `spill-1` and so on, which write full blocks, and returns the sender to
-/// them. That the first cannot be started is noted in `failure`; with fewer of the others, writing is slower.
-fn start_writers<'scope, 'env>(
-    scope: &'scope Scope<'scope, 'env>,
-    rules: FillRules<'env>,
-    failure: &'env FirstFailure,
-) -> Sender<FullBlock> {
-    // Unbounded: the pool bounds how many blocks there are.
-    let (outbox, inbox) = channel::unbounded();
-    for number in 0..rules.writers {
-        let inbox = inbox.clone();
-        let body = move || write_blocks(rules, failure, &inbox);
-        let started = threads::spawn(scope, format!("spill-{number}"), body);
-        if number == 0 {
-            failure.record(started);
-        } else if started.is_err() {
-            break;
-        }
-    }
-    outbox
-}
-
-/// The body of `spill-N`: writes blocks in the order it receives them until the channel is closed. Two such
+/// The body of `spill-N`: writes blocks in the order it receives them until the channel is closed. Where one more waits
+/// when it has taken one, the disk is slower than the workers, and the next thread starts. Two such
 /// threads may write the blocks of one bucket in any order: each block knows its offset.
 ///
 /// After a failure of any thread it only gives blocks back, because a worker may wait for one
-/// ([`Successor::take_or_wait`](crate::spill::pool::Successor::take_or_wait)).
-fn write_blocks(rules: FillRules<'_>, failure: &FirstFailure, inbox: &Receiver<FullBlock>) {
-    // A panic here must end the workers: they wait for blocks that this thread would have given back.
-    let _alarm = PanicAlarm(failure);
+/// ([`Successor::take_or_wait`](crate::spill::pool::Successor::take_or_wait)). A panic here is noted as a failure by the
+/// team, so workers stop waiting.
+fn write_blocks(
+    rules: FillRules<'_>,
+    failure: &FirstFailure,
+    inbox: &Receiver<FullBlock>,
+    start_next: &dyn Fn(),
+) {
     for full in inbox {
         fail_point!("spill-thread");
+        if !inbox.is_empty() {
+            start_next();
+        }
         if !failure.has_failed() {
             failure.record(full.write(rules.space));
         }

@@ -11,15 +11,15 @@
 //! their first block yet:
 //! - `taken + claims <= capacity`: every bucket can always open a block, so no thread waits for a
 //!   block that only another waiting thread could give back.
-//! - A full block is kept in memory only while [`IN_FLIGHT`] more could be taken after that. Otherwise it
-//!   is written, and a worker that needs the next block waits for a write to end, which it will.
+//! - A full block is kept in memory only while as many more could be taken after that as may be on their way to the
+//!   disk ([`in_flight`]). Otherwise it is written, and a worker that needs the next block waits for a write to end, which it will.
 //!   The same margin leaves the next store of a run, which has as many buckets, a block for each.
 //!
 //! *Why waiting ends:* a worker waits only in [`Successor::take_or_wait`], after it has sent a block to a
 //! writer thread. That block comes back: a writer waits for nothing but the disk and the pool's lock, and
 //! a waiting worker does not hold that. The other calls leave blocks to those that wait: `take_claimed`
-//! turns a claim into a taken block, and `take_if_roomy` leaves one for each [`Successor`] beside the last
-//! [`IN_FLIGHT`]. A successor is there before its block is sent: many blocks may come back before the workers
+//! turns a claim into a taken block, and `take_if_roomy` leaves one for each [`Successor`] beside those in
+//! flight. A successor is there before its block is sent: many blocks may come back before the workers
 //! that wait for them run again, and a bucket that filled up meanwhile would keep the blocks in memory.
 //!
 //! *Cost:* up to `capacity * block_bytes`. The budget grants it block by block, when each is first needed.
@@ -32,9 +32,14 @@ use crate::memory::buffer::Buffer;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Blocks that must stay free for a full block to be kept in memory. Workers fill them while others are
-/// being written: one for each writer thread.
-pub(crate) const IN_FLIGHT: u64 = 4;
+/// How many blocks of `buckets` buckets may be on their way to the disk: one for each thread that writes, while workers fill
+/// others. So many stay free when full blocks are kept in memory.
+///
+/// A fifth of all blocks, and 4 to 16. A disk that takes milliseconds for an answer is fast only if it has many requests at a
+/// time; more memory for them would make all blocks smaller.
+pub(crate) fn in_flight(buckets: u64) -> u64 {
+    (buckets / 4).clamp(4, 16)
+}
 
 /// A fixed number of blocks of one size, shared by all threads of a filling, and by the stores of a run.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub(crate) struct BlockPool {
     budget: MemoryBudget,
     /// The size of a block, header included; a multiple of the page size.
     block_bytes: u64,
+    /// Blocks that stay free for writing when full ones are kept in memory: what [`in_flight`] says of the buckets.
+    in_flight: u64,
     state: Mutex<State>,
     /// Signaled by each [`BlockPool::put`], for [`Successor::take_or_wait`].
     returned: Condvar,
@@ -64,11 +71,18 @@ struct State {
 }
 
 impl BlockPool {
-    /// A pool of at most `capacity` blocks. It takes no memory yet.
-    pub(crate) fn new(budget: &MemoryBudget, block_bytes: u64, capacity: u64) -> Self {
+    /// A pool of at most `capacity` blocks, which holds a full one only while `in_flight` more could be
+    /// taken. It takes no memory yet.
+    pub(crate) fn new(
+        budget: &MemoryBudget,
+        block_bytes: u64,
+        capacity: u64,
+        in_flight: u64,
+    ) -> Self {
         Self {
             budget: budget.clone(),
             block_bytes,
+            in_flight,
             state: Mutex::new(State {
                 capacity,
                 ..State::default()
@@ -128,7 +142,7 @@ impl BlockPool {
     /// means that the full block must be written.
     pub(crate) fn take_if_roomy(&self) -> Result<Option<Buffer>> {
         let mut state = self.lock();
-        if !Self::has_room(&state) {
+        if !self.has_room(&state) {
             return Ok(None);
         }
         self.take_from(&mut state).map(Some)
@@ -136,18 +150,18 @@ impl BlockPool {
 
     /// Whether a full block could stay in memory now.
     pub(crate) fn is_roomy(&self) -> bool {
-        Self::has_room(&self.lock())
+        self.has_room(&self.lock())
     }
 
-    fn has_room(state: &State) -> bool {
-        state.taken + state.claims + state.successors + IN_FLIGHT < state.capacity
+    fn has_room(&self, state: &State) -> bool {
+        state.taken + state.claims + state.successors + self.in_flight < state.capacity
     }
 
     /// Whether a partly filled block may stay in memory at the end of a filling. The next filling must still
-    /// find a block for each of its `buckets`, and [`IN_FLIGHT`] more. The block itself is in `taken`.
+    /// find a block for each of its `buckets`, and those in flight. The block itself is in `taken`.
     pub(crate) fn may_hold(&self, buckets: u64) -> bool {
         let state = self.lock();
-        state.taken + state.claims + buckets + IN_FLIGHT <= state.capacity
+        state.taken + state.claims + buckets + self.in_flight <= state.capacity
     }
 
     /// The successor of a full block that is to be written. Call it before the block is sent.
@@ -233,9 +247,11 @@ mod tests {
     use crate::error::Error;
     use crate::memory::buffer::PAGE;
 
+    const IN_FLIGHT: u64 = 3;
+
     fn pool(capacity: u64) -> (MemoryBudget, BlockPool) {
         let budget = MemoryBudget::new(100 * PAGE, 7);
-        let pool = BlockPool::new(&budget, PAGE, capacity);
+        let pool = BlockPool::new(&budget, PAGE, capacity, IN_FLIGHT);
         (budget, pool)
     }
 
@@ -260,6 +276,12 @@ mod tests {
             99 * PAGE,
             "the block is kept for others"
         );
+    }
+
+    #[test]
+    fn a_fifth_of_all_blocks_may_be_in_flight_within_limits() {
+        let of = [0, 19, 20, 50, 64, 65_536].map(in_flight);
+        assert_eq!(of, [4, 4, 5, 12, 16, 16]);
     }
 
     #[test]

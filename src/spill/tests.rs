@@ -22,6 +22,8 @@ const LINES: usize = 30_000;
 /// they are copied.
 const AROUND_AND_THROUGH: [f64; 2] = [0.0, 1.0];
 const BLOCK: u64 = 4096;
+/// Blocks that stay free for writing.
+const IN_FLIGHT: u64 = 4;
 
 /// A place for buckets, and what they are filled and read with.
 struct Store {
@@ -41,7 +43,7 @@ impl Store {
         let budget = MemoryBudget::new(64 << 20, 0);
         Self {
             space: TempSpace::new(&places, quota.clone(), &Interrupt::new()),
-            pool: BlockPool::new(&budget, BLOCK, pool_blocks),
+            pool: BlockPool::new(&budget, BLOCK, pool_blocks, IN_FLIGHT),
             budget,
             quota,
             writers,
@@ -121,7 +123,7 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         &Interrupt::new(),
     );
     let budget = MemoryBudget::new(64 << 20, 0);
-    let pool = BlockPool::new(&budget, BLOCK, pool_blocks);
+    let pool = BlockPool::new(&budget, BLOCK, pool_blocks, IN_FLIGHT);
     let hasher = LineHasher::with_key([3; 4]);
     let texts: Vec<String> = (0..LINES).map(|number| number.to_string()).collect();
     let lines: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();

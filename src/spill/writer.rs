@@ -366,7 +366,7 @@ impl<'a> BucketWriter<'a> {
     /// Called once, when no thread appends any more.
     ///
     /// # Errors
-    /// A write that failed, or [`Error::Interrupted`] when all writer threads are gone.
+    /// A write that failed, or [`Error::Interrupted`] when a thread has failed.
     pub(super) fn flush(&self) -> Result<()> {
         let pool = self.rules.pool;
         for (bucket, part) in self.parts.iter().enumerate() {

@@ -73,6 +73,7 @@ impl Workers {
         let team = Team {
             name: "work",
             most: self.most,
+            must_all_start: true,
             failure,
             work: &work,
         };
@@ -86,7 +87,9 @@ impl Workers {
 pub(crate) struct Team<'t> {
     pub(crate) name: &'static str,
     pub(crate) most: usize,
-    /// Errors and panics of the threads, and failures to start one, are noted here; after one no more start.
+    /// Whether a further thread that cannot be started is a failure, too. If not, the others take longer, and that is all.
+    pub(crate) must_all_start: bool,
+    /// Errors and panics of the threads are noted here, and those of starting one; after one no more start.
     pub(crate) failure: &'t FirstFailure,
     pub(crate) work: &'t (dyn Fn(&dyn Fn()) -> Result<()> + Sync),
 }
@@ -120,8 +123,10 @@ impl<'t> Team<'t> {
             };
             self.failure.record((self.work)(&start_next));
         };
-        let name = format!("{}-{number}", self.name);
-        self.failure.record(spawn(scope, name, body));
+        let started = spawn(scope, format!("{}-{number}", self.name), body);
+        if number == 0 || self.must_all_start {
+            self.failure.record(started);
+        }
     }
 }
 

@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(threads(1, 16 * MIB, stays), (4, 1));
             assert_eq!(threads(1, 16 * MIB + 1, stays), (3, 1));
             assert_eq!(threads(1, 32 * MIB, stays), (2, 2));
-            assert_eq!(threads(1, 64 * MIB, stays), (1, 2));
+            assert_eq!(threads(1, 64 * MIB, stays), (1, 4));
         }
         assert_eq!(
             threads(2, 64 * MIB, false),
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn all_workers_split_where_that_is_more_and_the_parts_stay_in_memory() {
         assert_eq!(threads(1, 65 * MIB, true), (4, 0));
-        assert_eq!(threads(1, 65 * MIB, false), (1, 2));
+        assert_eq!(threads(1, 65 * MIB, false), (1, 4));
         assert_eq!(threads(4, 65 * MIB, true), (4, 1), "none is gained");
     }
 

@@ -26,8 +26,8 @@
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
 //! - Each worker copies blocks that are in the page cache itself, and has a loader thread that reads others ahead.
-//! - While a worker splits a bucket, up to two threads write the blocks of its parts. Where all workers split into memory, or
-//!   more than four join, the worker writes them itself.
+//! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where all workers split into memory, or
+//!   more join than may write, the worker writes them itself.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
 //! The marks of lines while three inputs are joined, of an intersection (build side A, then B and C) and of a

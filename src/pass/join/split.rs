@@ -15,13 +15,15 @@ use crate::pass::spill::ToBuckets;
 use crate::plan::layout::{BUCKET_BYTES, Layout};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
-use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::spill::pool::BlockPool;
 
 /// Lines of the set by which a level is judged. A bucket of lines with equal hashes shows it in a few; some
 /// thousand tell an uneven level from an even one.
 const WITNESSES: usize = 4096;
 /// The most threads that write the blocks of a split for one joiner, while the joiner reads and scatters.
-pub(super) const MOST_WRITERS: usize = 2;
+pub(super) const MOST_WRITERS: usize = 4;
+/// Blocks beside one for each part: the pool's spare ones, and those that are written.
+const BESIDE_PARTS: u64 = 2 + MOST_WRITERS as u64;
 /// The smallest block that a split writes.
 const LEAST_BLOCK: u64 = 16 << 10;
 
@@ -54,7 +56,7 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
     let most = most_parts(layout, inputs, room);
     let fan_out = wanted_parts(lines.div_ceil(fitting)).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
-    let blocks = u64::from(fan_out) + 2 + IN_FLIGHT;
+    let blocks = u64::from(fan_out) + BESIDE_PARTS;
     // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
     let block_bytes = (room.saturating_sub(bookkeeping_bytes) / blocks)
         .clamp(PAGE, layout.read_bytes())
@@ -96,7 +98,7 @@ fn wanted_parts(parts: u64) -> u64 {
 fn most_parts(layout: &Layout, inputs: usize, room: u64) -> u64 {
     let least_block = layout.block_bytes.min(LEAST_BLOCK.max(room / 64));
     (room / (least_block + inputs as u64 * BUCKET_BYTES))
-        .saturating_sub(IN_FLIGHT + 1)
+        .saturating_sub(BESIDE_PARTS)
         .clamp(2, 1024)
 }
 
@@ -132,6 +134,7 @@ pub(super) fn split(
         &joiner.budget,
         plan.block_bytes,
         u64::from(plan.fan_out) + 2 + joiner.writers as u64,
+        BESIDE_PARTS,
     );
     let mut stores = Vec::with_capacity(buckets.len());
     for bucket in buckets {

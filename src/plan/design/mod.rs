@@ -212,9 +212,10 @@ pub(in crate::plan) fn fit_pool(
     Ok(())
 }
 
-/// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket have no room.
+/// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
+/// and those that are kept free for writing, have no room.
 pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
-    let open = u64::from(buckets) * layout.block_bytes;
+    let open = (u64::from(buckets) + layout.writers as u64) * layout.block_bytes;
     let held = if job.always_spill {
         0
     } else {

@@ -132,7 +132,7 @@ fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
         assert_eq!(revision.more_blocks, 0);
         assert_eq!(
             revision.layout.pool_blocks,
-            u64::from(revision.layout.buckets) + 2
+            u64::from(revision.layout.buckets) + revision.layout.writers as u64
         );
     }
 }

@@ -44,7 +44,6 @@ use crate::pass::spill::{Refused, Screening, spill};
 use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, Strategy};
 use crate::run::Run;
 use crate::selection::{Order, Sides};
-use crate::spill::pool::IN_FLIGHT;
 use crate::strategy::keeps_repeats;
 use crate::strategy::resident::ResidentSet;
 use crate::temp::space::TempSpace;
@@ -379,7 +378,7 @@ impl Rehearsal<'_> {
     /// This layout; where the plan writes, without a block to spare, as if all were held that can be: each further
     /// block is written.
     fn with_blocks(&self, layout: Layout) -> Layout {
-        let least = u64::from(layout.buckets) + IN_FLIGHT + 1;
+        let least = u64::from(layout.buckets) + layout.writers as u64 + 1;
         let pool_blocks = if self.plan.writes_buckets() {
             least.min(layout.pool_blocks)
         } else {

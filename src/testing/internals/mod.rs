@@ -24,7 +24,7 @@ use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
-use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::spill::pool::{BlockPool, in_flight};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -163,13 +163,14 @@ impl BenchBuckets {
     /// Buckets whose files are in a directory of their own in `place`.
     pub fn new(shape: BucketShape, hasher: LineHasher, place: &Path) -> Self {
         // As the plan has it: an open block per bucket, and some on their way to the disk.
-        let open = u64::from(shape.buckets) + IN_FLIGHT + 1;
+        let buckets = u64::from(shape.buckets);
+        let open = buckets + in_flight(buckets) + 1;
         let blocks = open + shape.held_bytes.div_ceil(shape.block_bytes);
         let budget = MemoryBudget::new(blocks * shape.block_bytes, 0);
         Self {
             shape,
             hasher,
-            pool: BlockPool::new(&budget, shape.block_bytes, blocks),
+            pool: BlockPool::new(&budget, shape.block_bytes, blocks, in_flight(buckets)),
             space: TempSpace::new(&[place.to_owned()], Quota::new(u64::MAX), &Interrupt::new()),
             fillings: 0,
         }

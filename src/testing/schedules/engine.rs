@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::{BLOCK, explore, line, number_of, place};
+use super::{BLOCK, IN_FLIGHT, explore, line, number_of, place};
 use crate::answer::Collector;
 use crate::error::Result;
 use crate::hash::LineHasher;
@@ -19,7 +19,6 @@ use crate::pass::spill::{Screening, spill};
 use crate::plan::Layout;
 use crate::run::Run;
 use crate::selection::{Rule, Selection, Sides};
-use crate::spill::pool::IN_FLIGHT;
 use crate::sys::sync::model::Time;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;

@@ -48,6 +48,8 @@ use crate::temp::space::TempSpace;
 
 /// The size of a block.
 const BLOCK: u64 = 4096;
+/// Blocks that stay free for writing.
+const IN_FLIGHT: u64 = 4;
 /// The longest line.
 const LONGEST: usize = 2 * BLOCK as usize + 1000;
 /// How many times priorities change in a schedule by priorities, and one.
@@ -137,7 +139,7 @@ impl Store {
         let (quota, interrupt) = (Quota::new(size.disk_bytes), Interrupt::new());
         let parents = std::slice::from_ref(&size.place);
         Self {
-            pool: BlockPool::new(&budget, BLOCK, size.pool_blocks),
+            pool: BlockPool::new(&budget, BLOCK, size.pool_blocks, IN_FLIGHT),
             space: TempSpace::new(parents, Arc::clone(&quota), &interrupt),
             hasher: LineHasher::with_key([3; 4]),
             size: size.clone(),

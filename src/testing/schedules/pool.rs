@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{BLOCK, explore};
+use super::{BLOCK, IN_FLIGHT, explore};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
-use crate::spill::pool::{BlockPool, IN_FLIGHT};
+use crate::spill::pool::BlockPool;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::{Sender, unbounded};
 use crate::sys::sync::model::Time;
@@ -27,7 +27,7 @@ impl Watched {
         // Memory for as many blocks and no more: one too many is refused.
         let budget = MemoryBudget::new(capacity * BLOCK, 0);
         Self {
-            pool: BlockPool::new(&budget, BLOCK, capacity),
+            pool: BlockPool::new(&budget, BLOCK, capacity, IN_FLIGHT),
             capacity,
             taken: Mutex::default(),
             failure: FirstFailure::default(),

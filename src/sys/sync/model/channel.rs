@@ -147,6 +147,11 @@ impl<T> fmt::Debug for Sender<T> {
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
+    /// Whether all messages were taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.state.acquire().queue.is_empty()
+    }
+
     pub(crate) fn recv(&self) -> Result<T, RecvError> {
         let mut state = self.0.state.acquire();
         loop {
