@@ -51,7 +51,7 @@ use crate::temp::space::TempSpace;
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
 const MOST_FILTER: u64 = 256 << 20;
 /// What is joined of all inputs together, in bytes.
-const JOINED_BYTES: u64 = 160 << 20;
+const JOINED_BYTES: u64 = 320 << 20;
 /// The fewest buckets that are joined, for each worker that may join.
 const LEAST_BUCKETS: usize = 2;
 

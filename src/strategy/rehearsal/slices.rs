@@ -23,7 +23,7 @@ const LEAST_SLICE: u64 = 16 << 20;
 const LONGER: u64 = 3;
 /// A slice has no more than this part of its input.
 const LEAST_PART: u64 = 4;
-/// Slices begin at tenths of an input, three further each time.
+/// Slices begin at as many places of an input, from its beginning to where the last one ends with it, three further each time.
 const STARTS: u64 = 10;
 
 /// Cuts slices of the inputs.
@@ -35,7 +35,7 @@ pub(super) struct Slices<'a> {
     options: &'a Options,
     /// Bytes of a slice.
     bytes: u64,
-    /// Where the next one begins, in tenths.
+    /// Where the next one begins: counts the places.
     start: u64,
     /// When the first one was cut.
     began: Instant,
@@ -134,9 +134,10 @@ impl<'a> Slices<'a> {
         // One source is one input.
         let input = opened.ok_or(Error::Interrupted)?;
         let size = input.bytes().unwrap_or(0);
-        let start = size / STARTS * (self.start % STARTS);
-        self.start += 3;
         let bytes = self.bytes.min(size / LEAST_PART).max(1);
+        // The last one ends a few bytes before the input, if not with it.
+        let start = (size - bytes.min(size)) / (STARTS - 1) * (self.start % STARTS);
+        self.start += 3;
         let slice = input.in_range(start..start + bytes)?;
         slice.note_likely_bytes(bytes);
         Ok(slice)
