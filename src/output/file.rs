@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use tempfile::NamedTempFile;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
 use crate::output::unnamed::UnnamedFile;
 use crate::output::{OutputWriter, output_error};
@@ -106,6 +106,11 @@ impl OutputFile {
             OutputPlace::Replacing(file, ..) => anew(file.as_file()),
         };
         writer.map_err(|error| output_error(&self.name, "cannot open for writing", error))
+    }
+
+    /// The error of a write into it that failed, with what to do next.
+    pub fn error(&self, source: io::Error) -> Error {
+        output_error(&self.name, "cannot write", source)
     }
 
     /// Syncs the file and puts it in place. Flush the writer first. Waits for the disk.

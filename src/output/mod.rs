@@ -1,7 +1,7 @@
 //! Where the result goes.
 //!
 //! *Owns:* the [`Sink`] that a caller gives, and the file of a command. [`OutputFile`] is the file that is put in
-//! place as a whole or not at all; [`OutputWriter`] writes it on a thread of its own.
+//! place as a whole or not at all; [`OutputWriter`] writes it on threads of its own.
 //!
 //! *Invariants:* a sink is called by one thread at a time, once for each line of the result.
 //!

@@ -1,28 +1,30 @@
-//! Writing a result: in large pieces, by a thread of its own, around the page cache where the file
+//! Writing a result: in large pieces, by threads of its own, around the page cache where the file
 //! system allows it.
 //!
 //! *Owns:* the buffers between lines and file.
 //!
 //! ```text
-//!  the thread that writes lines                     thread `result`
-//!   filling ──────── full (room for 1) ─────────▶  FileEnd::write
-//!      ▲                                               │
-//!      └── spare ◀── written (room for 1) ◀────────────┘
+//!  the thread that writes lines                        threads result-0, result-1, ...
+//!   filling ──────── full, and its offset ──────────▶  Target::write
+//!      ▲                                                   │
+//!      └── spare, or a new one ◀── written ◀───────────────┘
 //! ```
 //!
 //! 1. Lines are copied into the buffer `filling`.
-//! 2. When it is full, its owner waits for the other buffer, which the thread has written or, the first time,
-//!    never used. Then it sends the full one and goes on with the other.
-//! 3. A flush waits for the thread, ends it, and writes the rest itself. More lines would start another thread.
+//! 2. When it is full, its owner takes a buffer that was written. Where none is there, the file is slower than the lines: it
+//!    makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a buffer. A pipe has one
+//!    thread: its bytes must come in order.
+//! 3. It sends the full one, with its place in the file, and goes on with the other.
+//! 4. A flush waits for the threads, ends them, and writes the rest itself. More lines would start others.
 //!
-//! *Invariants:* bytes reach the file in order; what was flushed was handed to the system. An error of the
-//! thread comes back from the next write or flush, and after it every call fails.
+//! *Invariants:* bytes reach a pipe in order, and a file in their places; what was flushed was handed to the system. An error
+//! of a thread comes back from a later write or from the flush, and after it every call fails.
 //!
-//! *Cost:* 1 MiB of memory; half of it, and the thread, only for a result that is larger than a buffer.
+//! *Cost:* 256 KiB of memory for a result that fits a buffer, and as much for each thread of a larger one.
 //!
 //! A result that went through the page cache would have to be written to the disk anyway before it
 //! is put in place; where that was measured, writing it directly took a quarter of the time; and a
-//! container's memory limit stays free of it. The thread is there because a worker that has lines holds
+//! container's memory limit stays free of it. The threads are there because a worker that has lines holds
 //! the collector's lock, and should not hold it while a disk works.
 //!
 //! *Sources:* open(2) on `O_DIRECT`.
@@ -31,9 +33,12 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use memmap2::MmapMut;
 
 use crate::memory::buffer::PAGE;
@@ -42,14 +47,22 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::threads::STACK_BYTES;
 
 /// The size of a buffer, in bytes: a multiple of the page size. Direct writes are fast only in large pieces.
-const BYTES: usize = 512 << 10;
+const BYTES: usize = 256 << 10;
+/// The most threads that write into one file, each a buffer at a time.
+const MOST_THREADS: usize = 4;
+/// How often a writer that waits looks whether a thread has panicked.
+const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
 /// is lost.
 #[derive(Debug)]
 pub struct OutputWriter {
-    /// What the next bytes go to. Behind everything that the drain has.
+    /// What the next bytes go to. Behind everything that the threads have.
     filling: Piece,
+    target: Arc<Target>,
+    /// Where `filling` goes; `None` if the file has no offsets, as a pipe. A multiple of the page size while the target is
+    /// written directly.
+    offset: Option<u64>,
     drain: Drain,
 }
 
@@ -57,10 +70,10 @@ pub struct OutputWriter {
 #[derive(Debug)]
 enum Drain {
     /// No thread: nothing was written since the start or the last flush.
-    Idle(FileEnd),
-    /// The thread has the file, and at most one full buffer.
-    Thread(WritingThread),
-    /// An error was reported, or the thread is gone.
+    Idle,
+    /// To threads.
+    Threads(WritingThreads),
+    /// An error was reported, or a thread is gone.
     Failed,
 }
 
@@ -88,11 +101,7 @@ impl OutputWriter {
     /// # Errors
     /// When the system gives no memory for the buffer.
     pub fn buffered(file: File) -> io::Result<Self> {
-        Self::new(FileEnd {
-            file,
-            offset: None,
-            is_direct: false,
-        })
+        Self::new(file, None, false)
     }
 
     /// A writer into an empty regular file, around the page cache if the file system allows that.
@@ -101,37 +110,45 @@ impl OutputWriter {
     /// When the system gives no memory for the buffer.
     pub(crate) fn direct(file: File) -> io::Result<Self> {
         let is_direct = set_direct(&file, true);
-        Self::new(FileEnd {
-            file,
-            offset: Some(0),
-            is_direct,
-        })
+        Self::new(file, Some(0), is_direct)
     }
 
-    fn new(end: FileEnd) -> io::Result<Self> {
+    fn new(file: File, offset: Option<u64>, is_direct: bool) -> io::Result<Self> {
+        let is_direct = AtomicBool::new(is_direct);
         Ok(Self {
             filling: Piece::new()?,
-            drain: Drain::Idle(end),
+            target: Arc::new(Target { file, is_direct }),
+            offset,
+            drain: Drain::Idle,
         })
     }
 
-    /// Hands the full buffer to the thread, starting it if there is none, and makes the other buffer the one
-    /// that is filled. Waits while the thread is writing the other one.
+    /// Hands the full buffer to the threads, starting one if all are busy, and goes on with another buffer. Waits where as many
+    /// are busy as there may be.
     ///
     /// # Errors
-    /// The error of an earlier write, or of starting the thread. Every later call fails then: bytes are missing.
+    /// The error of an earlier write, or of starting the first thread. Every later call fails then: bytes are missing.
     fn turn(&mut self) -> io::Result<()> {
         // `Failed` stays in place if anything below fails.
-        let thread = match mem::replace(&mut self.drain, Drain::Failed) {
-            Drain::Idle(end) => WritingThread::start(end)?,
-            Drain::Thread(thread) => thread,
+        let mut threads = match mem::replace(&mut self.drain, Drain::Failed) {
+            Drain::Idle => WritingThreads::new(),
+            Drain::Threads(threads) => threads,
             Drain::Failed => return Err(failed_before()),
         };
-        let spare = thread.written.recv().map_err(|_| failed_before())??;
+        let most = self.offset.map_or(1, |_| MOST_THREADS);
+        let spare = threads.spare(&self.target, most)?;
         let full = mem::replace(&mut self.filling, spare);
-        thread.full.send(full).map_err(|_| failed_before())?;
-        self.drain = Drain::Thread(thread);
+        let bytes = full.filled;
+        let sent = threads.full.send((full, self.offset));
+        sent.map_err(|_| failed_before())?;
+        self.go_on(bytes);
+        self.drain = Drain::Threads(threads);
         Ok(())
+    }
+
+    /// Moves the offset behind so many bytes.
+    fn go_on(&mut self, bytes: usize) {
+        self.offset = self.offset.map(|offset| offset + bytes as u64);
     }
 }
 
@@ -150,14 +167,16 @@ impl Write for OutputWriter {
     /// Waits until everything was handed to the system. It need not be on the disk then. Direct writing ends
     /// here if the last page is not full.
     fn flush(&mut self) -> io::Result<()> {
-        let mut end = match mem::replace(&mut self.drain, Drain::Failed) {
-            Drain::Idle(end) => end,
-            Drain::Thread(thread) => thread.finish()?,
+        match mem::replace(&mut self.drain, Drain::Failed) {
+            Drain::Idle => {}
+            Drain::Threads(threads) => threads.finish()?,
             Drain::Failed => return Err(failed_before()),
-        };
-        end.write(&mut self.filling)?;
-        end.file.flush()?;
-        self.drain = Drain::Idle(end);
+        }
+        let bytes = self.filling.filled;
+        self.target.write(&mut self.filling, self.offset)?;
+        self.go_on(bytes);
+        (&self.target.file).flush()?;
+        self.drain = Drain::Idle;
         Ok(())
     }
 }
@@ -167,80 +186,116 @@ fn failed_before() -> io::Error {
     io::Error::other("an earlier write failed")
 }
 
-/// The thread `result`, seen from the one that writes lines. Between two calls, exactly one of the two
-/// buffers is with the thread or on its way back.
+/// The threads `result-N`, seen from the one that writes lines. Each buffer but the one that is filled is on its way to a
+/// thread, with one, or on its way back: there are as many as threads.
 #[derive(Debug)]
-struct WritingThread {
-    /// Full buffers to the thread. Dropping it ends the thread.
-    full: Sender<Piece>,
+struct WritingThreads {
+    /// Full buffers to the threads, with their offsets. Dropping it ends the threads.
+    full: Sender<(Piece, Option<u64>)>,
+    /// The other end, for each thread that is started.
+    to_write: Receiver<(Piece, Option<u64>)>,
     /// Buffers that were written and are empty now, or the error of a write.
     written: Receiver<io::Result<Piece>>,
-    /// Gives the file back when the thread ends.
-    handle: JoinHandle<FileEnd>,
+    /// The other end, for each thread that is started.
+    done: Sender<io::Result<Piece>>,
+    handles: Vec<JoinHandle<()>>,
 }
 
-impl WritingThread {
-    /// Starts the thread, which owns the file until it ends. It is not a thread of a scope: it lives as long as
-    /// the writer, across the passes of a run.
-    fn start(mut end: FileEnd) -> io::Result<Self> {
-        let (full, to_write) = bounded::<Piece>(1);
-        let (done, written) = bounded(1);
-        // The first spare buffer. The channel has room for it.
-        let _has_room = done.send(Piece::new());
+impl WritingThreads {
+    /// None yet.
+    fn new() -> Self {
+        // Unbounded: there are no more buffers than threads.
+        let (full, to_write) = unbounded();
+        let (done, written) = unbounded();
+        Self {
+            full,
+            to_write,
+            written,
+            done,
+            handles: Vec::new(),
+        }
+    }
+
+    /// An empty buffer: one that was written, a new one for a further thread if there are fewer than `most`, or the next that
+    /// will have been written.
+    ///
+    /// # Errors
+    /// The error of an earlier write; that not even one thread can be started.
+    fn spare(&mut self, target: &Arc<Target>, most: usize) -> io::Result<Piece> {
+        if let Ok(written) = self.written.try_recv() {
+            return written;
+        }
+        if self.handles.len() < most {
+            match Piece::new().and_then(|piece| self.start_one(target).map(|()| piece)) {
+                Ok(piece) => return Ok(piece),
+                Err(error) if self.handles.is_empty() => return Err(error),
+                // Those that are there will do.
+                Err(_) => {}
+            }
+        }
+        // This end has a sender itself, so a thread that has panicked would not end the waiting.
+        while !self.handles.iter().any(JoinHandle::is_finished) {
+            if let Ok(written) = self.written.recv_timeout(LOOK_UP) {
+                return written;
+            }
+        }
+        Err(failed_before())
+    }
+
+    /// Starts one more. They are not threads of a scope: they live as long as the writer, across the passes of a run.
+    fn start_one(&mut self, target: &Arc<Target>) -> io::Result<()> {
+        let (target, to_write, done) =
+            (Arc::clone(target), self.to_write.clone(), self.done.clone());
         let handle = std::thread::Builder::new()
-            .name("result".into())
+            .name(format!("result-{}", self.handles.len()))
             .stack_size(STACK_BYTES)
             .spawn(move || {
-                for mut piece in to_write {
+                for (mut piece, offset) in to_write {
                     fail_point!("result-thread");
-                    let result = end.write(&mut piece);
+                    let result = target.write(&mut piece, offset);
                     if done.send(result.map(|()| piece)).is_err() {
                         break;
                     }
                 }
-                end
             })?;
-        Ok(Self {
-            full,
-            written,
-            handle,
-        })
+        self.handles.push(handle);
+        Ok(())
     }
 
-    /// Waits for the last piece, ends the thread and takes the file back.
+    /// Waits until all pieces were written, and ends the threads.
     ///
     /// # Errors
-    /// The error of the last write; also when the thread has panicked.
-    fn finish(self) -> io::Result<FileEnd> {
-        let last = self.written.recv().map_err(|_| failed_before())?;
+    /// The first error of a write; also when a thread has panicked.
+    fn finish(self) -> io::Result<()> {
         drop(self.full);
-        let end = self.handle.join().map_err(|_| failed_before())?;
-        last.map(|_| end)
+        for handle in self.handles {
+            handle.join().map_err(|_| failed_before())?;
+        }
+        self.written
+            .try_iter()
+            .try_for_each(|written| written.map(drop))
     }
 }
 
-/// The file that pieces are written to, one behind the other.
+/// The file that pieces are written to.
 #[derive(Debug)]
-struct FileEnd {
+struct Target {
     file: File,
-    /// Where the next bytes go; `None` if the file has no offsets, as a pipe. A multiple of the page size while
-    /// `is_direct`.
-    offset: Option<u64>,
     /// Whether the file is written around the page cache. Once false it stays false.
-    is_direct: bool,
+    is_direct: AtomicBool,
 }
 
-impl FileEnd {
-    /// Writes what is in the piece, and empties it, also if that fails.
+impl Target {
+    /// Writes what is in the piece to its place, and empties it, also if that fails.
     ///
     /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
     /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
-    fn write(&mut self, piece: &mut Piece) -> io::Result<()> {
+    fn write(&self, piece: &mut Piece, offset: Option<u64>) -> io::Result<()> {
         let bytes = mem::take(&mut piece.filled);
         let whole_pages = bytes & !(PAGE as usize - 1);
         let mut written = 0;
-        if self.is_direct {
-            match self.append(&piece.buffer[..whole_pages]) {
+        if self.is_direct.load(Ordering::Relaxed) {
+            match self.put(&piece.buffer[..whole_pages], offset) {
                 Ok(()) => written = whole_pages,
                 // Written again from the start of the piece, in the same place.
                 Err(error) if is_refusal(&error) => self.stop_direct(),
@@ -250,27 +305,25 @@ impl FileEnd {
         if written < bytes {
             // Less than a page is left, the end of the file most likely.
             self.stop_direct();
-            self.append(&piece.buffer[written..bytes])?;
+            let offset = offset.map(|offset| offset + written as u64);
+            self.put(&piece.buffer[written..bytes], offset)?;
         }
         Ok(())
     }
 
-    /// Writes all of `bytes` behind what was written. An error leaves the offset where it was.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes all of `bytes` to their place.
+    fn put(&self, bytes: &[u8], offset: Option<u64>) -> io::Result<()> {
         fail_point!("output-write", Err(crate::sys::failpoint::injected()));
-        let Some(offset) = &mut self.offset else {
-            return self.file.write_all(bytes);
-        };
-        self.file.write_all_at(bytes, *offset)?;
-        *offset += bytes.len() as u64;
-        Ok(())
+        match offset {
+            Some(offset) => self.file.write_all_at(bytes, offset),
+            None => (&self.file).write_all(bytes),
+        }
     }
 
-    /// Goes on through the page cache.
-    fn stop_direct(&mut self) {
-        if self.is_direct {
+    /// Goes on through the page cache. Several threads may find at the same time that they must.
+    fn stop_direct(&self) {
+        if self.is_direct.swap(false, Ordering::Relaxed) {
             set_direct(&self.file, false);
-            self.is_direct = false;
         }
     }
 }

@@ -53,12 +53,7 @@ impl ResultFile {
 
     /// The error of a write that failed.
     pub(crate) fn error(&self, source: io::Error) -> Error {
-        Error::Output {
-            target: self.name().to_owned(),
-            what: "cannot write",
-            source,
-            advice: "check where the result goes",
-        }
+        self.0.error(source)
     }
 }
 
