@@ -321,6 +321,21 @@ fn as_many_blocks_are_written_at_a_time_as_a_slow_disk_needs() {
 }
 
 #[test]
+fn as_many_pieces_of_a_result_are_written_at_a_time_as_a_slow_disk_needs() {
+    let scenario = FailScenario::setup();
+    let place = Place::new();
+    fail::cfg("output-write", "sleep(20)").unwrap();
+    let (done, wait) = mpsc::channel();
+    let counter = std::thread::spawn(move || most_threads("result-", &wait));
+    // 4.6 MB, in pieces of 256 KiB.
+    place.run(SORTED).unwrap();
+    drop(done);
+    place.check(SORTED, true, "a slow disk");
+    assert_eq!(counter.join().unwrap(), 3);
+    scenario.teardown();
+}
+
+#[test]
 fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
     let scenario = FailScenario::setup();
     let place = Place {
@@ -388,6 +403,14 @@ fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
         let failed = sweep(way, point, "panic", End::Panicked);
         assert!(failed >= 2, "{way:?}, {point}: {failed} panics");
     }
+    // These are no threads of the run: to it, their panic is an output that cannot be written.
+    let failed = sweep(
+        SORTED,
+        "result-thread",
+        "panic",
+        End::Failed(ErrorKind::Output),
+    );
+    assert!(failed >= 4, "{failed} panics");
 }
 
 /// The program, held by a FIFO after it has spilled `a`; the thread that cleans up waits for `pause` first.

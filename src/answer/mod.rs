@@ -9,7 +9,7 @@
 //!  work-1 ─ push ─▶ Outbox ─┼─ flush ─▶ Collector: one lock ─▶ Sink, the caller's
 //!  work-2 ─ push ─▶ Outbox ─┘                                   │ the command's:
 //!                                                               ▼
-//!                               OutputWriter ─ 512 KiB ─▶ threads `result-N` ─▶ OutputFile
+//!                               OutputWriter ─ 256 KiB ─▶ threads `result-N` ─▶ OutputFile
 //!  in order:
 //!  work-N ─ push ─▶ Outbox ─▶ Sorter ─ merge, when the strategy is done ─▶ Outbox ─▶ Collector ─▶ Sink
 //! ```

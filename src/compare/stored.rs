@@ -1,7 +1,7 @@
 //! A result that is kept in temporary space until it was compared.
 //!
 //! *Owns:* the file, and its share of the cap on temporary disk. *Invariants:* the file is written
-//! as the result of a command is: in large pieces, by a thread of its own, around the page cache. It
+//! as the result of a command is: in large pieces, by threads of its own, around the page cache. It
 //! is removed with the space that it is in. *Cost:* 1 MiB of memory while it is written; the result's
 //! bytes on disk.
 

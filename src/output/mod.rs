@@ -5,7 +5,7 @@
 //!
 //! *Invariants:* a sink is called by one thread at a time, once for each line of the result.
 //!
-//! *Cost:* a file is written once, in pieces of 512 KiB.
+//! *Cost:* a file is written once, in pieces of 256 KiB.
 
 mod file;
 mod unnamed;

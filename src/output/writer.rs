@@ -11,8 +11,8 @@
 //! ```
 //!
 //! 1. Lines are copied into the buffer `filling`.
-//! 2. When it is full, its owner takes a buffer that was written. Where none is there, the file is slower than the lines: it
-//!    makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a buffer. A pipe has one
+//! 2. When it is full, its owner takes a buffer that was written. Where none is there, there is no thread yet, or the file is
+//!    slower than the lines: it makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a buffer. A pipe has one
 //!    thread: its bytes must come in order.
 //! 3. It sends the full one, with its place in the file, and goes on with the other.
 //! 4. A flush waits for the threads, ends them, and writes the rest itself. More lines would start others.
@@ -49,7 +49,7 @@ use crate::sys::threads::STACK_BYTES;
 /// The size of a buffer, in bytes: a multiple of the page size. Direct writes are fast only in large pieces.
 const BYTES: usize = 256 << 10;
 /// The most threads that write into one file, each a buffer at a time.
-const MOST_THREADS: usize = 4;
+const MOST_THREADS: usize = 3;
 /// How often a writer that waits looks whether a thread has panicked.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
@@ -131,16 +131,14 @@ impl OutputWriter {
     fn turn(&mut self) -> io::Result<()> {
         // `Failed` stays in place if anything below fails.
         let mut threads = match mem::replace(&mut self.drain, Drain::Failed) {
-            Drain::Idle => WritingThreads::new(),
+            Drain::Idle => WritingThreads::new(self.offset.map_or(1, |_| MOST_THREADS)),
             Drain::Threads(threads) => threads,
             Drain::Failed => return Err(failed_before()),
         };
-        let most = self.offset.map_or(1, |_| MOST_THREADS);
-        let spare = threads.spare(&self.target, most)?;
+        let spare = threads.spare(&self.target)?;
         let full = mem::replace(&mut self.filling, spare);
         let bytes = full.filled;
-        let sent = threads.full.send((full, self.offset));
-        sent.map_err(|_| failed_before())?;
+        threads.send(full, self.offset)?;
         self.go_on(bytes);
         self.drain = Drain::Threads(threads);
         Ok(())
@@ -190,8 +188,8 @@ fn failed_before() -> io::Error {
 /// thread, with one, or on its way back: there are as many as threads.
 #[derive(Debug)]
 struct WritingThreads {
-    /// Full buffers to the threads, with their offsets. Dropping it ends the threads.
-    full: Sender<(Piece, Option<u64>)>,
+    /// Full buffers to the threads, with their offsets. Dropping it ends the threads; it is there until then.
+    full: Option<Sender<(Piece, Option<u64>)>>,
     /// The other end, for each thread that is started.
     to_write: Receiver<(Piece, Option<u64>)>,
     /// Buffers that were written and are empty now, or the error of a write.
@@ -199,33 +197,37 @@ struct WritingThreads {
     /// The other end, for each thread that is started.
     done: Sender<io::Result<Piece>>,
     handles: Vec<JoinHandle<()>>,
+    /// How many there may be; 1 for what is no regular file.
+    most: usize,
 }
 
 impl WritingThreads {
-    /// None yet.
-    fn new() -> Self {
+    /// None yet, and no more than `most`.
+    fn new(most: usize) -> Self {
         // Unbounded: there are no more buffers than threads.
         let (full, to_write) = unbounded();
         let (done, written) = unbounded();
         Self {
-            full,
+            full: Some(full),
             to_write,
             written,
             done,
             handles: Vec::new(),
+            most,
         }
     }
 
-    /// An empty buffer: one that was written, a new one for a further thread if there are fewer than `most`, or the next that
+    /// An empty buffer: one that was written, a new one for a further thread if there may be one more, or the next that
     /// will have been written.
     ///
     /// # Errors
     /// The error of an earlier write; that not even one thread can be started.
-    fn spare(&mut self, target: &Arc<Target>, most: usize) -> io::Result<Piece> {
+    fn spare(&mut self, target: &Arc<Target>) -> io::Result<Piece> {
         if let Ok(written) = self.written.try_recv() {
             return written;
         }
-        if self.handles.len() < most {
+        // One that has panicked has taken a piece with it.
+        if self.handles.len() < self.most && !self.has_panicked() {
             match Piece::new().and_then(|piece| self.start_one(target).map(|()| piece)) {
                 Ok(piece) => return Ok(piece),
                 Err(error) if self.handles.is_empty() => return Err(error),
@@ -234,12 +236,26 @@ impl WritingThreads {
             }
         }
         // This end has a sender itself, so a thread that has panicked would not end the waiting.
-        while !self.handles.iter().any(JoinHandle::is_finished) {
+        while !self.has_panicked() {
             if let Ok(written) = self.written.recv_timeout(LOOK_UP) {
                 return written;
             }
         }
         Err(failed_before())
+    }
+
+    /// Whether a thread has ended, as none does before it is told to, unless it panics.
+    fn has_panicked(&self) -> bool {
+        self.handles.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Hands a full buffer to the next thread that is free.
+    ///
+    /// # Errors
+    /// When there are no threads any more.
+    fn send(&self, full: Piece, offset: Option<u64>) -> io::Result<()> {
+        let sender = self.full.as_ref().ok_or_else(failed_before)?;
+        sender.send((full, offset)).map_err(|_| failed_before())
     }
 
     /// Starts one more. They are not threads of a scope: they live as long as the writer, across the passes of a run.
@@ -266,14 +282,34 @@ impl WritingThreads {
     ///
     /// # Errors
     /// The first error of a write; also when a thread has panicked.
-    fn finish(self) -> io::Result<()> {
-        drop(self.full);
-        for handle in self.handles {
-            handle.join().map_err(|_| failed_before())?;
-        }
+    fn finish(mut self) -> io::Result<()> {
+        self.full = None;
+        // All of them, before the first error ends this: none may write later.
+        let joined: Vec<_> = self.handles.drain(..).map(JoinHandle::join).collect();
         self.written
             .try_iter()
-            .try_for_each(|written| written.map(drop))
+            .try_for_each(|written| written.map(drop))?;
+        let panicked = joined.iter().any(std::result::Result::is_err);
+        if panicked {
+            Err(failed_before())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Drop for WritingThreads {
+    /// Waits for the threads of a result that was given up: what they have must not come into the file later, where another
+    /// attempt may have begun to write. A pipe may take nothing for ever: nobody waits for that.
+    fn drop(&mut self) {
+        self.full = None;
+        if self.most == 1 {
+            return;
+        }
+        for handle in self.handles.drain(..) {
+            // A panic does not matter: this result was given up.
+            let _joined = handle.join();
+        }
     }
 }
 
@@ -294,7 +330,7 @@ impl Target {
         let bytes = mem::take(&mut piece.filled);
         let whole_pages = bytes & !(PAGE as usize - 1);
         let mut written = 0;
-        if self.is_direct.load(Ordering::Relaxed) {
+        if self.is_direct.load(Ordering::Acquire) {
             match self.put(&piece.buffer[..whole_pages], offset) {
                 Ok(()) => written = whole_pages,
                 // Written again from the start of the piece, in the same place.
@@ -322,8 +358,10 @@ impl Target {
 
     /// Goes on through the page cache. Several threads may find at the same time that they must.
     fn stop_direct(&self) {
-        if self.is_direct.swap(false, Ordering::Relaxed) {
+        if self.is_direct.load(Ordering::Acquire) {
+            // First: a thread that finds the flag down must find the descriptor changed. Twice does no harm.
             set_direct(&self.file, false);
+            self.is_direct.store(false, Ordering::Release);
         }
     }
 }
@@ -336,7 +374,7 @@ mod tests {
     #[test]
     fn everything_arrives_in_order_however_it_is_cut_and_flushed() {
         let directory = tempfile::tempdir().unwrap();
-        let bytes: Vec<u8> = (0..3 * BYTES as u32 + 4567)
+        let bytes: Vec<u8> = (0..9 * BYTES as u32 + 4567)
             .map(|i| (i * 31 / 7) as u8)
             .collect();
         for piece in [1013, PAGE as usize, BYTES - 1, BYTES, 2 * BYTES + 5] {
@@ -358,6 +396,23 @@ mod tests {
                     "pieces of {piece}, flushed after {flush_after}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn what_was_given_up_does_not_come_into_the_file_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("result");
+        for _ in 0..20 {
+            let file = File::create(&path).unwrap();
+            let mut writer = OutputWriter::direct(file.try_clone().unwrap()).unwrap();
+            writer.write_all(&vec![b'x'; 9 * BYTES]).unwrap();
+            let target = Arc::clone(&writer.target);
+            drop(writer);
+            // Each thread had one.
+            assert_eq!(Arc::strong_count(&target), 1);
+            file.set_len(0).unwrap();
+            assert_eq!(file.metadata().unwrap().len(), 0);
         }
     }
 

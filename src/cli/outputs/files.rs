@@ -1,7 +1,7 @@
 //! The files of [`Outputs`](super::Outputs): the result and the statistics.
 //!
 //! *Owns:* opening, filling and finishing them. *Invariants:* a writer is flushed before its file is put
-//! in place. *Cost:* a buffer of 512 KiB.
+//! in place. *Cost:* a buffer of 256 KiB, and as much for each thread that writes.
 
 use std::io::{self, Write};
 use std::path::Path;
