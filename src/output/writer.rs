@@ -12,8 +12,8 @@
 //!
 //! 1. Lines are copied into the buffer `filling`.
 //! 2. When it is full, its owner takes a buffer that was written. Where none is there, there is no thread yet, or the file is
-//!    slower than the lines: it makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a buffer. A pipe has one
-//!    thread: its bytes must come in order.
+//!    slower than the lines: it makes a new one and starts one more thread, up to [`MOST_THREADS`]; after that it waits for a
+//!    buffer. A pipe has one thread: its bytes must come in order.
 //! 3. It sends the full one, with its place in the file, and goes on with the other.
 //! 4. A flush waits for the threads, ends them, and writes the rest itself. More lines would start others.
 //!

@@ -43,8 +43,8 @@ pub(crate) struct FillRules<'a> {
     pub(crate) address: Address,
     /// How many buckets, at least 1: the range of `bucket` in [`BucketWriter::append`].
     pub(crate) buckets: u32,
-    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many workers
-    /// join, or whose parts stay in memory.
+    /// The most threads that write full blocks. With 0, the thread that fills a block writes it: so does a split where many
+    /// workers join, or whose parts stay in memory.
     pub(crate) writers: usize,
     /// Whether the lines have ordinals, which are kept behind them.
     pub(crate) has_ordinals: bool,
