@@ -8,6 +8,8 @@
 //! *Cost:* a file is written once, in pieces of 256 KiB.
 
 mod file;
+mod target;
+mod threads;
 mod unnamed;
 mod writer;
 

@@ -1,7 +1,8 @@
 //! Writing a result: in large pieces, by threads of its own, around the page cache where the file
 //! system allows it.
 //!
-//! *Owns:* the buffers between lines and file.
+//! *Owns:* [`OutputWriter`], which fills the buffers and knows where they go. The threads are in
+//! [`threads`](super::threads), the file in [`target`](super::target).
 //!
 //! ```text
 //!  the thread that writes lines                        threads result-0, result-1, ...
@@ -32,26 +33,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
-use memmap2::MmapMut;
-
-use crate::memory::buffer::PAGE;
-use crate::sys::direct_io::{is_refusal, set_direct};
-use crate::sys::failpoint::fail_point;
-use crate::sys::threads::STACK_BYTES;
-
-/// The size of a buffer, in bytes: a multiple of the page size. Direct writes are fast only in large pieces.
-const BYTES: usize = 256 << 10;
-/// The most threads that write into one file, each a buffer at a time.
-const MOST_THREADS: usize = 3;
-/// How often a writer that waits looks whether a thread has panicked.
-const LOOK_UP: Duration = Duration::from_millis(50);
+use crate::output::target::{BYTES, Piece, Target};
+use crate::output::threads::{MOST_THREADS, WritingThreads, failed_before};
 
 /// A buffered writer into the file of a result. Flush it: what is in the buffer when it is dropped
 /// is lost.
@@ -77,31 +62,13 @@ enum Drain {
     Failed,
 }
 
-/// A buffer and how much of it is filled. A mapping, because direct writing needs it aligned.
-#[derive(Debug)]
-struct Piece {
-    buffer: MmapMut,
-    /// Bytes in use from the start: 0 to [`BYTES`].
-    filled: usize,
-}
-
-impl Piece {
-    /// An empty one. It is not reserved from the budget, because it does not grow with the input.
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            buffer: MmapMut::map_anon(BYTES)?,
-            filled: 0,
-        })
-    }
-}
-
 impl OutputWriter {
     /// A writer through the page cache, or to what is no regular file.
     ///
     /// # Errors
     /// When the system gives no memory for the buffer.
     pub fn buffered(file: File) -> io::Result<Self> {
-        Self::new(file, None, false)
+        Self::new(Target::buffered(file), None)
     }
 
     /// A writer into an empty regular file, around the page cache if the file system allows that.
@@ -109,15 +76,13 @@ impl OutputWriter {
     /// # Errors
     /// When the system gives no memory for the buffer.
     pub(crate) fn direct(file: File) -> io::Result<Self> {
-        let is_direct = set_direct(&file, true);
-        Self::new(file, Some(0), is_direct)
+        Self::new(Target::direct(file), Some(0))
     }
 
-    fn new(file: File, offset: Option<u64>, is_direct: bool) -> io::Result<Self> {
-        let is_direct = AtomicBool::new(is_direct);
+    fn new(target: Target, offset: Option<u64>) -> io::Result<Self> {
         Ok(Self {
             filling: Piece::new()?,
-            target: Arc::new(Target { file, is_direct }),
+            target: Arc::new(target),
             offset,
             drain: Drain::Idle,
         })
@@ -144,7 +109,7 @@ impl OutputWriter {
         Ok(())
     }
 
-    /// Moves the offset behind so many bytes.
+    /// Moves the offset by `bytes`: these were handed over.
     fn go_on(&mut self, bytes: usize) {
         self.offset = self.offset.map(|offset| offset + bytes as u64);
     }
@@ -173,196 +138,8 @@ impl Write for OutputWriter {
         let bytes = self.filling.filled;
         self.target.write(&mut self.filling, self.offset)?;
         self.go_on(bytes);
-        (&self.target.file).flush()?;
         self.drain = Drain::Idle;
         Ok(())
-    }
-}
-
-/// The error of a writer whose first error was reported.
-fn failed_before() -> io::Error {
-    io::Error::other("an earlier write failed")
-}
-
-/// The threads `result-N`, seen from the one that writes lines. Each buffer but the one that is filled is on its way to a
-/// thread, with one, or on its way back: there are as many as threads.
-#[derive(Debug)]
-struct WritingThreads {
-    /// Full buffers to the threads, with their offsets. Dropping it ends the threads; it is there until then.
-    full: Option<Sender<(Piece, Option<u64>)>>,
-    /// The other end, for each thread that is started.
-    to_write: Receiver<(Piece, Option<u64>)>,
-    /// Buffers that were written and are empty now, or the error of a write.
-    written: Receiver<io::Result<Piece>>,
-    /// The other end, for each thread that is started.
-    done: Sender<io::Result<Piece>>,
-    handles: Vec<JoinHandle<()>>,
-    /// How many there may be; 1 for what is no regular file.
-    most: usize,
-}
-
-impl WritingThreads {
-    /// None yet, and no more than `most`.
-    fn new(most: usize) -> Self {
-        // Unbounded: there are no more buffers than threads.
-        let (full, to_write) = unbounded();
-        let (done, written) = unbounded();
-        Self {
-            full: Some(full),
-            to_write,
-            written,
-            done,
-            handles: Vec::new(),
-            most,
-        }
-    }
-
-    /// An empty buffer: one that was written, a new one for a further thread if there may be one more, or the next that
-    /// will have been written.
-    ///
-    /// # Errors
-    /// The error of an earlier write; that not even one thread can be started.
-    fn spare(&mut self, target: &Arc<Target>) -> io::Result<Piece> {
-        if let Ok(written) = self.written.try_recv() {
-            return written;
-        }
-        // One that has panicked has taken a piece with it.
-        if self.handles.len() < self.most && !self.has_panicked() {
-            match Piece::new().and_then(|piece| self.start_one(target).map(|()| piece)) {
-                Ok(piece) => return Ok(piece),
-                Err(error) if self.handles.is_empty() => return Err(error),
-                // Those that are there will do.
-                Err(_) => {}
-            }
-        }
-        // This end has a sender itself, so a thread that has panicked would not end the waiting.
-        while !self.has_panicked() {
-            if let Ok(written) = self.written.recv_timeout(LOOK_UP) {
-                return written;
-            }
-        }
-        Err(failed_before())
-    }
-
-    /// Whether a thread has ended, as none does before it is told to, unless it panics.
-    fn has_panicked(&self) -> bool {
-        self.handles.iter().any(JoinHandle::is_finished)
-    }
-
-    /// Hands a full buffer to the next thread that is free.
-    ///
-    /// # Errors
-    /// When there are no threads any more.
-    fn send(&self, full: Piece, offset: Option<u64>) -> io::Result<()> {
-        let sender = self.full.as_ref().ok_or_else(failed_before)?;
-        sender.send((full, offset)).map_err(|_| failed_before())
-    }
-
-    /// Starts one more. They are not threads of a scope: they live as long as the writer, across the passes of a run.
-    fn start_one(&mut self, target: &Arc<Target>) -> io::Result<()> {
-        let (target, to_write, done) =
-            (Arc::clone(target), self.to_write.clone(), self.done.clone());
-        let handle = std::thread::Builder::new()
-            .name(format!("result-{}", self.handles.len()))
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                for (mut piece, offset) in to_write {
-                    fail_point!("result-thread");
-                    let result = target.write(&mut piece, offset);
-                    if done.send(result.map(|()| piece)).is_err() {
-                        break;
-                    }
-                }
-            })?;
-        self.handles.push(handle);
-        Ok(())
-    }
-
-    /// Waits until all pieces were written, and ends the threads.
-    ///
-    /// # Errors
-    /// The first error of a write; also when a thread has panicked.
-    fn finish(mut self) -> io::Result<()> {
-        self.full = None;
-        // All of them, before the first error ends this: none may write later.
-        let joined: Vec<_> = self.handles.drain(..).map(JoinHandle::join).collect();
-        self.written
-            .try_iter()
-            .try_for_each(|written| written.map(drop))?;
-        let panicked = joined.iter().any(std::result::Result::is_err);
-        if panicked {
-            Err(failed_before())
-        } else {
-            Ok(())
-        }
-    }
-}
-
-impl Drop for WritingThreads {
-    /// Waits for the threads of a result that was given up: what they have must not come into the file later, where another
-    /// attempt may have begun to write. A pipe may take nothing for ever: nobody waits for that.
-    fn drop(&mut self) {
-        self.full = None;
-        if self.most == 1 {
-            return;
-        }
-        for handle in self.handles.drain(..) {
-            // A panic does not matter: this result was given up.
-            let _joined = handle.join();
-        }
-    }
-}
-
-/// The file that pieces are written to.
-#[derive(Debug)]
-struct Target {
-    file: File,
-    /// Whether the file is written around the page cache. Once false it stays false.
-    is_direct: AtomicBool,
-}
-
-impl Target {
-    /// Writes what is in the piece to its place, and empties it, also if that fails.
-    ///
-    /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
-    /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
-    fn write(&self, piece: &mut Piece, offset: Option<u64>) -> io::Result<()> {
-        let bytes = mem::take(&mut piece.filled);
-        let whole_pages = bytes & !(PAGE as usize - 1);
-        let mut written = 0;
-        if self.is_direct.load(Ordering::Acquire) {
-            match self.put(&piece.buffer[..whole_pages], offset) {
-                Ok(()) => written = whole_pages,
-                // Written again from the start of the piece, in the same place.
-                Err(error) if is_refusal(&error) => self.stop_direct(),
-                Err(error) => return Err(error),
-            }
-        }
-        if written < bytes {
-            // Less than a page is left, the end of the file most likely.
-            self.stop_direct();
-            let offset = offset.map(|offset| offset + written as u64);
-            self.put(&piece.buffer[written..bytes], offset)?;
-        }
-        Ok(())
-    }
-
-    /// Writes all of `bytes` to their place.
-    fn put(&self, bytes: &[u8], offset: Option<u64>) -> io::Result<()> {
-        fail_point!("output-write", Err(crate::sys::failpoint::injected()));
-        match offset {
-            Some(offset) => self.file.write_all_at(bytes, offset),
-            None => (&self.file).write_all(bytes),
-        }
-    }
-
-    /// Goes on through the page cache. Several threads may find at the same time that they must.
-    fn stop_direct(&self) {
-        if self.is_direct.load(Ordering::Acquire) {
-            // First: a thread that finds the flag down must find the descriptor changed. Twice does no harm.
-            set_direct(&self.file, false);
-            self.is_direct.store(false, Ordering::Release);
-        }
     }
 }
 
@@ -370,6 +147,7 @@ impl Target {
 #[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 mod tests {
     use super::*;
+    use crate::memory::buffer::PAGE;
 
     #[test]
     fn everything_arrives_in_order_however_it_is_cut_and_flushed() {

@@ -33,7 +33,7 @@ use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many blocks of `buckets` buckets may be on their way to the disk: one for each thread that writes, while workers fill
-/// others. So many stay free when full blocks are kept in memory.
+/// others. As many stay free when full blocks are kept in memory.
 ///
 /// A fifth of all blocks, and 4 to 16. A disk that takes milliseconds for an answer is fast only if it has many requests at a
 /// time; more memory for them would make all blocks smaller.

@@ -1,0 +1,105 @@
+//! The file that a result is written to, a piece at a time and from several threads.
+//!
+//! *Owns:* writing a piece to its place, around the page cache where the file system allows it. *Invariants:* a thread that
+//! finds direct I/O turned off finds the descriptor changed, too. *Cost:* a system call for each piece. *Sources:* open(2) on
+//! `O_DIRECT`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use memmap2::MmapMut;
+
+use crate::memory::buffer::PAGE;
+use crate::sys::direct_io::{is_refusal, set_direct};
+use crate::sys::failpoint::fail_point;
+
+/// The size of a buffer, in bytes: a multiple of the page size. Direct writes are fast only in large pieces.
+pub(super) const BYTES: usize = 256 << 10;
+
+/// A buffer and how much of it is filled. A mapping, because direct writing needs it aligned.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) buffer: MmapMut,
+    /// Bytes in use from the start: 0 to [`BYTES`].
+    pub(super) filled: usize,
+}
+
+impl Piece {
+    /// An empty one. It is not reserved from the budget, because it does not grow with the input.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            buffer: MmapMut::map_anon(BYTES)?,
+            filled: 0,
+        })
+    }
+}
+
+/// The file that pieces are written to.
+#[derive(Debug)]
+pub(super) struct Target {
+    file: File,
+    /// Whether the file is written around the page cache. Once false it stays false.
+    is_direct: AtomicBool,
+}
+
+impl Target {
+    /// What is written through the page cache, or is no regular file.
+    pub(super) fn buffered(file: File) -> Self {
+        Self {
+            file,
+            is_direct: AtomicBool::new(false),
+        }
+    }
+
+    /// A regular file, around the page cache if the file system allows that.
+    pub(super) fn direct(file: File) -> Self {
+        let is_direct = AtomicBool::new(set_direct(&file, true));
+        Self { file, is_direct }
+    }
+
+    /// Writes what is in the piece to its place, and empties it, also if that fails.
+    ///
+    /// While writing is direct, whole pages are written directly. A file system that refuses that, and the rest
+    /// of a page, make it write through the page cache from then on: the offset is no longer aligned.
+    pub(super) fn write(&self, piece: &mut Piece, offset: Option<u64>) -> io::Result<()> {
+        let bytes = mem::take(&mut piece.filled);
+        let whole_pages = bytes & !(PAGE as usize - 1);
+        let mut written = 0;
+        if self.is_direct.load(Ordering::Acquire) {
+            match self.put(&piece.buffer[..whole_pages], offset) {
+                Ok(()) => written = whole_pages,
+                // Written again from the start of the piece, in the same place.
+                Err(error) if is_refusal(&error) => self.stop_direct(),
+                Err(error) => return Err(error),
+            }
+        }
+        if written < bytes {
+            // Less than a page is left, the end of the file most likely.
+            self.stop_direct();
+            let offset = offset.map(|offset| offset + written as u64);
+            self.put(&piece.buffer[written..bytes], offset)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all of `bytes` to their place.
+    fn put(&self, bytes: &[u8], offset: Option<u64>) -> io::Result<()> {
+        fail_point!("output-write", Err(crate::sys::failpoint::injected()));
+        match offset {
+            Some(offset) => self.file.write_all_at(bytes, offset),
+            None => (&self.file).write_all(bytes),
+        }
+    }
+
+    /// Goes on through the page cache. Several threads may find at the same time that they must.
+    fn stop_direct(&self) {
+        if self.is_direct.load(Ordering::Acquire) {
+            // First: a thread that finds the flag down must find the descriptor changed. Twice does no harm.
+            set_direct(&self.file, false);
+            self.is_direct.store(false, Ordering::Release);
+        }
+    }
+}
