@@ -286,37 +286,57 @@ fn most_threads(name: &str, done: &mpsc::Receiver<()>) -> usize {
     most
 }
 
-#[test]
-fn as_many_blocks_are_written_at_a_time_as_a_slow_disk_needs() {
-    let scenario = FailScenario::setup();
+/// The most threads at a time whose names begin with `prefix`, while two workers intersect two files by `buckets`.
+fn most_threads_of_a_partition(prefix: &'static str, buckets: u32, memory_bytes: u64) -> usize {
     let place = Place::new();
     let text: String = (0..300_000).map(line).collect();
     fs::write(place.path("a"), text).unwrap();
-    fail::cfg("spill-write", "sleep(5)").unwrap();
-    let writers = |memory_bytes: u64| {
-        let options = Options {
-            memory_bytes: Some(memory_bytes),
-            strategy: Some(Strategy::Partition),
-            buckets: Some(100),
-            threads: Some(2),
-            temp_dirs: vec![place.path("temp")],
-            // Whatever the other tests have left in this process.
-            resident_bytes: Some(5 << 20),
-            ..Options::default()
-        };
-        let sources = [Source::from(place.path("a")), Source::from(place.path("b"))];
-        let (done, wait) = mpsc::channel();
-        let counter = std::thread::spawn(move || most_threads("spill-", &wait));
-        let mut sink = outset::CountSink;
-        let stats = select(&sources, Selection::intersection(), &options, &mut sink).unwrap();
-        drop(done);
-        assert_eq!(stats.output.lines, 45_000);
-        counter.join().unwrap()
+    let options = Options {
+        memory_bytes: Some(memory_bytes),
+        strategy: Some(Strategy::Partition),
+        buckets: Some(buckets),
+        threads: Some(2),
+        temp_dirs: vec![place.path("temp")],
+        // Whatever the other tests have left in this process.
+        resident_bytes: Some(5 << 20),
+        ..Options::default()
     };
-    let most = writers(24 << 20);
+    let sources = [Source::from(place.path("a")), Source::from(place.path("b"))];
+    let (done, wait) = mpsc::channel();
+    let counter = std::thread::spawn(move || most_threads(prefix, &wait));
+    let mut sink = outset::CountSink;
+    let stats = select(&sources, Selection::intersection(), &options, &mut sink).unwrap();
+    drop(done);
+    assert_eq!(stats.output.lines, 45_000);
+    counter.join().unwrap()
+}
+
+#[test]
+fn as_many_blocks_are_written_at_a_time_as_a_slow_disk_needs() {
+    let scenario = FailScenario::setup();
+    fail::cfg("spill-write", "sleep(5)").unwrap();
+    let most = most_threads_of_a_partition("spill-", 100, 24 << 20);
     assert!((9..=16).contains(&most), "{most} threads wrote");
-    let most = writers(400 << 20);
+    let most = most_threads_of_a_partition("spill-", 100, 400 << 20);
     assert_eq!(most, 1, "nothing was written");
+    scenario.teardown();
+}
+
+#[test]
+fn as_many_blocks_are_loaded_at_a_time_as_readers_have_buffers() {
+    let scenario = FailScenario::setup();
+    fail::cfg("spill-read", "sleep(5)").unwrap();
+    let most = most_threads_of_a_partition("load-", 8, 24 << 20);
+    assert_eq!(most, 1, "the blocks were in the page cache");
+    fail::cfg("page-cache", "return").unwrap();
+    let most = most_threads_of_a_partition("load-", 8, 24 << 20);
+    assert_eq!(most, 4, "two workers have two buffers each");
+    // A bucket is hardly more than one request.
+    let most = most_threads_of_a_partition("load-", 100, 24 << 20);
+    assert!(
+        (2..=4).contains(&most),
+        "{most} threads loaded for two workers"
+    );
     scenario.teardown();
 }
 

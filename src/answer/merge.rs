@@ -6,7 +6,7 @@
 //! Who runs what:
 //!
 //! ```text
-//!  load, four times: next blocks of runs ──▶ RunReader ─┐
+//!           load-N: next blocks of runs ──▶ RunReader ─┐
 //!                                            RunReader ─┼─▶ Tournament ── entry ──▶ each      the calling thread
 //!                                           SortBuffer ─┘
 //! ```
@@ -28,12 +28,8 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue};
-use crate::sys::sync::thread;
-use crate::sys::threads;
+use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
-
-/// Threads that read runs: a disk is fast only with several requests at a time.
-const LOADERS: usize = 4;
 
 /// What a merge works with.
 pub(super) struct Merging<'m, 's> {
@@ -55,18 +51,12 @@ impl Merging<'_, '_> {
         buffers: Vec<WorkBuffer>,
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
-        let (queue, loading) = loads::queue();
-        let space = self.rules.space;
-        thread::scope(|scope| {
-            // The threads end when this queue and its clones are dropped, which is before the scope waits for them.
-            let queue = queue;
-            for _ in 0..LOADERS.min(runs.len()) {
-                let loading = loading.clone();
-                threads::spawn(scope, "load", move || loading.run(space))?;
-            }
-            drop(loading);
-            self.merge_all(runs, buffers, &queue, each)
-        })
+        let failure = FirstFailure::default();
+        // The next block of each run is requested.
+        loads::with_queue(self.rules.space, runs.len(), &failure, |queue| {
+            failure.record(self.merge_all(runs, buffers, queue, each));
+        });
+        failure.into_result()
     }
 
     fn merge_all(
@@ -125,7 +115,7 @@ impl Merging<'_, '_> {
     }
 
     /// Readers of all `runs`.
-    fn open(&self, runs: Vec<Run>, queue: &LoadQueue) -> Result<Vec<Source<'_>>> {
+    fn open<'q>(&'q self, runs: Vec<Run>, queue: &'q LoadQueue) -> Result<Vec<Source<'q>>> {
         let open = |run| {
             RunReader::new(run, self.rules.order, self.budget, queue)
                 .map(|reader| Source::Run(Box::new(reader)))

@@ -214,7 +214,7 @@ pub(super) struct RunReader<'a> {
     order: Order,
     budget: &'a MemoryBudget,
     /// Where blocks are asked for.
-    queue: LoadQueue,
+    queue: &'a LoadQueue,
     block: Buffer,
     /// The block behind it, if there is one.
     coming: Option<Pending>,
@@ -240,7 +240,7 @@ impl<'a> RunReader<'a> {
         run: Run,
         order: Order,
         budget: &'a MemoryBudget,
-        queue: &LoadQueue,
+        queue: &'a LoadQueue,
     ) -> Result<Self> {
         let buffer = || Buffer::new(budget, "merging the result", run.block_bytes);
         let (block, next) = (buffer()?, buffer()?);
@@ -249,7 +249,7 @@ impl<'a> RunReader<'a> {
             run,
             order,
             budget,
-            queue: queue.clone(),
+            queue,
             block,
             coming,
             blocks: 0,
@@ -296,7 +296,7 @@ impl<'a> RunReader<'a> {
         let used = std::mem::replace(&mut self.block, block);
         let number = self.blocks;
         self.blocks += 1;
-        self.coming = self.run.ask(self.blocks, used, &self.queue)?;
+        self.coming = self.run.ask(self.blocks, used, self.queue)?;
         let address = Address {
             number,
             ..self.run.address

@@ -25,10 +25,10 @@ use crate::pass::screened::{Screened, Work};
 use crate::plan::FilterPlan;
 use crate::run::Run;
 use crate::spill::bucket::Bucket;
+use crate::spill::loads;
 use crate::spill::reader::{BucketReader, ReadRules};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::atomic::{AtomicUsize, Ordering};
-use crate::sys::sync::thread;
 
 /// An empty filter of a planned shape, in the memory of the run.
 ///
@@ -154,11 +154,12 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
     let mut filter = empty(run, shape)?;
     let updater = filter.updater();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
-    thread::scope(|scope| {
+    let most_requests = readers as usize * BucketReader::MOST_REQUESTS;
+    loads::with_queue(run.space, most_requests, &failure, |queue| {
         run.workers
             .at_most(readers as usize)
             .run(&failure, |found_work| {
-                let reader = BucketReader::spawn(scope, &run.budget, rules);
+                let reader = BucketReader::new(queue, &run.budget, rules);
                 let insert_all = |mut reader: BucketReader<'_>| {
                     let mut scatter = Scatter::default();
                     while let Some(bucket) = store.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -41,8 +41,8 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::atomic::{AtomicUsize, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
-use crate::sys::sync::{Mutex, PoisonError, thread};
-use crate::sys::threads::Team;
+use crate::sys::sync::thread;
+use crate::sys::threads::{Handout, Team};
 
 /// How often a waiting thread checks for the failure of another. It bounds how long a failed run takes to
 /// stop, and costs twenty wake-ups a second while there is nothing to do.
@@ -61,13 +61,12 @@ pub(super) fn pipeline<W: Worker>(
     let (empty_sender, empty) = bounded(layout.chunk_buffers);
     // Buffers are made when they are first wanted: a small input needs two or three of them.
     let unmade = AtomicUsize::new(layout.chunk_buffers);
-    let source = ChunkSource(Mutex::new(Some(full_sender)));
+    let source = Handout::new(full_sender);
     let read = |start_next: &dyn Fn()| {
         // Where the last reader has closed it meanwhile, there is nothing left to read.
-        let Some(full) = source.sender() else {
+        let Some((full, _end)) = source.take_one() else {
             return Ok(());
         };
-        let _end = EndOfChunks(&source);
         let reader = ReaderView {
             full,
             empty: &empty,
@@ -96,34 +95,6 @@ pub(super) fn pipeline<W: Worker>(
             work_all(tally, &full, &empty_sender, found_work, new_worker())
         });
     });
-}
-
-/// What gives each reader its end of the channel of full chunks, while there is something to read.
-struct ChunkSource(Mutex<Option<Sender<Chunk>>>);
-
-impl ChunkSource {
-    /// A sender, unless the source is closed.
-    fn sender(&self) -> Option<Sender<Chunk>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Gives out no more senders. The channel is closed when the readers have dropped theirs.
-    fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-}
-
-/// Closes the source when the first reader ends, whatever its reason: at the end of the input there is nothing left to read,
-/// and after a failure or a panic nothing is to be read.
-struct EndOfChunks<'a>(&'a ChunkSource);
-
-impl Drop for EndOfChunks<'_> {
-    fn drop(&mut self) {
-        self.0.close();
-    }
 }
 
 /// A worker thread: works until there are no more chunks. After a failure it only gives buffers

@@ -29,7 +29,7 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::{self, Receiver};
 use crate::sys::sync::thread;
-use crate::sys::threads::Team;
+use crate::sys::threads::{self, Team};
 use crate::temp::space::TempSpace;
 
 /// What one filling needs; the same for all its threads.
@@ -77,7 +77,7 @@ pub(crate) fn fill(
     };
     let writers = Team {
         name: "spill",
-        most: rules.writers,
+        most: threads::with_open_files(rules.writers),
         must_all_start: false,
         failure: &failure,
         work: &write,

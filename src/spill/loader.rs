@@ -1,19 +1,19 @@
-//! Reading blocks of buckets: from the page cache at once, from a disk ahead. One thread per join worker loads the next blocks
-//! while the worker is busy with those before.
+//! Reading blocks of buckets: from the page cache at once, from a disk ahead. Threads that all join workers share load the next
+//! blocks while the worker is busy with those before.
 //!
 //! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
 //! 1. What is in the page cache is at the beginning of a file. The worker copies it from there itself, 256 KiB at a time:
 //!    another thread would leave the bytes in the cache of another core, and each handing over takes as long as such a copy.
 //! 2. Behind that, the worker asks for as much as its free buffers hold: twice at the start.
-//! 3. The thread `load` serves the requests ([`loads`](crate::spill::loads)).
-//! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile `load`
-//!    fills the other one.
+//! 3. Threads `load-N` serve the requests ([`loads`](crate::spill::loads)), both at a time if the disk is slower than the worker.
+//! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile the other one
+//!    is filled.
 //!
 //! *Invariants:*
 //! - Nothing is copied from the page cache while a request is under way, and the oldest request is waited for first: so blocks
 //!   come in the order of their numbers.
-//! - A buffer is either free, or with the loading thread, or with the worker.
+//! - A buffer is either free, or requested, or with the worker.
 //! - When a reading ends early, its requests are awaited and their buffers become free again. The next
 //!   reading begins with both.
 //!
@@ -22,11 +22,11 @@
 
 use std::collections::VecDeque;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::spill::bucket::Bucket;
-use crate::spill::loads::{LoadQueue, LoadThread, Part, Pending, queue};
+use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::temp::space::TempSpace;
 
 /// What is copied from the page cache at a time, in bytes, unless a block has more: as much as stays in the second-level cache
@@ -51,15 +51,16 @@ impl Blocks {
     }
 }
 
-/// Gives the blocks of buckets, copied from the page cache or loaded one buffer ahead: the worker's side. Dropping it ends the thread `load`.
+/// Gives the blocks of buckets, copied from the page cache or loaded ahead: the worker's side.
 #[derive(Debug)]
 pub(crate) struct Loader<'s> {
     /// Where the files are.
     space: &'s TempSpace,
     /// The size of a buffer.
     bytes: u64,
-    queue: LoadQueue,
-    /// Buffers that are neither with the thread nor with the worker; all of them between two readings.
+    /// Where blocks are requested.
+    queue: &'s LoadQueue,
+    /// Buffers that are neither requested nor with the worker; all of them between two readings.
     free: Vec<Buffer>,
 }
 
@@ -67,28 +68,27 @@ impl<'s> Loader<'s> {
     /// Buffers of a loader: one being filled while the other is gone through.
     pub(crate) const BUFFERS: usize = 2;
 
-    /// A loader of up to `bytes` of files of `space` at a time, and what its thread must run. `bytes` must be enough for a
-    /// block of every bucket that will be read. The thread is the caller's to start.
+    /// A loader of up to `bytes` of files of `space` at a time, which it requests from `queue`. `bytes` must be enough for a
+    /// block of every bucket that will be read.
     ///
     /// # Errors
-    /// [`crate::Error::Memory`] when `budget` has not twice `bytes`.
+    /// [`Error::Memory`] when `budget` has not twice `bytes`.
     pub(crate) fn new(
         space: &'s TempSpace,
+        queue: &'s LoadQueue,
         budget: &MemoryBudget,
         bytes: u64,
-    ) -> Result<(Self, LoadThread)> {
-        let (queue, thread) = queue();
+    ) -> Result<Self> {
         let buffer = || Buffer::new(budget, "blocks being read", bytes);
         let free = (0..Self::BUFFERS)
             .map(|_| buffer())
             .collect::<Result<_>>()?;
-        let loader = Self {
+        Ok(Self {
             space,
             bytes,
             queue,
             free,
-        };
-        Ok((loader, thread))
+        })
     }
 
     /// Begins to read the file of `bucket` from its first block on. Requests nothing before the first
@@ -120,15 +120,21 @@ impl Reading<'_, '_> {
     /// next call, or nothing is requested ahead.
     ///
     /// # Errors
-    /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`crate::Error::Interrupted`] when the
-    /// thread has panicked.
+    /// What [`TempSpace::read`](crate::temp::space::TempSpace::read) reports; [`Error::Interrupted`] when the
+    /// thread that served a request has panicked.
     pub(crate) fn take(&mut self) -> Result<Option<Blocks>> {
         if let Some(copied) = self.copy()? {
             return Ok(Some(copied));
         }
         self.ask_ahead()?;
         let Some(oldest) = self.in_flight.pop_front() else {
-            return Ok(None);
+            // Blocks without a buffer: those were lost with threads that panicked.
+            let is_over = self.next >= self.bucket.file.blocks;
+            return if is_over {
+                Ok(None)
+            } else {
+                Err(Error::Interrupted)
+            };
         };
         let (buffer, result) = oldest.wait()?;
         match result {
@@ -158,7 +164,7 @@ impl Reading<'_, '_> {
         };
         // It is in front of all that is not in the page cache, so nothing was requested.
         debug_assert!(self.in_flight.is_empty());
-        // Both are free then, unless they were lost with the thread.
+        // Both are free then, unless they were lost with a thread.
         let Some(mut buffer) = self.loader.free.pop() else {
             return Ok(None);
         };
@@ -214,8 +220,8 @@ impl Reading<'_, '_> {
 }
 
 impl Drop for Reading<'_, '_> {
-    /// Waits for the answers to all requests: the next reading needs their buffers. If the thread is gone its
-    /// buffers are lost, and the next reading reports that.
+    /// Waits for the answers to all requests: the next reading needs their buffers. A buffer that
+    /// was with a thread when that panicked is lost, and the next reading reports that, or the run does.
     fn drop(&mut self) {
         for pending in self.in_flight.drain(..) {
             if let Ok((buffer, _given_up)) = pending.wait() {

@@ -15,7 +15,8 @@
 //!             free buffer to the pool ◀┘           ▼                 ▼
 //!                                               Bucket { file, held, counts }   sealed
 //!                                                  │
-//!     copied from the page cache, or thread `load`, ─┤ one buffer ahead
+//!                copied from the page cache, or  ─┤
+//!                   loaded ahead by load-N        │
 //!                                                  ▼
 //!                                               BucketReader ──▶ batches of lines
 //! ```
@@ -28,7 +29,7 @@
 //! | `work-N` | [`BucketWriter::append`](writer::BucketWriter::append); the first write to each file |
 //! | `spill-N` | the other writes; gives buffers back to the pool |
 //! | a worker of the join | [`BucketReader::read`](reader::BucketReader::read) |
-//! | `load` | reads ahead for one reader what is not in the page cache |
+//! | `load-N` | reads ahead, for all readers, what is not in the page cache |
 //!
 //! *Owns:* the block format and its checks ([`block`]), the memory of blocks ([`pool`]), filling buckets
 //! ([`fill`], [`writer`]), sealed buckets ([`bucket`]) and reading them back ([`reader`], [`loader`], [`loads`]). The

@@ -4,7 +4,7 @@
 //!
 //! A reading, all of it on the thread that calls [`BucketReader::read`], except reading ahead:
 //!
-//! 1. Written blocks that are in the page cache are copied; the thread `load` reads the others ahead ([`Loader`]).
+//! 1. Written blocks that are in the page cache are copied; threads `load-N` read the others ahead ([`Loader`]).
 //! 2. The header and the checksum of a block are compared with what belongs in its place. No line is handed
 //!    out before that.
 //! 3. The lines of the block are hashed again and handed out in batches. The pieces of a long line are put
@@ -29,12 +29,10 @@ use crate::memory::buffer::{Buffer, PAGE};
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
-use crate::sys::sync::thread::Scope;
-use crate::sys::threads;
+use crate::spill::loads::LoadQueue;
 use crate::temp::space::TempSpace;
 
-/// Reads buckets, one after the other. Each worker has its own, with a thread `load`, which ends when the
-/// reader is dropped.
+/// Reads buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
 #[derive(Debug)]
 pub(crate) struct BucketReader<'s> {
     loader: Loader<'s>,
@@ -67,7 +65,7 @@ pub(crate) struct ReadRules<'a> {
 }
 
 impl ReadRules<'_> {
-    /// What [`BucketReader::spawn`] takes from its budget, in bytes: the loader's buffers, and room for the
+    /// What [`BucketReader::new`] takes from its budget, in bytes: the loader's buffers, and room for the
     /// longest line while it is put together. The reader needs no more later.
     pub(crate) fn memory_bytes(&self) -> u64 {
         Loader::BUFFERS as u64 * self.buffer_bytes + self.long_line_bytes()
@@ -80,22 +78,19 @@ impl ReadRules<'_> {
 }
 
 impl<'s> BucketReader<'s> {
-    /// A reader, and a thread `load` of `scope` that loads blocks for it. The thread ends when the reader is
-    /// dropped, and the scope waits for that: drop the reader before the scope ends.
+    /// How many requests to a disk a reader has at a time, at most.
+    pub(crate) const MOST_REQUESTS: usize = Loader::BUFFERS;
+
+    /// A reader whose blocks are requested from `queue`, which must be of the space of `rules`.
     ///
     /// # Errors
-    /// [`Error::Memory`] when `budget` has less left than [`ReadRules::memory_bytes`]; [`Error::Machine`]
-    /// when the system gives no thread.
-    pub(crate) fn spawn<'scope>(
-        scope: &'scope Scope<'scope, '_>,
+    /// [`Error::Memory`] when `budget` has less left than [`ReadRules::memory_bytes`].
+    pub(crate) fn new(
+        queue: &'s LoadQueue,
         budget: &MemoryBudget,
         rules: ReadRules<'s>,
-    ) -> Result<Self>
-    where
-        's: 'scope,
-    {
-        let (loader, thread) = Loader::new(rules.space, budget, rules.buffer_bytes)?;
-        threads::spawn(scope, "load", move || thread.run(rules.space))?;
+    ) -> Result<Self> {
+        let loader = Loader::new(rules.space, queue, budget, rules.buffer_bytes)?;
         let content = ContentReader {
             budget: budget.split_off("long lines", rules.long_line_bytes())?,
             hasher: rules.hasher,

@@ -6,6 +6,7 @@ use super::block::{Address, HEADER};
 use super::bucket::{Bucket, FIRST_HELD};
 use super::fill::{FillRules, fill};
 use super::loader::Loader;
+use super::loads::{self, LoadQueue};
 use super::pool::BlockPool;
 use super::reader::{BucketReader, ReadRules};
 use crate::batch::Batch;
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::hash::LineHasher;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
-use crate::sys::sync::thread;
+use crate::sys::first_error::FirstFailure;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -94,8 +95,8 @@ impl Store {
     /// All lines of a bucket, which is gone then.
     fn drain(&self, bucket: Bucket) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
-        thread::scope(|scope| {
-            let mut reader = BucketReader::spawn(scope, &self.budget, self.rules(BLOCK)).unwrap();
+        with_loads(&self.space, |loads| {
+            let mut reader = BucketReader::new(loads, &self.budget, self.rules(BLOCK)).unwrap();
             let read = reader.read(&bucket, |batch| {
                 found.extend(batch.lines.iter().map(|line| line.to_vec()));
                 Ok(())
@@ -112,6 +113,14 @@ impl Store {
         emptied.discard(&self.space);
         found
     }
+}
+
+/// What `body` returns, with a queue of requests for files of `space`.
+fn with_loads<R>(space: &TempSpace, body: impl FnOnce(&LoadQueue) -> R) -> R {
+    let failure = FirstFailure::default();
+    let result = loads::with_queue(space, BucketReader::MOST_REQUESTS, &failure, body);
+    failure.into_result().unwrap();
+    result
 }
 
 /// One bucket of numbers as lines, of which `pool_blocks` blocks may stay in memory, and what `check` makes of reading it.
@@ -155,9 +164,9 @@ fn read_back(pool_blocks: u64, tamper: impl FnOnce(&mut Bucket)) -> Result<Vec<V
         buffer_bytes: BLOCK,
         longest_line: 10,
     };
-    thread::scope(|scope| {
+    with_loads(&space, |loads| {
         let mut found = Vec::new();
-        let mut reader = BucketReader::spawn(scope, &budget, rules)?;
+        let mut reader = BucketReader::new(loads, &budget, rules)?;
         reader.read(&bucket, |batch| {
             found.extend(batch.lines.iter().map(|line| line.to_vec()));
             Ok(())
@@ -315,9 +324,9 @@ fn a_reading_that_is_given_up_leaves_a_reader_that_reads_the_next_bucket_whole()
         let texts: Vec<String> = (0..40_000).map(|number| number.to_string()).collect();
         let buckets = store.fill(2, texts.iter().map(String::as_bytes));
         assert!(buckets[0].file.blocks > 20);
-        thread::scope(|scope| {
+        with_loads(&store.space, |loads| {
             let rules = store.rules(3 * BLOCK + 100);
-            let mut reader = BucketReader::spawn(scope, &store.budget, rules).unwrap();
+            let mut reader = BucketReader::new(loads, &store.budget, rules).unwrap();
             for stop_after in [1, 500, 3000] {
                 let mut seen = 0;
                 let stopped = reader.read_while(&buckets[0], |batch| {
@@ -347,23 +356,19 @@ fn as_many_blocks_are_loaded_at_a_time_as_fit_the_buffer() {
         let bucket = store.fill(1, texts.iter().map(String::as_bytes)).remove(0);
         let written = bucket.file.blocks as usize;
         assert!(written > 10);
-        thread::scope(|scope| {
-            let (mut loader, loading) =
-                Loader::new(&store.space, &store.budget, 4 * BLOCK).unwrap();
-            scope.spawn(|| loading.run(&store.space));
+        with_loads(&store.space, |loads| {
+            let mut loader = Loader::new(&store.space, loads, &store.budget, 4 * BLOCK).unwrap();
             let mut reading = loader.start(&bucket);
-            let mut loads = Vec::new();
+            let mut counts = Vec::new();
             while let Some(blocks) = reading.take().unwrap() {
-                loads.push(blocks.iter().count());
+                counts.push(blocks.iter().count());
                 reading.put(blocks);
             }
-            assert_eq!(loads.iter().sum::<usize>(), written);
+            assert_eq!(counts.iter().sum::<usize>(), written);
             assert!(
-                loads[..loads.len() - 1].iter().all(|&count| count == 4),
-                "{loads:?}"
+                counts[..counts.len() - 1].iter().all(|&count| count == 4),
+                "{counts:?}"
             );
-            drop(reading);
-            drop(loader);
         });
     }
 }

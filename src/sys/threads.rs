@@ -1,6 +1,7 @@
 //! Starting threads.
 //!
-//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the start of workers and readers.
+//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the teams of a pass: workers, and the threads
+//! that read, write and load for them.
 //!
 //! *Invariants.*
 //! - Every thread of a run has a name and a stack of [`STACK_BYTES`].
@@ -23,7 +24,9 @@ use std::cell::Cell;
 use crate::error::{Error, Plain, Result};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::machine;
 use crate::sys::sync::thread::{self, Builder, Scope};
+use crate::sys::sync::{Mutex, PoisonError};
 
 /// The stack of every thread of a run, in bytes. Far more than they use, and less than a huge page, so that
 /// no stack becomes resident as a whole.
@@ -45,6 +48,17 @@ pub(crate) fn spawn<'scope>(
         .spawn_scoped(scope, body)
         .map(drop)
         .map_err(|error| no_thread(&error))
+}
+
+/// How many of `most` threads may run that each open a file at a time, beside all other files: together they have no more than a
+/// quarter of those that the process may have open (`ulimit -n`).
+pub(crate) fn with_open_files(most: usize) -> usize {
+    most.min(files_for_threads(machine::most_open_files()))
+}
+
+/// A quarter of `most_open`, and at least one.
+fn files_for_threads(most_open: Option<u64>) -> usize {
+    most_open.map_or(usize::MAX, |most| (most / 4).max(1) as usize)
 }
 
 /// The worker threads that a run may have at a time. They exist during a pass only.
@@ -130,6 +144,45 @@ impl<'t> Team<'t> {
     }
 }
 
+/// What each thread of a team has a clone of, such as its end of a channel, until the first of them ends.
+///
+/// The channel must be closed when the threads are gone, so nothing but they may keep an end of it. A thread ends when there is
+/// nothing left to do, or by a failure or a panic, after which nothing is to be done: one that starts later needs none.
+#[derive(Debug)]
+pub(crate) struct Handout<T>(Mutex<Option<T>>);
+
+impl<T: Clone> Handout<T> {
+    /// Hands out clones of `one`.
+    pub(crate) fn new(one: T) -> Self {
+        Self(Mutex::new(Some(one)))
+    }
+
+    /// One for the calling thread, with what closes the handout when that thread drops it; `None` if it is closed.
+    pub(crate) fn take_one(&self) -> Option<(T, EndOfHandout<'_, T>)> {
+        let one = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        one.map(|one| (one, EndOfHandout(self)))
+    }
+
+    /// Hands out no more.
+    pub(crate) fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+/// Closes the handout when the first thread ends, whatever its reason.
+#[derive(Debug)]
+pub(crate) struct EndOfHandout<'h, T: Clone>(&'h Handout<T>);
+
+impl<T: Clone> Drop for EndOfHandout<'_, T> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// The error for a thread that the system does not give.
 fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
@@ -159,6 +212,14 @@ mod tests {
         });
         assert!(!failure.has_failed());
         (started.into_inner(), done.into_inner())
+    }
+
+    #[test]
+    fn d2_threads_that_open_files_leave_three_of_four_descriptors_to_others() {
+        let of = [0, 16, 64, 1024].map(|most| files_for_threads(Some(most)));
+        assert_eq!(of, [1, 4, 16, 256]);
+        assert_eq!(files_for_threads(None), usize::MAX);
+        assert!(with_open_files(0) == 0 && with_open_files(1) == 1);
     }
 
     #[test]

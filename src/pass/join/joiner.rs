@@ -16,11 +16,11 @@ use crate::run::{Phase, Run};
 use crate::selection::{Found, Rule, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
+use crate::spill::loads::LoadQueue;
 use crate::spill::reader::BucketReader;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
-use crate::sys::sync::thread::Scope;
 use crate::sys::sync::{Mutex, PoisonError};
 
 /// What each worker of a join gets.
@@ -48,7 +48,7 @@ pub(super) struct Joiner<'a, 's> {
     /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
     /// its memory is kept.
     pub(super) set: LineSet,
-    /// Reads one bucket at a time; its loader thread reads ahead what is on a disk.
+    /// Reads one bucket at a time, and ahead what is on a disk.
     pub(super) reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
@@ -57,21 +57,18 @@ pub(super) struct Joiner<'a, 's> {
 }
 
 impl<'a, 's> Joiner<'a, 's> {
-    /// A worker with a `share` of the memory, and a thread of `scope` that loads blocks for it.
-    pub(super) fn new<'scope, 'env>(
+    /// A worker with a `share` of the memory, which requests blocks from `loads`.
+    pub(super) fn new(
         run: &'a Run<'a>,
         phase: &'a Phase<'a>,
-        scope: &'scope Scope<'scope, 'env>,
+        loads: &'a LoadQueue,
         share: Share,
         sides: &'a Sides,
         out: &'a Collector<'s>,
         joined: Sender<Bucket>,
-    ) -> Result<Self>
-    where
-        'a: 'scope,
-    {
+    ) -> Result<Self> {
         let budget = run.budget.split_off("join", share.bytes)?;
-        let reader = BucketReader::spawn(scope, &budget, run.read_rules(share.longest))?;
+        let reader = BucketReader::new(loads, &budget, run.read_rules(share.longest))?;
         let set = LineSet::new(&budget, run.hasher, sides.rule().kept())?;
         Ok(Self {
             run,

@@ -65,6 +65,8 @@ use crate::pass::join::joiner::{Joiner, Share};
 use crate::run::{Phase, Run};
 use crate::selection::Sides;
 use crate::spill::bucket::Bucket;
+use crate::spill::loads;
+use crate::spill::reader::BucketReader;
 use crate::stats::{BucketClass, BucketStats};
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
@@ -121,12 +123,15 @@ fn join_groups(
     };
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
-    thread::scope(|scope| {
-        let (joined, sweep) = bounded(SWEEP_AHEAD);
-        failure.record(spawn_sweeper(run, scope, sweep));
-        run.workers.at_most(workers).run(&failure, |found_work| {
-            let worker = Joiner::new(run, phase, scope, share, sides, out, joined.clone());
-            worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
+    let most_requests = workers * BucketReader::MOST_REQUESTS;
+    loads::with_queue(run.space, most_requests, &failure, |loads| {
+        thread::scope(|scope| {
+            let (joined, sweep) = bounded(SWEEP_AHEAD);
+            failure.record(spawn_sweeper(run, scope, sweep));
+            run.workers.at_most(workers).run(&failure, |found_work| {
+                let worker = Joiner::new(run, phase, loads, share, sides, out, joined.clone());
+                worker.and_then(|joiner| joiner.join_all(&queue, found_work, &failure))
+            });
         });
     });
     failure.into_result()

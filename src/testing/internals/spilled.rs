@@ -11,8 +11,9 @@ use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::{self, Address, BlockKind, HEADER};
 use crate::spill::bucket::{Bucket, BucketFile};
+use crate::spill::loads;
 use crate::spill::reader::{BucketReader, ReadRules};
-use crate::sys::sync::thread;
+use crate::sys::first_error::FirstFailure;
 use crate::temp::quota::Quota;
 use crate::temp::space::{TempSpace, padded};
 
@@ -73,9 +74,10 @@ impl SpilledBucket<'_> {
             longest_line: self.longest_line,
         };
         let budget = MemoryBudget::new(rules.memory_bytes(), 0);
-        let result = thread::scope(|scope| {
+        let failure = FirstFailure::default();
+        let result = loads::with_queue(&space, BucketReader::MOST_REQUESTS, &failure, |loads| {
             let mut lines = Vec::new();
-            let mut reader = BucketReader::spawn(scope, &budget, rules)?;
+            let mut reader = BucketReader::new(loads, &budget, rules)?;
             reader.read(&bucket, |batch| {
                 lines.extend(batch.lines.iter().map(|line| line.to_vec()));
                 Ok(())
@@ -83,6 +85,7 @@ impl SpilledBucket<'_> {
             Ok(lines)
         });
         bucket.discard(&space);
+        failure.into_result()?;
         result
     }
 

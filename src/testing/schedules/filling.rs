@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use super::{Size, Store, explore, number_of, place};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
+use crate::spill::loads::{self, LoadQueue};
 use crate::spill::reader::BucketReader;
+use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::model::Time;
 use crate::sys::sync::thread;
 use crate::sys::threads;
@@ -18,33 +20,38 @@ fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
     let queue = Mutex::new(buckets.iter().collect::<Vec<_>>());
     let found = Mutex::new(Vec::new());
     let (queue, found) = (&queue, &found);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            let read = move || {
-                let rules = store.read_rules();
-                let budget = MemoryBudget::new(rules.memory_bytes(), 0);
-                let mut reader = BucketReader::spawn(scope, &budget, rules).unwrap();
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some(bucket) = next else {
-                        return;
-                    };
-                    if gives_up {
-                        reader.read_while(bucket, |_| Ok(false)).unwrap();
+    let failure = FirstFailure::default();
+    let share = |loads: &LoadQueue| {
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                let read = move || {
+                    let rules = store.read_rules();
+                    let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+                    let mut reader = BucketReader::new(loads, &budget, rules).unwrap();
+                    loop {
+                        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                        let Some(bucket) = next else {
+                            return;
+                        };
+                        if gives_up {
+                            reader.read_while(bucket, |_| Ok(false)).unwrap();
+                        }
+                        let mut numbers = Vec::new();
+                        reader
+                            .read(bucket, |batch| {
+                                numbers.extend(batch.lines.iter().map(|line| number_of(line)));
+                                Ok(())
+                            })
+                            .unwrap();
+                        found.lock().unwrap().extend(numbers);
                     }
-                    let mut numbers = Vec::new();
-                    reader
-                        .read(bucket, |batch| {
-                            numbers.extend(batch.lines.iter().map(|line| number_of(line)));
-                            Ok(())
-                        })
-                        .unwrap();
-                    found.lock().unwrap().extend(numbers);
-                }
-            };
-            threads::spawn(scope, "read", read).unwrap();
-        }
-    });
+                };
+                threads::spawn(scope, "read", read).unwrap();
+            }
+        });
+    };
+    loads::with_queue(&store.space, 4, &failure, share);
+    failure.into_result().unwrap();
     let mut found = found.lock().unwrap().clone();
     found.sort_unstable();
     found

@@ -5,7 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use super::{Size, Store, explore, number_of, place};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
+use crate::spill::loads::{self, LoadQueue};
 use crate::spill::reader::BucketReader;
+use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::{Sender, bounded};
 use crate::sys::sync::model::Time;
 use crate::sys::sync::thread;
@@ -56,25 +58,30 @@ fn join_and_sweep(size: &Size) {
     assert!(store.files() > size.buckets as usize, "too few to remove");
     let queue = &Mutex::new(first.into_iter().zip(second).collect::<Vec<_>>());
     let found = &Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        let (joined, to_remove) = bounded::<Bucket>(1);
-        let sweep = || {
-            for bucket in to_remove {
-                bucket.discard(&store.space);
-            }
-        };
-        threads::spawn(scope, "sweep", sweep).unwrap();
-        for _ in 0..2 {
-            let joined = joined.clone();
-            let work = move || {
-                let rules = store.read_rules();
-                let budget = MemoryBudget::new(rules.memory_bytes(), 0);
-                let reader = BucketReader::spawn(scope, &budget, rules).unwrap();
-                join(reader, queue, found, &joined);
+    let failure = FirstFailure::default();
+    let share = |loads: &LoadQueue| {
+        thread::scope(|scope| {
+            let (joined, to_remove) = bounded::<Bucket>(1);
+            let sweep = || {
+                for bucket in to_remove {
+                    bucket.discard(&store.space);
+                }
             };
-            threads::spawn(scope, "join", work).unwrap();
-        }
-    });
+            threads::spawn(scope, "sweep", sweep).unwrap();
+            for _ in 0..2 {
+                let joined = joined.clone();
+                let work = move || {
+                    let rules = store.read_rules();
+                    let budget = MemoryBudget::new(rules.memory_bytes(), 0);
+                    let reader = BucketReader::new(loads, &budget, rules).unwrap();
+                    join(reader, queue, found, &joined);
+                };
+                threads::spawn(scope, "join", work).unwrap();
+            }
+        });
+    };
+    loads::with_queue(&store.space, 4, &failure, share);
+    failure.into_result().unwrap();
     let mut found = std::mem::take(&mut *found.lock().unwrap());
     found.sort_unstable();
     assert!((9..18).eq(found));
