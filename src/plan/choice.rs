@@ -8,9 +8,9 @@
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::plan::advice::{too_high, with_advice};
+use crate::plan::decoding::DecodingPlan;
 use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
 use crate::plan::job::order;
-use crate::plan::layout::DecodingPlan;
 use crate::plan::{Costs, InputShape, Job, Plan, Rejected, Strategy};
 use crate::selection::{Approximate, Order};
 use crate::size::display_rate;

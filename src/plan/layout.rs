@@ -24,16 +24,13 @@
 //! A layout is made in steps: [`Layout::for_scan`] sets everything but the pool, [`Layout::set_pool`] adds
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
-use crate::input::compressed::{MOST_UNPLANNED_BYTES, UNPLANNED_SHARE};
-use crate::input::long_lines::LimitAdvice;
-use crate::plan::job::threads_bytes;
+use crate::memory::buffer::PAGE;
+use crate::plan::decoding::DecodingPlan;
+use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
 use crate::plan::{Job, Strategy};
 use crate::selection::Order;
 use crate::spill::pool::in_flight;
 
-/// The least that must be left for buffers after what the process itself needs, in bytes. With 6 MiB, and on a busy machine
-/// with 5.5 MiB, runs in 16 MiB were refused when more pages of the program were mapped than usual.
-pub(crate) const LEAST_USABLE_BYTES: u64 = 5 << 20;
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
 const LARGEST: u64 = 1 << 20;
 /// The most threads that read a file. A disk whose answers take 10 ms gives 0.8 GB/s in chunks of 1 MiB.
@@ -44,25 +41,10 @@ const READERS_SHARE: u64 = 64;
 const SMALLEST_CHUNK: u64 = 64 << 10;
 /// The smallest block that the planner chooses, in bytes: below it direct writes become slow.
 pub(crate) const SMALLEST_BLOCK: u64 = 16 << 10;
-/// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
-/// for all else.
-const MOST_EIGHTHS: u64 = 3;
-/// The fraction of the memory for buffers that decodes several pieces at the same time; for one it may be more.
-const DECODING_SHARE: u64 = 4;
-/// What the heap grows by for each of several threads that decode, in bytes: a frame of gzip takes its memory anew, and threads
-/// leave gaps for one another. 2 MiB were seen, of BGZF, with two threads.
-const LANE_BYTES: u64 = 1 << 20;
-/// The fraction of the memory for buffers that puts the answer in order.
-const ORDER_SHARE: u64 = 8;
-/// The most bytes for that: longer runs do not make a merge faster.
+/// The most bytes that put the answer in order: longer runs do not make a merge faster.
 const MOST_ORDER_BYTES: u64 = 1 << 30;
-const PAGE: u64 = crate::memory::buffer::PAGE;
 /// What is remembered of one bucket of one input, in bytes: a part, a path, a file.
 pub(crate) const BUCKET_BYTES: u64 = 384;
-
-/// Rounds of a fixed-point search for a limit. Each comes at least six times closer, so 16 leave an error
-/// below a byte.
-const ROUNDS: u32 = 16;
 
 /// Sizes and counts of all buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -221,49 +203,6 @@ impl Layout {
         self.pool_blocks * self.block_bytes
     }
 
-    /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
-    fn memory_for_long_lines(&self, bytes: u64) -> u64 {
-        let usable = bytes.saturating_mul(8).div_ceil(self.long_line_eighths);
-        self.memory_for_usable(usable.max(self.usable_bytes))
-    }
-
-    /// The least process limit under which a scan has `bytes` for long lines that may take all that is left
-    /// beside what the rest of this plan takes, of which they have `held_bytes` now.
-    fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
-        // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
-        let chunks = self.usable_bytes / 16;
-        let missing = bytes.saturating_sub(held_bytes) + chunks;
-        self.memory_for_usable(self.usable_bytes + missing + missing / 8)
-    }
-
-    /// The least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
-    /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
-    fn memory_for_usable(&self, usable: u64) -> u64 {
-        let beside = self
-            .memory_bytes
-            .saturating_sub(self.usable_bytes + self.order_bytes);
-        // So does what decodes inputs.
-        let usable = match self.decoding_share {
-            0 => usable,
-            share => usable.saturating_add(usable / (share - 1) + PAGE),
-        };
-        // The part for the order of the answer grows with the limit.
-        let usable = match self.order_bytes {
-            0 => usable,
-            _ => usable.saturating_add(usable / (ORDER_SHARE - 1) + PAGE),
-        };
-        let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
-        let fixed = beside.saturating_sub(of_threads(self.memory_bytes));
-        // What threads take grows by less than a sixth of the limit: a few rounds come close to it.
-        let mut memory = fixed.saturating_add(usable);
-        for _ in 0..ROUNDS {
-            memory = fixed
-                .saturating_add(usable)
-                .saturating_add(of_threads(memory));
-        }
-        memory
-    }
-
     /// The most bytes that blocks may take, so that a join has room for the longest line twice (in the set,
     /// and while it is put together) with blocks still in memory. At least an eighth of the memory.
     pub(crate) fn most_pool_bytes(&self, job: &Job) -> u64 {
@@ -362,82 +301,6 @@ impl Layout {
             pool_bytes / block
         };
         true
-    }
-}
-
-impl LimitAdvice for Layout {
-    fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64 {
-        // A scan may lend long lines what nothing else uses at the time. They then have more room than the plan gave
-        // them, and a limit that leaves more to lend is enough.
-        let enough = if room_bytes > self.long_line_bytes {
-            self.memory_for_spare(needed_bytes, room_bytes)
-        } else {
-            self.memory_for_long_lines(needed_bytes)
-        };
-        enough.max(self.memory_bytes)
-    }
-}
-
-/// The room in bytes for lines as long as the longest that is known: a buffer, and one that is twice as large while it grows.
-fn long_room(job: &Job) -> u64 {
-    job.longest_line_bytes.saturating_mul(2)
-}
-
-/// What decodes inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DecodingPlan {
-    /// How many pieces of an input are decoded at the same time.
-    pub(super) lanes: u64,
-    /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or a share of the memory where
-    /// that is more, for frames that the plan does not know of.
-    pub(super) bytes: u64,
-    /// What the heap takes beside that because several threads decode, in bytes.
-    beside_bytes: u64,
-    /// The fraction of the memory that it takes at most where that is large; 0 where nothing is decoded.
-    share: u64,
-}
-
-impl DecodingPlan {
-    /// All of that in bytes.
-    pub(super) fn all_bytes(&self) -> u64 {
-        self.bytes + self.beside_bytes
-    }
-
-    /// What the decoders beside the first take, in bytes.
-    fn further_bytes(&self) -> u64 {
-        self.all_bytes() - self.bytes / self.lanes
-    }
-
-    pub(super) fn of(job: &Job) -> Self {
-        let usable = job.memory_bytes.saturating_sub(job.base_bytes);
-        let unplanned = (usable / UNPLANNED_SHARE).min(MOST_UNPLANNED_BYTES) & !(PAGE - 1);
-        let each = || job.inputs.iter().filter_map(|shape| shape.decoding);
-        let Some(most) = each().map(|decoding| decoding.memory_bytes).max() else {
-            return Self {
-                lanes: 1,
-                bytes: 0,
-                beside_bytes: 0,
-                share: 0,
-            };
-        };
-        let pieces = each().map(|decoding| decoding.pieces).max().unwrap_or(1);
-        let wanted = pieces.min(job.threads as u64);
-        // More than one only where nothing is refused for it: lines that are known to be long need their room.
-        let for_lines = long_room(job).saturating_mul(8) / MOST_EIGHTHS;
-        let spare = usable.saturating_sub(LEAST_USABLE_BYTES.max(for_lines));
-        let each_bytes = most.max(unplanned);
-        let granted = (usable / DECODING_SHARE).min(spare) / (each_bytes + LANE_BYTES);
-        let (lanes, share) = if wanted <= 1 {
-            (1, UNPLANNED_SHARE)
-        } else {
-            (granted.clamp(1, wanted), DECODING_SHARE)
-        };
-        Self {
-            lanes,
-            bytes: lanes * each_bytes,
-            beside_bytes: if lanes > 1 { lanes * LANE_BYTES } else { 0 },
-            share,
-        }
     }
 }
 

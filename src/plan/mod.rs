@@ -19,7 +19,7 @@
 //!  Job ─▶ request: refuse what no plan can do
 //!          │
 //!          ▼
-//!         design: one function per strategy ─▶ layout   divides the memory
+//!         design: one function per strategy ─▶ layout   divides the memory, of which decoding has a share
 //!          │                                ─▶ filters  sizes filters, estimates survivors
 //!          │                                ─▶ buckets  counts buckets, sizes blocks
 //!          ▼
@@ -33,15 +33,18 @@ mod advice;
 mod buckets;
 mod choice;
 mod costs;
+mod decoding;
 mod design;
 pub(crate) mod exchange;
 mod filters;
 mod job;
 pub(crate) mod layout;
+mod limit;
 mod ordering;
 mod phases;
 mod request;
 pub(crate) mod revision;
+mod shares;
 mod strategy;
 
 use serde::Serialize;

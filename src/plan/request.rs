@@ -7,8 +7,9 @@
 use crate::error::{Error, Result};
 use crate::plan::LEAST_MEMORY_BYTES;
 use crate::plan::Strategy;
+use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::{Job, MOST};
-use crate::plan::layout::{DecodingPlan, LEAST_USABLE_BYTES};
+use crate::plan::shares::LEAST_USABLE_BYTES;
 use crate::selection::{Approximate, Rule};
 use crate::size::{display_apart, display_at_least, display_bytes, round_mebibytes};
 

@@ -1,0 +1,74 @@
+//! The least limit under which a line would fit that is too long for a layout.
+//!
+//! *Owns:* the way back from the room for long lines to the limit of the process. *Invariants:* under the limit that is advised, a
+//! plan for the same inputs has the room; the advice is never below the limit in force.
+//!
+//! *Cost:* a few additions.
+
+use crate::input::long_lines::LimitAdvice;
+use crate::memory::buffer::PAGE;
+use crate::plan::job::threads_bytes;
+use crate::plan::layout::Layout;
+use crate::plan::shares::ORDER_SHARE;
+
+/// Rounds of a fixed-point search for a limit. Each comes at least six times closer, so 16 leave an error
+/// below a byte.
+const ROUNDS: u32 = 16;
+
+impl LimitAdvice for Layout {
+    fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64 {
+        // A scan may lend long lines what nothing else uses at the time. They then have more room than the plan gave
+        // them, and a limit that leaves more to lend is enough.
+        let enough = if room_bytes > self.long_line_bytes {
+            self.memory_for_spare(needed_bytes, room_bytes)
+        } else {
+            self.memory_for_long_lines(needed_bytes)
+        };
+        enough.max(self.memory_bytes)
+    }
+}
+
+impl Layout {
+    /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
+    fn memory_for_long_lines(&self, bytes: u64) -> u64 {
+        let usable = bytes.saturating_mul(8).div_ceil(self.long_line_eighths);
+        self.memory_for_usable(usable.max(self.usable_bytes))
+    }
+
+    /// The least process limit under which a scan has `bytes` for long lines that may take all that is left
+    /// beside what the rest of this plan takes, of which they have `held_bytes` now.
+    fn memory_for_spare(&self, bytes: u64, held_bytes: u64) -> u64 {
+        // Chunks are a sixteenth of all there is, and become twice as large at one step or not at all.
+        let chunks = self.usable_bytes / 16;
+        let missing = bytes.saturating_sub(held_bytes) + chunks;
+        self.memory_for_usable(self.usable_bytes + missing + missing / 8)
+    }
+
+    /// The least process limit that leaves `usable` bytes for buffers. More threads may run under a larger
+    /// limit, so the equation `limit = fixed + usable + threads(limit)` is solved by iteration.
+    fn memory_for_usable(&self, usable: u64) -> u64 {
+        let beside = self
+            .memory_bytes
+            .saturating_sub(self.usable_bytes + self.order_bytes);
+        // What decodes inputs has a share of the memory, so it grows with the limit.
+        let usable = match self.decoding_share {
+            0 => usable,
+            share => usable.saturating_add(usable / (share - 1) + PAGE),
+        };
+        // So does what puts the answer in order.
+        let usable = match self.order_bytes {
+            0 => usable,
+            _ => usable.saturating_add(usable / (ORDER_SHARE - 1) + PAGE),
+        };
+        let of_threads = |memory_bytes| threads_bytes(self.threads, memory_bytes);
+        let fixed = beside.saturating_sub(of_threads(self.memory_bytes));
+        // What threads take grows by less than a sixth of the limit: a few rounds come close to it.
+        let mut memory = fixed.saturating_add(usable);
+        for _ in 0..ROUNDS {
+            memory = fixed
+                .saturating_add(usable)
+                .saturating_add(of_threads(memory));
+        }
+        memory
+    }
+}
