@@ -27,7 +27,7 @@ use crate::answer::tournament::{Source, Tournament};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
-use crate::spill::loads::{self, LoadQueue};
+use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
@@ -52,8 +52,9 @@ impl Merging<'_, '_> {
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         let failure = FirstFailure::default();
-        // The next block of each run is requested.
-        loads::with_queue(self.rules.space, runs.len(), &failure, |queue| {
+        // All runs have a request each, from the start.
+        let loaders = runs.len().min(MOST_LOADERS);
+        loads::with_queue(self.rules.space, loaders, &failure, |queue| {
             failure.record(self.merge_all(runs, buffers, queue, each));
         });
         failure.into_result()

@@ -7,7 +7,7 @@
 //! 3. The scan ends, the updater is dropped, and the filter may be asked.
 //!
 //! A filter of survivors ([`filter_store`]) is built from their buckets instead: each worker reads one
-//! bucket after the other, with a loader thread of its own.
+//! bucket after the other, and threads `load-N` read ahead for all of them.
 //!
 //! *Owns:* the way from an input, or from what survived of one, to a complete filter. *Invariants:*
 //! the filter that is returned has every line of the input (that `screen` lets through), or of the
@@ -154,8 +154,8 @@ pub(crate) fn filter_store(run: &Run<'_>, store: &[Bucket], shape: &FilterPlan) 
     let mut filter = empty(run, shape)?;
     let updater = filter.updater();
     let (next, failure) = (AtomicUsize::new(0), FirstFailure::default());
-    let most_requests = readers as usize * BucketReader::MOST_REQUESTS;
-    loads::with_queue(run.space, most_requests, &failure, |queue| {
+    let loaders = BucketReader::loaders(readers as usize);
+    loads::with_queue(run.space, loaders, &failure, |queue| {
         run.workers
             .at_most(readers as usize)
             .run(&failure, |found_work| {

@@ -64,7 +64,7 @@ pub(super) fn pipeline<W: Worker>(
     let source = Handout::new(full_sender);
     let read = |start_next: &dyn Fn()| {
         // Where the last reader has closed it meanwhile, there is nothing left to read.
-        let Some((full, _end)) = source.take_one() else {
+        let Some((full, _end)) = source.share() else {
             return Ok(());
         };
         let reader = ReaderView {

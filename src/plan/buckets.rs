@@ -45,8 +45,8 @@ pub(super) const SIEVE_HEADROOM: f64 = 0.3;
 /// The size in bytes from which a block is written at a good part of the disk's speed.
 pub(super) const GOOD_BLOCK: u64 = 64 << 10;
 
-/// The least set, in bytes, that is worth a join worker: a smaller one is joined in the time that a thread
-/// and its loader take to start.
+/// The least set, in bytes, that is worth a join worker: a smaller one is joined in the time that a
+/// thread takes to start.
 const LEAST_WORKERS_SET: u64 = 64 << 10;
 
 /// The memory for blocks, in bytes, that a filter must leave, however much it wants: two dozen good blocks

@@ -16,7 +16,7 @@ pub(super) const MOST: u64 = 1 << 56;
 
 /// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
-/// Threads beside workers: readers, which count as two, and up to 16 writers, which count as two. Both allocate next to nothing
+/// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two. Both allocate next to nothing
 /// and touch a few pages of their stacks.
 const OTHER_THREADS: u64 = 4;
 /// A limit allows one thread for each of these bytes, 2.5 MiB: threads then take an eighth of it. The least limit, 16 MiB,

@@ -70,8 +70,9 @@ fn job_of_shapes(
     let base_bytes = process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys;
     // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
     // that is refused is an error with advice, but an allocation that fails ends the process.
-    // Of all threads four are for up to sixteen writers, and one for three that write each of two results.
-    let stacks = (2 * all_threads(threads, asked_bytes) + 4 + 12 + 4) * STACK_BYTES as u64;
+    // The second one of each worker is that of a thread that loads for it, and of eight workers all have another. Of all other
+    // threads four are for up to sixteen writers, and one for three that write each of two results.
+    let stacks = (2 * all_threads(threads, asked_bytes) + 4 + 12 + 4 + 8) * STACK_BYTES as u64;
     let memory_bytes = match machine::address_space_left() {
         Some(left) => asked_bytes.min(base_bytes + left.saturating_sub(stacks + ADDRESS_RESERVE)),
         None => asked_bytes,

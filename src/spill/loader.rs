@@ -1,12 +1,12 @@
-//! Reading blocks of buckets: from the page cache at once, from a disk ahead. Threads that all join workers share load the next
-//! blocks while the worker is busy with those before.
+//! Reading blocks of buckets: from the page cache at once, from a disk ahead. The threads `load-N`, which all workers share, load
+//! the next blocks while a worker is busy with those before.
 //!
 //! *Owns:* the two buffers of a reader, and which blocks are requested when.
 //!
 //! 1. What is in the page cache is at the beginning of a file. The worker copies it from there itself, 256 KiB at a time:
 //!    another thread would leave the bytes in the cache of another core, and each handing over takes as long as such a copy.
 //! 2. Behind that, the worker asks for as much as its free buffers hold: twice at the start.
-//! 3. Threads `load-N` serve the requests ([`loads`](crate::spill::loads)), both at a time if the disk is slower than the worker.
+//! 3. Threads `load-N` serve the requests ([`loads`](crate::spill::loads)), both at the same time if the disk is slower than the worker.
 //! 4. The worker waits for the oldest request, goes through its blocks and puts the buffer back. Meanwhile the other one
 //!    is filled.
 //!
@@ -65,7 +65,7 @@ pub(crate) struct Loader<'s> {
 }
 
 impl<'s> Loader<'s> {
-    /// Buffers of a loader: one being filled while the other is gone through.
+    /// Buffers of a loader: one or both are filled while the worker waits, and one while it goes through the other.
     pub(crate) const BUFFERS: usize = 2;
 
     /// A loader of up to `bytes` of files of `space` at a time, which it requests from `queue`. `bytes` must be enough for a
@@ -128,7 +128,7 @@ impl Reading<'_, '_> {
         }
         self.ask_ahead()?;
         let Some(oldest) = self.in_flight.pop_front() else {
-            // Blocks without a buffer: those were lost with threads that panicked.
+            // Blocks are left, but no buffer: they were lost with threads that panicked, or not put back.
             let is_over = self.next >= self.bucket.file.blocks;
             return if is_over {
                 Ok(None)

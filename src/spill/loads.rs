@@ -9,8 +9,8 @@
 //!         └─▶ Pending ─ wait ◀──── (buffer, result) ◀─────────┘
 //! ```
 //!
-//! A thread that finds a request waiting when it has served one starts the next thread. So the slower the disk is, the more
-//! requests it has at a time.
+//! A thread that finds a request waiting starts the next thread. So the slower the disk is, the more requests it has at a
+//! time.
 //!
 //! *Invariants:*
 //! - Each request has an answer of its own, so readers share the threads, and answers cannot be mistaken for others.
@@ -27,9 +27,9 @@ use crate::sys::sync::thread;
 use crate::sys::threads::{self, Handout, Team};
 use crate::temp::space::{SpillPath, TempSpace};
 
-/// The most threads that serve a queue, as many as write blocks. Sixteen requests of a mebibyte at a time are 1.6 GB/s from a
-/// disk that takes 10 ms for each.
-const MOST_THREADS: usize = 16;
+/// The most threads that it is worth having serve a queue, as many as write blocks, unless there are more readers. Sixteen
+/// requests of 1 MiB at a time are 1.6 GB/s from a disk that takes 10 ms for each.
+pub(crate) const MOST_LOADERS: usize = 16;
 
 /// A part of a temporary file.
 #[derive(Debug)]
@@ -70,28 +70,27 @@ pub(crate) struct LoadQueue(Sender<Load>);
 #[derive(Debug)]
 pub(crate) struct Pending(Receiver<Loaded>);
 
-/// Runs `body` with a queue of requests for files of `space`, and waits for the threads that serve it. There are never more of
-/// them than `most_requests`, which is how many requests there are at a time at most.
+/// Runs `body` with a queue of requests for files of `space`, which at most `most` threads serve, and waits for these.
 ///
-/// That the first thread cannot be started is noted in `failure`, and so is a panic of any: `body` is called in either
-/// case, and its requests fail where nobody serves them.
+/// If the first thread cannot be started, or one panics, `failure` has it. `body` runs anyway; a request that no thread serves
+/// fails.
 pub(crate) fn with_queue<R>(
     space: &TempSpace,
-    most_requests: usize,
+    most: usize,
     failure: &FirstFailure,
     body: impl FnOnce(&LoadQueue) -> R,
 ) -> R {
     let (requests, asked) = unbounded();
     let asked = Handout::new(asked);
     let serve = |start_next: &dyn Fn()| {
-        if let Some((asked, _end)) = asked.take_one() {
-            serve(&asked, space, start_next);
+        if let Some((asked, _end)) = asked.share() {
+            serve_all(&asked, space, start_next);
         }
         Ok(())
     };
     let team = Team {
         name: "load",
-        most: threads::with_open_files(most_requests.min(MOST_THREADS)),
+        most: threads::with_open_files(most),
         must_all_start: false,
         failure,
         work: &serve,
@@ -100,7 +99,7 @@ pub(crate) fn with_queue<R>(
         // Dropped before the scope waits for the threads, which ends them.
         let queue = LoadQueue(requests);
         team.start(scope);
-        if failure.has_failed() {
+        if failure.has_failed() || most == 0 {
             // There may be no thread: a request must fail then, not wait.
             asked.close();
         }
@@ -110,9 +109,18 @@ pub(crate) fn with_queue<R>(
 
 /// The body of `load-N`: serves requests until the queue is dropped. An error of one request does not end it; the reader
 /// decides whether to go on.
-fn serve(asked: &Receiver<Load>, space: &TempSpace, start_next: &dyn Fn()) {
+fn serve_all(asked: &Receiver<Load>, space: &TempSpace, start_next: &dyn Fn()) {
+    // Before a read, so that many requests that come together do not wait for one another; and after it, because a reader may
+    // make its next request only when it has an answer: two readers could keep one thread busy and never have a second request
+    // in the queue when it takes one.
+    let look = || {
+        if !asked.is_empty() {
+            start_next();
+        }
+    };
     for load in asked {
         fail_point!("load-thread");
+        look();
         let Load {
             part,
             mut buffer,
@@ -120,11 +128,7 @@ fn serve(asked: &Receiver<Load>, space: &TempSpace, start_next: &dyn Fn()) {
         } = load;
         let bytes = &mut buffer[..part.bytes];
         let result = space.read(&part.file, part.offset, bytes, part.block_bytes);
-        // After the read, not before it: a reader may make its next request only when it has an answer. Two of them could
-        // keep one thread busy and never have a second request in the queue when it takes one.
-        if !asked.is_empty() {
-            start_next();
-        }
+        look();
         // A reader that waits no longer wants neither.
         let _is_wanted = answer.send((buffer, result.map(|()| part.bytes)));
     }
@@ -134,7 +138,7 @@ impl LoadQueue {
     /// Asks for `part`. Returns at once.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] when all threads have panicked.
+    /// [`Error::Interrupted`] when no thread serves the queue: the first could not be started, or all have panicked.
     pub(crate) fn ask(&self, part: Part, buffer: Buffer) -> Result<Pending> {
         let (answer, loaded) = bounded(1);
         let load = Load {

@@ -15,8 +15,8 @@
 //!             free buffer to the pool ◀┘           ▼                 ▼
 //!                                               Bucket { file, held, counts }   sealed
 //!                                                  │
-//!                copied from the page cache, or  ─┤
-//!                   loaded ahead by load-N        │
+//!                 copied from the page cache, or  ─┤
+//!                    loaded ahead by load-N        │
 //!                                                  ▼
 //!                                               BucketReader ──▶ batches of lines
 //! ```

@@ -29,7 +29,7 @@ use crate::memory::buffer::{Buffer, PAGE};
 use crate::spill::block::{self, Address, BlockInfo, BlockKind, HEADER, Records};
 use crate::spill::bucket::{Bucket, FIRST_HELD};
 use crate::spill::loader::Loader;
-use crate::spill::loads::LoadQueue;
+use crate::spill::loads::{LoadQueue, MOST_LOADERS};
 use crate::temp::space::TempSpace;
 
 /// Reads buckets, one after the other. Each worker has its own; the threads that load for it serve all of them.
@@ -78,8 +78,11 @@ impl ReadRules<'_> {
 }
 
 impl<'s> BucketReader<'s> {
-    /// How many requests to a disk a reader has at a time, at most.
-    pub(crate) const MOST_REQUESTS: usize = Loader::BUFFERS;
+    /// How many threads may load for `readers`: one for each request that they have at a time, up to [`MOST_LOADERS`], but at
+    /// least one for each reader.
+    pub(crate) fn loaders(readers: usize) -> usize {
+        (readers * Loader::BUFFERS).min(MOST_LOADERS.max(readers))
+    }
 
     /// A reader whose blocks are requested from `queue`, which must be of the space of `rules`.
     ///
@@ -334,6 +337,12 @@ mod tests {
     use super::*;
     use crate::interrupt::Interrupt;
     use crate::temp::quota::Quota;
+
+    #[test]
+    fn each_reader_has_a_thread_that_loads_for_it_and_a_few_have_two() {
+        let of = [1, 2, 8, 10, 64].map(BucketReader::loaders);
+        assert_eq!(of, [2, 4, 16, 16, 64]);
+    }
 
     #[test]
     fn what_a_reader_takes_is_its_buffers_and_the_longest_line() {

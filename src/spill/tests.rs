@@ -118,7 +118,7 @@ impl Store {
 /// What `body` returns, with a queue of requests for files of `space`.
 fn with_loads<R>(space: &TempSpace, body: impl FnOnce(&LoadQueue) -> R) -> R {
     let failure = FirstFailure::default();
-    let result = loads::with_queue(space, BucketReader::MOST_REQUESTS, &failure, body);
+    let result = loads::with_queue(space, BucketReader::loaders(1), &failure, body);
     failure.into_result().unwrap();
     result
 }

@@ -50,8 +50,8 @@ pub(crate) fn spawn<'scope>(
         .map_err(|error| no_thread(&error))
 }
 
-/// How many of `most` threads may run that each open a file at a time, beside all other files: together they have no more than a
-/// quarter of those that the process may have open (`ulimit -n`).
+/// How many of `most` threads of a team may run that each open a file at a time: together they have no more than a quarter of
+/// the files that the process may have open (`ulimit -n`).
 pub(crate) fn with_open_files(most: usize) -> usize {
     most.min(files_for_threads(machine::most_open_files()))
 }
@@ -157,8 +157,8 @@ impl<T: Clone> Handout<T> {
         Self(Mutex::new(Some(one)))
     }
 
-    /// One for the calling thread, with what closes the handout when that thread drops it; `None` if it is closed.
-    pub(crate) fn take_one(&self) -> Option<(T, EndOfHandout<'_, T>)> {
+    /// A clone for the calling thread, and a guard: when it is dropped, the handout is closed. `None` if it is closed.
+    pub(crate) fn share(&self) -> Option<(T, EndOfHandout<'_, T>)> {
         let one = self
             .0
             .lock()

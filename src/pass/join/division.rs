@@ -12,6 +12,7 @@ use crate::run::Run;
 use crate::selection::Sides;
 use crate::set::line_set::estimate_set_bytes;
 use crate::spill::bucket::Bucket;
+use crate::sys::threads;
 
 /// Among how many threads a join is divided. Each worker has the same share of the memory that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +54,12 @@ impl Division {
                 && run.space.has_memory_for_parts(parts)
                 && run.temp_bytes_left() >= parts
         };
-        Self::choose(layout, groups.len(), available, needs, stay_in_memory)
+        let writers = threads::with_open_files(layout.writers);
+        let most = (groups.len(), writers);
+        Self::choose(layout, most, available, needs, stay_in_memory)
     }
 
-    /// As many workers as planned, fewer where not each could hold the longest line, and more in two cases that the plan does
+    /// Of `groups` buckets and with at most `most_writers` threads that write: as many workers as planned, fewer where not each could hold the longest line, and more in two cases that the plan does
     /// not know of:
     ///
     /// - The largest bucket fits the smaller share of more workers: mostly because few lines survived a filter.
@@ -65,7 +68,7 @@ impl Division {
     ///   a share, the smaller its blocks.
     fn choose(
         layout: &Layout,
-        groups: usize,
+        (groups, most_writers): (usize, usize),
         available: u64,
         needs: Needs,
         stay_in_memory: impl FnOnce(usize) -> bool,
@@ -84,7 +87,7 @@ impl Division {
         let workers = more.unwrap_or(planned);
         // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
         // threads memory is set aside. With many joiners each writes its blocks itself.
-        let writers = (layout.writers / workers).min(split::MOST_WRITERS);
+        let writers = (most_writers / workers).min(split::MOST_WRITERS);
         Self { workers, writers }
     }
 }
@@ -118,7 +121,6 @@ mod tests {
     fn threads(planned: usize, largest: u64, stay_in_memory: bool) -> (usize, usize) {
         let layout = Layout {
             workers: 4,
-            writers: 4,
             join_workers: planned,
             ..Layout::default()
         };
@@ -126,7 +128,7 @@ mod tests {
             least: MIB,
             largest,
         };
-        let chosen = Division::choose(&layout, 100, 64 * MIB, needs, |_| stay_in_memory);
+        let chosen = Division::choose(&layout, (100, 4), 64 * MIB, needs, |_| stay_in_memory);
         (chosen.workers, chosen.writers)
     }
 
@@ -156,7 +158,6 @@ mod tests {
     fn each_worker_can_hold_the_longest_line() {
         let layout = Layout {
             workers: 8,
-            writers: 4,
             join_workers: 8,
             ..Layout::default()
         };
@@ -165,7 +166,7 @@ mod tests {
             largest: 30 * MIB,
         };
         let workers = |available: u64, groups: usize| {
-            let chosen = Division::choose(&layout, groups, available * MIB, needs, |_| true);
+            let chosen = Division::choose(&layout, (groups, 4), available * MIB, needs, |_| true);
             chosen.workers
         };
         assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);

@@ -19,13 +19,14 @@
 //! ```text
 //!  queue of buckets ──▶ worker: build, probe ──lines──▶ Outbox ──64 KiB──▶ Collector ──▶ sink
 //!                        ▲        │
-//!   loader: blocks of a disk      └──joined bucket──▶ sweeper: removes its files
+//!   load-N: blocks of a disk      └──joined bucket──▶ sweeper: removes its files
 //! ```
 //!
-//! - The thread that calls [`join`] sorts the buckets, starts the sweeper and the workers, and waits.
+//! - The thread that calls [`join`] sorts the buckets, starts `load-0`, the sweeper and the workers, and waits.
 //! - A worker takes the largest bucket that is left. It has a budget of its own, which its set and its
 //!   reader share, so one bucket cannot take the memory of another.
-//! - Each worker copies blocks that are in the page cache itself, and has a loader thread that reads others ahead.
+//! - Each worker copies blocks that are in the page cache itself. Threads `load-N`, which all workers share, read the others
+//!   ahead.
 //! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where all workers split into memory, or
 //!   more join than may write, the worker writes them itself.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
@@ -123,8 +124,8 @@ fn join_groups(
     };
     let queue = Mutex::new(groups);
     let failure = FirstFailure::default();
-    let most_requests = workers * BucketReader::MOST_REQUESTS;
-    loads::with_queue(run.space, most_requests, &failure, |loads| {
+    let loaders = BucketReader::loaders(workers);
+    loads::with_queue(run.space, loaders, &failure, |loads| {
         thread::scope(|scope| {
             let (joined, sweep) = bounded(SWEEP_AHEAD);
             failure.record(spawn_sweeper(run, scope, sweep));

@@ -75,7 +75,7 @@ impl SpilledBucket<'_> {
         };
         let budget = MemoryBudget::new(rules.memory_bytes(), 0);
         let failure = FirstFailure::default();
-        let result = loads::with_queue(&space, BucketReader::MOST_REQUESTS, &failure, |loads| {
+        let result = loads::with_queue(&space, BucketReader::loaders(1), &failure, |loads| {
             let mut lines = Vec::new();
             let mut reader = BucketReader::new(loads, &budget, rules)?;
             reader.read(&bucket, |batch| {
