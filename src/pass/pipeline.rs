@@ -81,7 +81,7 @@ pub(super) fn pipeline<W: Worker>(
     let readers = Team {
         name: "read",
         most: reading.readers(layout.readers),
-        must_all_start: true,
+        must_all_start: false,
         failure,
         work: &read,
     };

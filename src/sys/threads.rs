@@ -101,7 +101,8 @@ impl Workers {
 pub(crate) struct Team<'t> {
     pub(crate) name: &'static str,
     pub(crate) most: usize,
-    /// Whether a further thread that cannot be started is a failure, too. If not, the others take longer, and that is all.
+    /// Whether a further thread that cannot be started is a failure, too: so it is with workers, whose number the user asks for.
+    /// If not, the others take longer, and that is all.
     pub(crate) must_all_start: bool,
     /// Errors and panics of the threads are noted here, and those of starting one; after one no more start.
     pub(crate) failure: &'t FirstFailure,
