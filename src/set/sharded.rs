@@ -84,7 +84,7 @@ impl ShardedSet {
             let mut set = self.shards[shard as usize]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            let done = set.insert_all(batch, group.iter().copied(), side)?;
+            let done = set.insert_all(batch, group.iter().copied(), side, |_| Ok(()))?;
             if done < group.len() {
                 let line = batch.keys[group[done] as usize];
                 // The shard has no room and the budget refused more. Another thread may have freed memory since

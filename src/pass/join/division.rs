@@ -59,8 +59,8 @@ impl Division {
         Self::choose(layout, most, available, needs, stay_in_memory)
     }
 
-    /// Of `groups` buckets and with at most `most_writers` threads that write: as many workers as planned, fewer where not each could hold the longest line, and more in two cases that the plan does
-    /// not know of:
+    /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not each could
+    /// hold the longest line, and more in two cases that the plan does not know of:
     ///
     /// - The largest bucket fits the smaller share of more workers: mostly because few lines survived a filter.
     /// - Buckets must be split, and their parts would `stay_in_memory` of the system, given the number of workers that split at

@@ -5,15 +5,14 @@
 //!
 //! *Cost:* that of the pass, see [`join`](super).
 
-use crate::answer::entry::Entry;
 use crate::answer::{Collector, Outbox};
-use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::pass::join::split;
 use crate::pass::join::work::{Position, Work};
+use crate::pass::join::writing::{write, write_again};
 use crate::run::{Phase, Run};
-use crate::selection::{Found, Rule, Sides};
+use crate::selection::{Found, Sides};
 use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::LoadQueue;
@@ -112,7 +111,8 @@ impl<'a, 's> Joiner<'a, 's> {
     /// for each part, so it may be entered anew before it returns, at most once per split level.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
-    /// 2. Build the set until the building sides end or the share is full.
+    /// 2. Build the set until the building sides end or the share is full. Where lines can be written as soon as they are seen
+    ///    for the first time, and the set will hold all of them, they are, and that is all.
     /// 3. All of it fits: probe, and write. It does not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
     pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
@@ -120,8 +120,11 @@ impl<'a, 's> Joiner<'a, 's> {
         self.run.interrupt().check()?;
         let work = Work::new(self.sides, &buckets);
         if work.can_select(self.sides.rule()) {
-            let end = self.build(&work, Position::default())?;
-            if end == work.end() {
+            let writes = self.reset(&work, Position::default())? && self.sides.rule().writes_new();
+            let end = self.build(&work, Position::default(), writes)?;
+            if writes {
+                self.check_whole(&work, end)?;
+            } else if end == work.end() {
                 self.probe(&work, end)?;
             } else if let Some(plan) = split::plan(self, &work, end) {
                 return split::split(self, buckets, plan);
@@ -139,20 +142,24 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
-    /// Fills the set with the lines of the building sides from `start` on; returns where the first line stands
-    /// that found no room, or the end of the building sides.
+    /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table would
+    /// need the old one beside the new one. Returns whether it has room for all lines of the building sides from `start` on.
+    fn reset(&mut self, work: &Work<'_>, start: Position) -> Result<bool> {
+        let (lines, mean_bytes) = work.building_from(start);
+        self.set.reset(lines, mean_bytes)?;
+        // The mean was rounded down.
+        Ok(self.set.has_room_for(lines, lines * (mean_bytes + 1)))
+    }
+
+    /// Fills the set, which was reset, with the lines of the building sides from `start` on; returns where the first line
+    /// stands that found no room, or the end of the building sides. If it `writes`, each line is written that was not in the set.
     ///
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
-    ///
-    /// The table gets its size before the first line, from the counts of the buckets: growing it would need the old one
-    /// beside the new one.
-    fn build(&mut self, work: &Work<'_>, start: Position) -> Result<Position> {
-        let (lines, mean_bytes) = work.building_from(start);
-        self.set.reset(lines, mean_bytes)?;
+    fn build(&mut self, work: &Work<'_>, start: Position, writes: bool) -> Result<Position> {
         let mut skipped = start.line;
         for turn in start.turn..work.building {
-            let end = self.insert(work, turn, skipped)?;
+            let end = self.insert(work, turn, skipped, writes)?;
             if end < work.bucket(turn).lines {
                 return Ok(Position { turn, line: end });
             }
@@ -163,13 +170,22 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Inserts the lines of a turn from line number `start` on; returns the number of the first line that found
     /// no room, or the number of lines.
-    fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64) -> Result<u64> {
+    fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64, writes: bool) -> Result<u64> {
         let (set, side) = (&mut self.set, work.turns[turn].side);
+        let (out, rule) = (&mut self.out, self.sides.rule());
+        let mut write_new = |line: &[u8]| {
+            if writes {
+                write(rule, line, Found::with_mark(1), 1, out)
+            } else {
+                Ok(())
+            }
+        };
         let mut end = 0;
         self.reader.read_while(work.bucket(turn), |batch| {
             let lines = batch.lines.len();
             let skipped = start.saturating_sub(end).min(lines as u64) as usize;
-            let done = set.insert_all(batch, skipped as u32..lines as u32, side)?;
+            let indexes = skipped as u32..lines as u32;
+            let done = set.insert_all(batch, indexes, side, &mut write_new)?;
             end += (skipped + done) as u64;
             Ok(skipped + done == lines)
         })?;
@@ -246,7 +262,8 @@ impl<'a, 's> Joiner<'a, 's> {
                 return Ok(());
             }
             start = end;
-            end = self.build(work, start)?;
+            self.reset(work, start)?;
+            end = self.build(work, start, false)?;
         }
     }
 
@@ -275,6 +292,19 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
+    /// Makes sure that all lines were seen, where they were written while the set was built.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the set was full before, although it had room for all: what is written cannot be taken back, so
+    /// the bucket cannot be split.
+    fn check_whole(&self, work: &Work<'_>, end: Position) -> Result<()> {
+        if end == work.end() {
+            Ok(())
+        } else {
+            Err(self.no_room_for_one_line(work.bucket(end.turn)))
+        }
+    }
+
     /// Not even one line fits an empty set: the limit that would do has room for the longest line in all the places where a
     /// join has it at the same time (block, piece by piece, set, answer).
     fn no_room_for_one_line(&self, build: &Bucket) -> Error {
@@ -287,49 +317,4 @@ impl<'a, 's> Joiner<'a, 's> {
             least_bytes: self.run.layout.base_bytes + 8 * longest,
         }
     }
-}
-
-/// Writes a line behind its label, as often as `times` says.
-pub(crate) fn write(
-    rule: &Rule,
-    line: &[u8],
-    found: Found,
-    times: u64,
-    out: &mut Outbox<'_, '_>,
-) -> Result<()> {
-    if times == 0 {
-        return Ok(());
-    }
-    let (label, line) = rule.written(line, found);
-    out.push_found(&Entry {
-        times,
-        duplicates: rule.duplicates(found),
-        ordinal: found.ordinal,
-        label: &label,
-        line,
-    })
-}
-
-/// Writes the line at `index` of a batch of as many sides, which is read once more, if it is selected; `found` is what a set
-/// has of its key.
-pub(crate) fn write_again(
-    rule: &Rule,
-    (batch, sides): (Batch<'_>, u64),
-    index: u32,
-    found: Found,
-    out: &mut Outbox<'_, '_>,
-) -> Result<()> {
-    let ordinal = batch.ordinal(index);
-    let (times, duplicates) = rule.times_again(found, ordinal, sides);
-    if times + duplicates == 0 {
-        return Ok(());
-    }
-    let (label, line) = rule.written(batch.lines[index as usize], found);
-    out.push_found(&Entry {
-        times,
-        duplicates,
-        ordinal,
-        label: &label,
-        line,
-    })
 }

@@ -6,7 +6,8 @@
 //!    side must have needs one building side, the smallest; a union needs all of them.
 //! 2. Probe: the further sides mark the lines that are in the set.
 //! 3. Write: what every side must have is written when it gets its last mark; else the lines whose marks
-//!    are selected are written at the end. Where repeats are kept, the first side is read once more, and each
+//!    are selected are written at the end. What is selected whichever side has it, as in a union, is written while the set is
+//!    built, when it is new there: so the result is written while buckets are read. Where repeats are kept, the first side is read once more, and each
 //!    of its lines is written whose mark is selected.
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
@@ -56,8 +57,9 @@ mod division;
 mod joiner;
 mod split;
 mod work;
+mod writing;
 
-pub(crate) use joiner::{write, write_again};
+pub(crate) use writing::{write, write_again};
 
 use crate::answer::Collector;
 use crate::error::Result;

@@ -129,6 +129,14 @@ impl Rule {
         self.tally != Tally::None || self.repeats()
     }
 
+    /// Whether a line can be written as soon as it is seen for the first time: it is selected, once, and nothing more is wanted
+    /// of it.
+    pub(crate) fn writes_new(&self) -> bool {
+        let is_line = !self.selection.repeats() && !self.selection.records;
+        // The same line may come later with a smaller ordinal.
+        self.takes_any() && is_line && !self.drops_rest() && self.order() != Order::Input
+    }
+
     /// The number of sides that a line must be in.
     pub(crate) fn least(&self) -> usize {
         self.least as usize

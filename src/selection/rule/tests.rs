@@ -157,3 +157,30 @@ fn l7_more_sides_than_marks_tell_apart_are_refused() {
         assert!(matches!(error, Error::Usage { .. }), "{error}");
     }
 }
+
+#[test]
+fn lines_are_written_when_they_are_new_only_where_each_is_selected_once_with_nothing_before_it() {
+    for (selection, _) in KINDS {
+        for label in LABELS {
+            let rule = Rule::new(selection.labelled(label), SIDES).unwrap();
+            let is_plain = |which: [bool; SIDES]| {
+                let found = Found::with_mark(mark(&rule, &which, [1, 2, 3]));
+                rule.times(found) == 1
+                    && rule.written(b"line", found) == ((&[][..]).try_into().unwrap(), b"line")
+            };
+            let is_any = combinations().into_iter().all(is_plain);
+            assert_eq!(rule.writes_new(), is_any, "{selection:?} with {label:?}");
+        }
+    }
+    let writes_new = |selection| Rule::new(selection, SIDES).unwrap().writes_new();
+    assert!(writes_new(Selection::union().ordered(Order::Sorted)));
+    // What is wanted beside the line is known when all were read.
+    for more in [
+        Selection::union().ordered(Order::Input),
+        Selection::union().with_duplicates(),
+        Selection::union().of_records(),
+    ] {
+        assert!(!writes_new(more), "{more:?}");
+    }
+    assert!(Rule::common(1, Order::Any).writes_new() && !Rule::common(2, Order::Any).writes_new());
+}

@@ -23,16 +23,17 @@ const CACHE_LINE_WORDS: usize = 8;
 
 impl LineSet {
     /// Inserts the lines of `batch` at `indexes`, as lines of `side` (from 1): one that is there already only
-    /// gets that side's mark. Stops at the first that finds no room and returns how many of the indexes were
-    /// dealt with: all lines before that one are in the set.
+    /// gets that side's mark. Calls `on_new` for each that was not there. Stops at the first that finds no room and returns
+    /// how many of the indexes were dealt with: all lines before that one are in the set.
     ///
     /// # Errors
-    /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.
+    /// [`crate::Error::Machine`] when the system refuses memory that the budget grants; what `on_new` reports.
     pub(crate) fn insert_all(
         &mut self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
         side: u32,
+        mut on_new: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<usize> {
         let mut done = 0;
         for group in groups(indexes) {
@@ -42,8 +43,10 @@ impl LineSet {
             for &index in &group {
                 let (hash, line) = (batch.hashes[index as usize], batch.keys[index as usize]);
                 let ordinal = batch.ordinal(index);
-                if self.insert(hash, line, side, ordinal)? == Insert::Full {
-                    return Ok(done);
+                match self.insert(hash, line, side, ordinal)? {
+                    Insert::New => on_new(line)?,
+                    Insert::Present => {}
+                    Insert::Full => return Ok(done),
                 }
                 done += 1;
             }

@@ -154,6 +154,17 @@ impl LineSet {
         Ok(())
     }
 
+    /// Whether a set that was just reset has room for `lines` lines, whichever they are, of `line_bytes` bytes in all: as long as
+    /// nobody else takes from its budget, none of them finds it full.
+    pub(crate) fn has_room_for(&self, lines: u64, line_bytes: u64) -> bool {
+        let has_slots = lines.saturating_mul(100) <= self.slots * MAX_LOAD_PERCENT;
+        // Each has a header, what is kept of it, and up to 7 bytes of padding.
+        let each = 8 * (1 + self.kept.words() as u64) + 7;
+        let arena = line_bytes.saturating_add(lines.saturating_mul(each));
+        let available = self.budget.available_bytes() & !(PAGE - 1);
+        has_slots && arena <= self.arena.len() as u64 + available
+    }
+
     /// The memory that the set holds, in bytes, whether in use or not.
     pub(crate) fn held_bytes(&self) -> u64 {
         (self.arena.len() + self.table.len()) as u64

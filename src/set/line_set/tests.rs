@@ -241,7 +241,7 @@ fn batches_are_inserted_and_marked_as_line_by_line_whatever_the_hash() {
         let all: Vec<Vec<u8>> = lines_of(5, 300).collect();
         let mut marked = Vec::new();
         with_batch(hasher, &all[..200], |batch| {
-            let inserted = set.insert_all(batch, (0..200).chain(0..10), 1);
+            let inserted = set.insert_all(batch, (0..200).chain(0..10), 1, |_| Ok(()));
             assert_eq!(inserted.unwrap(), 210);
         });
         assert!(set.iter().eq(all[..200].iter().map(Vec::as_slice)));
@@ -276,4 +276,57 @@ fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
     assert!((280..370).contains(&homes.len()), "{}", homes.len());
     let tags: BTreeSet<u64> = hashes.iter().map(|&hash| tag(hash)).collect();
     assert!(tags.len() > 505 && tags.iter().all(|tag| tag & OFFSET_MASK == 0));
+}
+
+#[test]
+fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
+    let hasher = hasher(HashKey::Random);
+    let (mut with_room, mut without) = (0, 0);
+    for bytes in (40..400).step_by(7).map(|kib| kib << 10) {
+        let budget = MemoryBudget::new(bytes, 0);
+        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        // Many short lines leave a large table behind, and a few long ones a large arena.
+        for (count, length) in [
+            (9000, 5),
+            (300, 601),
+            (2000, 41),
+            (40, 5000),
+            (4000, 8),
+            (2500, 15),
+        ] {
+            let lines: Vec<Vec<u8>> = lines_of(length, count).collect();
+            set.reset(count.into(), length as u64).unwrap();
+            let has_room = set.has_room_for(count.into(), u64::from(count) * length as u64);
+            let taken = fill(&mut set, hasher, lines.into_iter());
+            if has_room {
+                assert_eq!(taken, u64::from(count), "{count} of {length} in {bytes}");
+                with_room += 1;
+            } else {
+                without += 1;
+            }
+        }
+    }
+    assert!(
+        with_room > 50 && without > 50,
+        "{with_room} with room, {without} without"
+    );
+}
+
+#[test]
+fn a_batch_tells_of_each_line_that_is_new_once() {
+    let hasher = hasher(HashKey::Random);
+    let budget = MemoryBudget::new(1 << 20, 0);
+    let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+    let all: Vec<Vec<u8>> = lines_of(9, 300).collect();
+    let mut new = Vec::new();
+    with_batch(hasher, &all, |batch| {
+        for indexes in [0..200, 100..250, 0..300] {
+            let on_new = |line: &[u8]| {
+                new.push(line.to_vec());
+                Ok(())
+            };
+            set.insert_all(batch, indexes, 1, on_new).unwrap();
+        }
+    });
+    assert_eq!(new, all);
 }

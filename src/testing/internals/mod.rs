@@ -113,7 +113,7 @@ impl BenchSet {
     /// is too small.
     pub fn insert(&mut self, lines: &[&[u8]], hashes: &[u64]) -> Result<u64> {
         let batch = Batch::new(lines, hashes);
-        let done = self.set.insert_all(batch, indexes(hashes), 1)?;
+        let done = self.set.insert_all(batch, indexes(hashes), 1, |_| Ok(()))?;
         Ok(done as u64)
     }
 

@@ -1,0 +1,55 @@
+//! Writing a selected line: what stands before it, and how often it comes.
+//!
+//! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* a line that the rule does
+//! not select is not written. *Cost:* a copy of the line into the outbox.
+
+use crate::answer::Outbox;
+use crate::answer::entry::Entry;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::selection::{Found, Rule};
+
+/// Writes a line behind its label, as often as `times` says.
+pub(crate) fn write(
+    rule: &Rule,
+    line: &[u8],
+    found: Found,
+    times: u64,
+    out: &mut Outbox<'_, '_>,
+) -> Result<()> {
+    if times == 0 {
+        return Ok(());
+    }
+    let (label, line) = rule.written(line, found);
+    out.push_found(&Entry {
+        times,
+        duplicates: rule.duplicates(found),
+        ordinal: found.ordinal,
+        label: &label,
+        line,
+    })
+}
+
+/// Writes the line at `index` of a batch of as many sides, which is read once more, if it is selected; `found` is what a set
+/// has of its key.
+pub(crate) fn write_again(
+    rule: &Rule,
+    (batch, sides): (Batch<'_>, u64),
+    index: u32,
+    found: Found,
+    out: &mut Outbox<'_, '_>,
+) -> Result<()> {
+    let ordinal = batch.ordinal(index);
+    let (times, duplicates) = rule.times_again(found, ordinal, sides);
+    if times + duplicates == 0 {
+        return Ok(());
+    }
+    let (label, line) = rule.written(batch.lines[index as usize], found);
+    out.push_found(&Entry {
+        times,
+        duplicates,
+        ordinal,
+        label: &label,
+        line,
+    })
+}
