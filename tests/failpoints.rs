@@ -42,6 +42,7 @@ const BY_MEMORY: Way = (Selection::intersection(), Strategy::Memory);
 const BY_PARTITION: Way = (Selection::intersection(), Strategy::Partition);
 const BY_SIEVE: Way = (Selection::intersection(), Strategy::Sieve);
 const BY_BLOOM: Way = (Selection::intersection(), Strategy::Bloom);
+const UNION: Way = (Selection::union(), Strategy::Partition);
 const LONE: Way = (Selection::difference(), Strategy::Sieve);
 const ORDERED: Way = (
     Selection::union().ordered(Order::Input),
@@ -235,7 +236,7 @@ fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     failed
 }
 
-const SPILLING: [Way; 5] = [BY_PARTITION, BY_SIEVE, BY_BLOOM, LONE, ORDERED];
+const SPILLING: [Way; 6] = [BY_PARTITION, BY_SIEVE, BY_BLOOM, UNION, LONE, ORDERED];
 
 #[test]
 fn e1_e2_b17_a_disk_that_fails_at_any_call_fails_the_run() {
@@ -244,7 +245,7 @@ fn e1_e2_b17_a_disk_that_fails_at_any_call_fails_the_run() {
         let input = sweep(way, "input-read", "return", failed);
         assert!(input >= 2, "{way:?}: {input} failures");
     }
-    for way in [BY_PARTITION, BY_SIEVE, LONE, ORDERED, SORTED] {
+    for way in [BY_PARTITION, BY_SIEVE, UNION, LONE, ORDERED, SORTED] {
         for point in ["spill-write", "spill-read"] {
             let failed = sweep(way, point, "return", End::Failed(ErrorKind::Temp));
             assert!(failed >= 4, "{way:?}, {point}: {failed} failures");
@@ -390,7 +391,7 @@ fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
         ..Place::new()
     };
     let mut trials = 0;
-    for way in [BY_PARTITION, BY_SIEVE, LONE, ORDERED, SORTED] {
+    for way in [BY_PARTITION, BY_SIEVE, UNION, LONE, ORDERED, SORTED] {
         for skipped in 0.. {
             let once = format!("{skipped}*off->1*return->off");
             match ended(&place, way, "spill-write-lost", &once) {
@@ -407,7 +408,7 @@ fn e8_a_write_to_the_spill_that_is_lost_is_always_noticed() {
 
 #[test]
 fn f2_f4_f5_a_result_that_cannot_be_written_synced_or_named_leaves_what_was_there() {
-    for way in [BY_PARTITION, LONE, SORTED] {
+    for way in [BY_PARTITION, UNION, LONE, SORTED] {
         for point in ["output-write", "output-sync", "output-name"] {
             let failed = sweep(way, point, "return", End::Failed(ErrorKind::Output));
             assert!(failed >= 2, "{way:?}, {point}: {failed} failures");
@@ -417,7 +418,7 @@ fn f2_f4_f5_a_result_that_cannot_be_written_synced_or_named_leaves_what_was_ther
 
 #[test]
 fn c5_d5_memory_or_a_thread_that_is_refused_at_any_request_fails_the_run() {
-    for way in [BY_MEMORY, BY_PARTITION, BY_SIEVE, LONE, ORDERED] {
+    for way in [BY_MEMORY, BY_PARTITION, BY_SIEVE, UNION, LONE, ORDERED] {
         // Where a set was estimated to fit and does not, another plan may still do.
         let failed = sweep(way, "buffer", "return", End::Failed(ErrorKind::Memory));
         assert!(failed >= 4, "{way:?}: {failed} failures");

@@ -184,6 +184,10 @@ mod tests {
                 let budget = MemoryBudget::new(bytes, 0);
                 let mut set = LineSet::new(&budget, hasher, kept).unwrap();
                 set.reset(lines, length).unwrap();
+                assert!(
+                    set.has_room_for(lines, lines * (length + 1)),
+                    "{lines}, {length}"
+                );
                 for number in 0..lines {
                     let line = format!("{number:0>width$}", width = length as usize);
                     let inserted = set.insert(hasher.hash(line.as_bytes()), line.as_bytes(), 1, 0);

@@ -111,18 +111,19 @@ impl<'a, 's> Joiner<'a, 's> {
     /// for each part, so it may be entered anew before it returns, at most once per split level.
     ///
     /// 1. Put the sides in order; skip the bucket if too few sides have lines in it.
-    /// 2. Build the set until the building sides end or the share is full. Where lines can be written as soon as they are seen
-    ///    for the first time, and the set will hold all of them, they are, and that is all.
-    /// 3. All of it fits: probe, and write. It does not: split the bucket, or join it in pieces.
+    /// 2. Build the set until the building sides end or the share is full. Where the rule allows it and the set is sure to hold
+    ///    all lines, each line is written when it is new, and step 3 is left out.
+    /// 3. If all of it fits: probe, and write. If not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
     pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
         let work = Work::new(self.sides, &buckets);
         if work.can_select(self.sides.rule()) {
-            let writes = self.reset(&work, Position::default())? && self.sides.rule().writes_new();
-            let end = self.build(&work, Position::default(), writes)?;
-            if writes {
+            let is_sure = self.reset(&work, Position::default())?;
+            let writes_new = is_sure && self.sides.rule().writes_new();
+            let end = self.build(&work, Position::default(), writes_new)?;
+            if writes_new {
                 self.check_whole(&work, end)?;
             } else if end == work.end() {
                 self.probe(&work, end)?;
@@ -143,23 +144,24 @@ impl<'a, 's> Joiner<'a, 's> {
     }
 
     /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table would
-    /// need the old one beside the new one. Returns whether it has room for all lines of the building sides from `start` on.
+    /// need the old one beside the new one. Returns whether it is sure to have room for all lines of the building sides from
+    /// `start` on.
     fn reset(&mut self, work: &Work<'_>, start: Position) -> Result<bool> {
         let (lines, mean_bytes) = work.building_from(start);
         self.set.reset(lines, mean_bytes)?;
-        // The mean was rounded down.
+        // The mean was rounded down. It counts the length before each line, so this is more than the lines have.
         Ok(self.set.has_room_for(lines, lines * (mean_bytes + 1)))
     }
 
     /// Fills the set, which was reset, with the lines of the building sides from `start` on; returns where the first line
-    /// stands that found no room, or the end of the building sides. If it `writes`, each line is written that was not in the set.
+    /// stands that found no room, or the end of the building sides. With `writes_new`, each line that is new to the set is written.
     ///
     /// Lines are counted in the order in which they were appended, which a bucket keeps: so a position means
     /// the same line in every reading.
-    fn build(&mut self, work: &Work<'_>, start: Position, writes: bool) -> Result<Position> {
+    fn build(&mut self, work: &Work<'_>, start: Position, writes_new: bool) -> Result<Position> {
         let mut skipped = start.line;
         for turn in start.turn..work.building {
-            let end = self.insert(work, turn, skipped, writes)?;
+            let end = self.insert(work, turn, skipped, writes_new)?;
             if end < work.bucket(turn).lines {
                 return Ok(Position { turn, line: end });
             }
@@ -170,11 +172,17 @@ impl<'a, 's> Joiner<'a, 's> {
 
     /// Inserts the lines of a turn from line number `start` on; returns the number of the first line that found
     /// no room, or the number of lines.
-    fn insert(&mut self, work: &Work<'_>, turn: usize, start: u64, writes: bool) -> Result<u64> {
+    fn insert(
+        &mut self,
+        work: &Work<'_>,
+        turn: usize,
+        start: u64,
+        writes_new: bool,
+    ) -> Result<u64> {
         let (set, side) = (&mut self.set, work.turns[turn].side);
         let (out, rule) = (&mut self.out, self.sides.rule());
         let mut write_new = |line: &[u8]| {
-            if writes {
+            if writes_new {
                 write(rule, line, Found::with_mark(1), 1, out)
             } else {
                 Ok(())
@@ -292,16 +300,18 @@ impl<'a, 's> Joiner<'a, 's> {
         Ok(())
     }
 
-    /// Makes sure that all lines were seen, where they were written while the set was built.
+    /// Makes sure that all lines found room that were written while the set was built.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the set was full before, although it had room for all: what is written cannot be taken back, so
-    /// the bucket cannot be split.
+    /// [`Error::Memory`] if one did not. [`LineSet::has_room_for`] rules that out; if it happened, the bucket could not be split,
+    /// because what is written cannot be taken back.
     fn check_whole(&self, work: &Work<'_>, end: Position) -> Result<()> {
         if end == work.end() {
             Ok(())
         } else {
-            Err(self.no_room_for_one_line(work.bucket(end.turn)))
+            Err(self
+                .budget
+                .refusal("set", work.bucket(end.turn).longest_line))
         }
     }
 

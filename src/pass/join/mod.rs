@@ -5,10 +5,12 @@
 //! 1. Build: the distinct lines of the building sides go into a set, each marked with its sides. What every
 //!    side must have needs one building side, the smallest; a union needs all of them.
 //! 2. Probe: the further sides mark the lines that are in the set.
-//! 3. Write: what every side must have is written when it gets its last mark; else the lines whose marks
-//!    are selected are written at the end. What is selected whichever side has it, as in a union, is written while the set is
-//!    built, when it is new there: so the result is written while buckets are read. Where repeats are kept, the first side is read once more, and each
-//!    of its lines is written whose mark is selected.
+//! 3. Write: what every side must have is written when it gets its last mark. What is selected whichever side has it,
+//!    as in a union, is written when it is new to the set, if the set is sure to hold the whole bucket. All else is written
+//!    at the end, if its mark is selected. Where repeats are kept, the first side is read once more, and each of its
+//!    lines is written whose mark is selected.
+//!
+//! Lines may have been written when a bucket turns out to be damaged: the run fails then.
 //!
 //! A bucket whose distinct lines do not fit is split by fresh hash bits, it alone, and its parts
 //! are joined the same way ([`split`]). Where no split level would divide it,

@@ -1,7 +1,8 @@
 //! Writing a selected line: what stands before it, and how often it comes.
 //!
-//! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* a line that the rule does
-//! not select is not written. *Cost:* a copy of the line into the outbox.
+//! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* what is
+//! written is what the rule writes of a line. Whether it is selected, [`write`] leaves to its caller; [`write_again`] asks the rule.
+//! *Cost:* a copy of the line into the outbox.
 
 use crate::answer::Outbox;
 use crate::answer::entry::Entry;

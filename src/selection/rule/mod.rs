@@ -134,7 +134,8 @@ impl Rule {
     pub(crate) fn writes_new(&self) -> bool {
         let is_line = !self.selection.repeats() && !self.selection.records;
         // The same line may come later with a smaller ordinal.
-        self.takes_any() && is_line && !self.drops_rest() && self.order() != Order::Input
+        let has_place = self.order() == Order::Input;
+        self.takes_any() && is_line && !has_place
     }
 
     /// The number of sides that a line must be in.

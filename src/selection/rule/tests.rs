@@ -173,7 +173,15 @@ fn lines_are_written_when_they_are_new_only_where_each_is_selected_once_with_not
         }
     }
     let writes_new = |selection| Rule::new(selection, SIDES).unwrap().writes_new();
-    assert!(writes_new(Selection::union().ordered(Order::Sorted)));
+    for any in [
+        Selection::union().ordered(Order::Sorted),
+        Selection::at_most(3),
+        Selection::between(1, 3),
+    ] {
+        assert!(writes_new(any), "{any:?}");
+    }
+    let repeats = Rule::new(Selection::intersection().with_repeats(), 1).unwrap();
+    assert!(!repeats.writes_new());
     // What is wanted beside the line is known when all were read.
     for more in [
         Selection::union().ordered(Order::Input),

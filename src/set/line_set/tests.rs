@@ -282,9 +282,14 @@ fn lines_are_spread_over_the_slots_and_told_apart_by_their_tags() {
 fn a_set_that_says_it_has_room_is_never_full_whatever_it_held_before() {
     let hasher = hasher(HashKey::Random);
     let (mut with_room, mut without) = (0, 0);
-    for bytes in (40..400).step_by(7).map(|kib| kib << 10) {
+    let ordinal = Kept {
+        has_ordinal: true,
+        ..Kept::ROW
+    };
+    let budgets = (40..400).step_by(7).map(|kib| kib << 10);
+    for (bytes, kept) in budgets.zip([Kept::ROW, ordinal].into_iter().cycle()) {
         let budget = MemoryBudget::new(bytes, 0);
-        let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
+        let mut set = LineSet::new(&budget, hasher, kept).unwrap();
         // Many short lines leave a large table behind, and a few long ones a large arena.
         for (count, length) in [
             (9000, 5),
@@ -320,12 +325,14 @@ fn a_batch_tells_of_each_line_that_is_new_once() {
     let all: Vec<Vec<u8>> = lines_of(9, 300).collect();
     let mut new = Vec::new();
     with_batch(hasher, &all, |batch| {
-        for indexes in [0..200, 100..250, 0..300] {
+        let again: Vec<u32> = (0..200).chain(0..10).collect();
+        for indexes in [again, (100..250).collect(), (0..300).collect()] {
             let on_new = |line: &[u8]| {
                 new.push(line.to_vec());
                 Ok(())
             };
-            set.insert_all(batch, indexes, 1, on_new).unwrap();
+            set.insert_all(batch, indexes.into_iter(), 1, on_new)
+                .unwrap();
         }
     });
     assert_eq!(new, all);
