@@ -1,7 +1,7 @@
 //! Writing a selected line: what stands before it, and how often it comes.
 //!
 //! *Owns:* the way from what is known of a line to the [`Entry`] that the answer takes. *Invariants:* what is
-//! written is what the rule writes of a line. Whether it is selected, [`write`] leaves to its caller; [`write_again`] asks the rule.
+//! written is what the rule writes of a line. Whether it is selected, [`write()`] leaves to its caller; [`write_again`] asks the rule.
 //! *Cost:* a copy of the line into the outbox.
 
 use crate::answer::Outbox;
