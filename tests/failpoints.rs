@@ -90,6 +90,14 @@ impl Place {
         }
     }
 
+    /// The same where `a` has all lines up to the 300,000th, so that they fill many blocks.
+    fn with_a_large_file() -> Self {
+        let place = Self::new();
+        let text: String = (0..300_000).map(line).collect();
+        fs::write(place.path("a"), text).unwrap();
+        place
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -289,9 +297,7 @@ fn most_threads(name: &str, done: &mpsc::Receiver<()>) -> usize {
 
 /// The most threads at a time whose names begin with `prefix`, while two workers intersect two files by `buckets`.
 fn most_threads_of_a_partition(prefix: &'static str, buckets: u32, memory_bytes: u64) -> usize {
-    let place = Place::new();
-    let text: String = (0..300_000).map(line).collect();
-    fs::write(place.path("a"), text).unwrap();
+    let place = Place::with_a_large_file();
     let options = Options {
         memory_bytes: Some(memory_bytes),
         strategy: Some(Strategy::Partition),
@@ -346,9 +352,7 @@ fn as_many_blocks_are_loaded_at_a_time_as_a_slow_disk_needs() {
 
 #[test]
 fn d2_many_threads_on_a_slow_disk_need_no_more_than_sixteen_descriptors() {
-    let place = Place::new();
-    let text: String = (0..300_000).map(line).collect();
-    fs::write(place.path("a"), text).unwrap();
+    let place = Place::with_a_large_file();
     let slow = "spill-write=sleep(5);spill-read=sleep(5);page-cache=return";
     // Many blocks at a time, and two buckets that each worker splits.
     for words in ["--memory 24M --buckets 100", "--memory 16M --buckets 2"] {

@@ -183,6 +183,7 @@ impl<'a, 's> Joiner<'a, 's> {
         let (out, rule) = (&mut self.out, self.sides.rule());
         let mut write_new = |line: &[u8]| {
             if writes_new {
+                // Any mark would do: nothing is written that depends on it.
                 write(rule, line, Found::with_mark(1), 1, out)
             } else {
                 Ok(())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Size, Store, explore, number_of, place};
+use super::{Size, Store, explore, numbers_in, place};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -36,13 +36,7 @@ fn read_all(store: &Store, buckets: &[Bucket], gives_up: bool) -> Vec<usize> {
                         if gives_up {
                             reader.read_while(bucket, |_| Ok(false)).unwrap();
                         }
-                        let mut numbers = Vec::new();
-                        reader
-                            .read(bucket, |batch| {
-                                numbers.extend(batch.lines.iter().map(|line| number_of(line)));
-                                Ok(())
-                            })
-                            .unwrap();
+                        let numbers = numbers_in(&mut reader, bucket);
                         found.lock().unwrap().extend(numbers);
                     }
                 };

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::{Size, Store, explore, number_of, place};
+use super::{Size, Store, explore, numbers_in, place};
 use crate::memory::budget::MemoryBudget;
 use crate::spill::bucket::Bucket;
 use crate::spill::loads::{self, LoadQueue};
@@ -19,14 +19,7 @@ type Group = (Bucket, Bucket);
 /// Reads a bucket as the join does: a part first, then all of it.
 fn read(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
     reader.read_while(bucket, |_| Ok(false)).unwrap();
-    let mut numbers = Vec::new();
-    reader
-        .read(bucket, |batch| {
-            numbers.extend(batch.lines.iter().map(|line| number_of(line)));
-            Ok(())
-        })
-        .unwrap();
-    numbers
+    numbers_in(reader, bucket)
 }
 
 /// A worker of a join: what both have goes to `found`, and the buckets to their removal.

@@ -37,7 +37,7 @@ use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
-use crate::spill::reader::ReadRules;
+use crate::spill::reader::{BucketReader, ReadRules};
 use crate::spill::writer::BucketWriter;
 use crate::sys::first_error::{FirstFailure, PanicAlarm};
 use crate::sys::sync::model::{Time, set_time};
@@ -228,6 +228,17 @@ impl Store {
         };
         directories.map(files).sum()
     }
+}
+
+/// The numbers of all lines of a bucket, in the order in which they are read.
+fn numbers_in(reader: &mut BucketReader<'_>, bucket: &Bucket) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    let read = reader.read(bucket, |batch| {
+        numbers.extend(batch.lines.iter().map(|line| number_of(line)));
+        Ok(())
+    });
+    read.unwrap();
+    numbers
 }
 
 /// A line: a block has room for a few, but one in ten is longer than a block.
