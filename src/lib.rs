@@ -66,14 +66,14 @@
 //! their keys.
 //!
 //! ```
-//! use outset::{Keys, Options, Selection, Source, Syntax, select};
+//! use outset::{Dialect, Keys, Options, Selection, Source, Syntax, select};
 //! # let place = tempfile::tempdir()?;
 //! # let [a, b] = ["a", "b"].map(|name| place.path().join(name));
 //! std::fs::write(&a, "id,url\n1,x\n2,y\n3,x\n")?;
 //! std::fs::write(&b, "url\n\"x\"\n")?;
 //!
 //! let keys = Keys {
-//!     syntax: Syntax::Csv(b','),
+//!     syntax: Syntax::Csv(Dialect::new(b',')),
 //!     fields: vec!["url".parse()?],
 //!     has_header: true,
 //!     ..Keys::default()
@@ -256,7 +256,7 @@ pub use options::{KeyType, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
-pub use record::{BadRecords, Field, Keys, Syntax};
+pub use record::{BadRecords, Dialect, Field, Keys, Syntax};
 pub use run::survey::job_for;
 pub use selection::{Label, Order, Selection};
 pub use stats::Stats;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::hash::HashKey;
-use crate::input::keying::Opening;
 use crate::input::lines::LineFormat;
+use crate::input::request::Opening;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
@@ -155,8 +155,10 @@ impl Options {
 
     /// What a line is: in a CSV file a record, which may have line ends between quotes.
     pub(crate) fn line_format(&self) -> LineFormat {
+        let keys = self.keys.as_ref();
         LineFormat {
-            quoted: self.format.quoted || self.keys.as_ref().is_some_and(Keys::has_quotes),
+            quoted: keys.and_then(Keys::quotes).or(self.format.quoted),
+            comment: keys.and_then(|keys| keys.comment).or(self.format.comment),
             ..self.format
         }
     }

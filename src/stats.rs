@@ -52,9 +52,12 @@ pub struct InputStats {
     pub stored_bytes: Option<u64>,
     /// Its lines, repeats included.
     pub lines: u64,
-    /// Records that were left out because they have no key; only where lines are records.
+    /// Lines that were left out because their records have no key; only where lines are records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad_records: Option<u64>,
+    /// Blank lines and comments, which are no records; only where lines are records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<u64>,
     /// Rows that were left out because they have NULL in the key; only of Parquet files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_rows: Option<u64>,

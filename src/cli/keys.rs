@@ -3,7 +3,7 @@
 //! *Owns:* their definitions, and the translation to [`Keys`]. *Invariants:* without any of them a line is its own key.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
+use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 
 /// Where the key of each line is.
 #[derive(Debug, Args)]
@@ -49,11 +49,22 @@ pub(crate) struct KeyArguments {
 
     /// Lines are records of comma-separated values
     ///
-    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is
-    /// an error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last
-    /// field.
+    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. In a field that does
+    /// not begin with a quote, quotes are text. With --delimiter, C takes the place of the comma. A CR before the line
+    /// end is not a part of the last field.
     #[arg(long, groups = ["delimited", "keyed"])]
     csv: bool,
+
+    /// In CSV files, the character C makes the next one text, as \ does in what MySQL writes
+    #[arg(long, requires = "csv", value_name = "C", value_parser = parse_delimiter)]
+    escape: Option<u8>,
+
+    /// Pass over lines that begin with the character C, also before a header
+    ///
+    /// They are counted (--stats), and are in no result. Blank lines are passed over without this option, if --key says
+    /// what is compared.
+    #[arg(long, group = "keyed", value_name = "C", value_parser = parse_delimiter)]
+    comment: Option<u8>,
 
     /// Each line is a JSON object
     ///
@@ -76,8 +87,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read, for example because it has too few fields or a misplaced quote,
-    /// is not a JSON object, or (with -z) has a newline in an unquoted field
+    /// What to do with a line whose key cannot be read, for example because it has too few fields or text after a closing
+    /// quote, or is not a JSON object
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -94,7 +105,7 @@ impl KeyArguments {
     /// Where the keys are; `None` where lines are their own keys.
     pub(crate) fn keys(&self) -> Option<Keys> {
         // The definitions see to it that no other option stands alone.
-        if !(self.header || self.csv || self.has_records()) {
+        if !(self.header || self.csv || self.comment.is_some() || self.has_records()) {
             return None;
         }
         let mut fields_of = self.key_of.clone();
@@ -114,6 +125,7 @@ impl KeyArguments {
             has_header: self.header || (has_names && has_columns),
             ignores_case: self.ignore_case,
             trims: self.trim,
+            comment: self.comment,
             bad_records: match self.bad_records {
                 BadRecordsName::Fail => BadRecords::Fail,
                 BadRecordsName::Skip => BadRecords::Skip,
@@ -126,7 +138,10 @@ impl KeyArguments {
 
     fn syntax(&self) -> Syntax {
         if self.csv {
-            return Syntax::Csv(self.delimiter.unwrap_or(b','));
+            return Syntax::Csv(Dialect {
+                delimiter: self.delimiter.unwrap_or(b','),
+                escape: self.escape,
+            });
         }
         if self.jsonl {
             return Syntax::JsonLines;

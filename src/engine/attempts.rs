@@ -283,6 +283,7 @@ impl<'a> Engine<'a> {
             stored_bytes: input.stored_bytes(),
             lines: input.lines(),
             bad_records: input.keying().map(|_| input.bad_records()),
+            passed_over: input.keying().map(|_| input.passed_over()),
             null_rows: input.null_rows(),
         };
         Stats {

@@ -16,13 +16,16 @@
 //! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
 //! file being read.
 
+mod block;
 pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
 mod form;
+mod front;
 pub(crate) mod keying;
 mod lanes;
+pub(crate) mod last_end;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 mod opening;
@@ -34,9 +37,11 @@ pub(crate) mod parquet;
 pub(crate) mod parts;
 mod pieces;
 pub(crate) mod placed;
+mod quotes;
 pub(crate) mod range;
 pub(crate) mod reading;
 mod repeats;
+pub(crate) mod request;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod stream;
@@ -89,8 +94,23 @@ pub(crate) struct Input {
     keying: Option<Keying>,
     /// Whether its records are kept whole; else only their keys are.
     keeps_records: bool,
-    /// Records without a key of the last complete reading.
+    /// Lines of records without a key of the last complete reading.
     bad_records: AtomicU64,
+    /// Blank lines and comments of the last complete reading.
+    passed_over: AtomicU64,
+}
+
+/// What a complete reading found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadCounts {
+    /// Lines that were worked on.
+    pub(crate) lines: u64,
+    /// Bytes of all lines, terminators included.
+    pub(crate) bytes: u64,
+    /// Lines of records without a key.
+    pub(crate) bad_records: u64,
+    /// Blank lines and comments.
+    pub(crate) passed_over: u64,
 }
 
 #[derive(Debug)]
@@ -118,6 +138,7 @@ impl Input {
             keying: None,
             keeps_records: false,
             bad_records: AtomicU64::new(0),
+            passed_over: AtomicU64::new(0),
         }
     }
 
@@ -240,13 +261,19 @@ impl Input {
     }
 
     /// Notes what a complete reading found.
-    pub(crate) fn note_reading(&self, lines: u64, bytes: u64, bad_records: u64) {
-        self.lines.store(lines, Ordering::Relaxed);
-        self.read_bytes.store(bytes, Ordering::Relaxed);
-        self.bad_records.store(bad_records, Ordering::Relaxed);
+    pub(crate) fn note_reading(&self, found: ReadCounts) {
+        self.lines.store(found.lines, Ordering::Relaxed);
+        self.read_bytes.store(found.bytes, Ordering::Relaxed);
+        self.bad_records.store(found.bad_records, Ordering::Relaxed);
+        self.passed_over.store(found.passed_over, Ordering::Relaxed);
     }
 
-    /// How many of its records have no key and were left out, once it was read.
+    /// How many blank lines and comments it has, once it was read.
+    pub(crate) fn passed_over(&self) -> u64 {
+        self.passed_over.load(Ordering::Relaxed)
+    }
+
+    /// How many of its lines, and of its rows, belong to records that have no key and were left out, once it was read.
     pub(crate) fn bad_records(&self) -> u64 {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         let of_tables: u64 = tables.map(|table| table.left_out().1).sum();

@@ -14,8 +14,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::form::Form;
-use crate::input::keying::{Keying, Opening};
+use crate::input::keying::Keying;
 use crate::input::parts::{Parts, has_size};
+use crate::input::request::Opening;
 use crate::input::source::{Files, STDIN, Source};
 use crate::input::{Access, Input, file, unreadable};
 use crate::record::{Field, Keys, Syntax};

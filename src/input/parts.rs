@@ -19,8 +19,8 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::input::form::Form;
-use crate::input::keying::Opening;
 use crate::input::parquet::Table;
+use crate::input::request::Opening;
 use crate::input::{file, unreadable};
 use crate::sys::file_id::FileId;
 

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what
-//! follows the line's end goes to the carry.
+//! follows the line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
+//! several lines.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -22,6 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Place, Pooled};
+use crate::input::last_end::LastEnd;
 use crate::input::pieces::Piece;
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
@@ -188,8 +190,8 @@ pub(crate) struct StreamChunks<'a> {
     offset: u64,
     /// Whether the stream or piece has no more bytes. The carry may still have some.
     is_ended: bool,
-    /// Whether what was searched of the present line ends between quotes.
-    is_inside: bool,
+    /// The search for the last line end of the present buffer.
+    search: LastEnd,
 }
 
 impl<'a> StreamChunks<'a> {
@@ -212,7 +214,7 @@ impl<'a> StreamChunks<'a> {
             carried: 0,
             offset: 0,
             is_ended: false,
-            is_inside: false,
+            search: LastEnd::new(0),
         })
     }
 
@@ -285,7 +287,7 @@ impl<'a> StreamChunks<'a> {
             if filled == long.len() {
                 let mut lengthened = long_lines.lengthen(&mut long, self.name(), self.offset);
                 if let Err(Error::LineTooLong { is_quoted, .. }) = &mut lengthened {
-                    *is_quoted = self.is_inside;
+                    *is_quoted = self.search.ends_inside(&long, self.rules.format);
                 }
                 lengthened?;
             }
@@ -307,19 +309,25 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them. `None` where no
-    /// line ends in it. At the end of the stream the last line needs no terminator.
+    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them. `None`
+    /// where no line ends in it, or where what follows has no room in the carry. At the end of the stream the last line needs no
+    /// terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());
         }
         if searched == 0 {
-            self.is_inside = false;
+            let keying = self.input.keying();
+            let is_start = self.offset == 0 && self.supply.place().start == 0;
+            let mark = keying
+                .filter(|_| is_start)
+                .map_or(0, |keying| keying.mark(data));
+            self.search = LastEnd::new(mark);
         }
-        let new = &data[searched..];
-        let end = searched + self.rules.format.last_end(new, &mut self.is_inside)?;
+        let end = self.search.advance(data, self.rules.format)?;
         let rest = &data[end..];
-        self.carry[..rest.len()].copy_from_slice(rest);
+        // Behind a quote that was not closed, several lines may end long before what showed that.
+        self.carry.get_mut(..rest.len())?.copy_from_slice(rest);
         self.carried = rest.len();
         Some(end)
     }

@@ -30,6 +30,7 @@ pub(super) enum Value<'r> {
 ///
 /// # Errors
 /// Where it is no JSON object.
+#[inline]
 pub(super) fn value<'r>(
     record: &'r [u8],
     path: &[String],
@@ -66,6 +67,7 @@ struct Object<'p>(&'p [String]);
 impl<'r> DeserializeSeed<'r> for Object<'_> {
     type Value = Option<&'r RawValue>;
 
+    #[inline]
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
         reader.deserialize_map(self)
     }
@@ -78,6 +80,7 @@ impl<'r> Visitor<'r> for Object<'_> {
         f.write_str("an object")
     }
 
+    #[inline]
     fn visit_map<A: MapAccess<'r>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (name, below) = self
             .0

@@ -2,10 +2,12 @@
 
 mod closed;
 mod compressed;
+mod damaged;
 mod identity;
 mod keyed;
 mod odd;
 mod parquet;
+mod passed_over;
 mod pieces;
 mod short;
 mod sides;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use data_gen::Compression;
-use outset::{BadRecords, Field, Files, Keys, Source, Syntax};
+use outset::{BadRecords, Dialect, Field, Files, Keys, Source, Syntax};
 
 use super::{table, writing};
 use crate::choices::Choices;
@@ -17,8 +17,8 @@ pub(super) const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
 
 /// What fields may have between them.
 const SYNTAXES: [Syntax; 5] = [
-    Syntax::Csv(b','),
-    Syntax::Csv(b';'),
+    Syntax::Csv(Dialect::new(b',')),
+    Syntax::Csv(Dialect::new(b';')),
     Syntax::Delimited(b'\t'),
     Syntax::JsonLines,
     Syntax::Whole,
@@ -217,6 +217,7 @@ impl Case {
             fields: columns.fields(0),
             fields_of: columns.fields_of(),
             row_numbers: false,
+            comment: None,
             has_header,
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),

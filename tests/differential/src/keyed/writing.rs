@@ -15,11 +15,14 @@ pub(super) fn record(
     values: &[String],
 ) -> Vec<u8> {
     match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let field = |&name: &usize| {
                 let value = &values[name];
-                let needs = value.contains(['"', '\n', '\r', delimiter]);
+                // A quote within a field is text, unless the field begins with it.
+                let has_quote =
+                    value.starts_with('"') || (value.contains('"') && choices.one_in(2));
+                let needs = has_quote || value.contains(['\n', '\r', delimiter]);
                 if needs || choices.one_in(3) {
                     format!("\"{}\"", value.replace('"', "\"\""))
                 } else {
@@ -53,8 +56,8 @@ pub(super) fn record(
 pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8> {
     let fields = wanted.iter().map(|&name| &values[name]);
     match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let field = |value: &String| match value {
                 value if value.contains(['"', '\n', delimiter]) => {
                     format!("\"{}\"", value.replace('"', "\"\""))
@@ -89,8 +92,8 @@ pub(super) fn key(syntax: Syntax, key: &[String]) -> Vec<u8> {
         field => field.clone(),
     };
     let text = match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let fields: Vec<String> = key.iter().map(|field| quoted(field, delimiter)).collect();
             fields.join(&delimiter.to_string())
         }
