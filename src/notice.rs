@@ -20,6 +20,11 @@ pub enum Notice {
         /// The input whose lines do not.
         without: PathBuf,
     },
+    /// The first lines of all files are equal, and could name fields, but none of the files is said to have a header.
+    EqualFirstLines {
+        /// The first input.
+        input: PathBuf,
+    },
     /// An input begins like something else than plain lines. Its bytes are read as lines all the same.
     Foreign {
         /// The input.
@@ -62,6 +67,8 @@ pub enum Foreign {
     Parquet,
     /// An `SQLite` database.
     Sqlite,
+    /// Fields behind a line that tells Excel what separates them, such as `sep=;`.
+    DelimiterNote,
 }
 
 impl Foreign {
@@ -99,6 +106,9 @@ impl Foreign {
             Self::Sqlite => {
                 "is an SQLite database, which is read as it is: export the column as lines first"
             }
+            Self::DelimiterNote => {
+                "begins with a line sep=C, which Excel takes for a note about the delimiter, and which is read as a record or header: remove it with tail -n +2, and give C with --delimiter"
+            }
         }
     }
 }
@@ -111,6 +121,11 @@ impl fmt::Display for Notice {
                 "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use --strip-cr to ignore the CR",
                 with.display(),
                 without.display()
+            ),
+            Self::EqualFirstLines { input } => write!(
+                f,
+                "{}: the first lines of all files are equal: if they are headers, add --header (-H)",
+                input.display()
             ),
             Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
             Self::BadRecords { input, count } => write!(

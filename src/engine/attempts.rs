@@ -129,9 +129,14 @@ impl<'a> Engine<'a> {
     fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
         let (selection, sides) = (self.selection, self.sides);
         let of_records = selection.keeps_records_of(1, sides);
+        // Keys that all have to have are called as the first has them.
+        let has_keys = |number| number == 1 || !selection.can_repeat();
         let is_written = |input: &&Input| {
             let mut numbers = input.sides().iter();
-            !of_records || numbers.any(|&number| selection.keeps_records_of(number, sides))
+            numbers.any(|&number| match of_records {
+                true => selection.keeps_records_of(number, sides),
+                false => has_keys(number),
+            })
         };
         let inputs = inputs.iter().filter(is_written);
         let mut with_header = inputs.filter_map(|input| {

@@ -59,7 +59,7 @@ pub(crate) struct Keying {
     columns: Vec<Arc<Columns>>,
     /// The header of the first file that has one, and the number of that file.
     header: Option<(Header, usize)>,
-    /// What each of its fields is called.
+    /// What each of its fields is called, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
@@ -84,7 +84,7 @@ impl Keying {
         let Some(keys) = opening.keys else {
             return Ok(None);
         };
-        let mut keying = Self::new(keys);
+        let mut keying = Self::new(keys, number);
         for part in 0..parts.all().len() {
             if let Some(table) = parts.all()[part].form.table() {
                 let columns = Columns::of_table(keys, number, table.columns());
@@ -94,7 +94,7 @@ impl Keying {
                 keying.add(keys, columns, header, parts.name(part))?;
                 continue;
             }
-            let header = if keys.has_header {
+            let header = if keys.has_header_of(number) {
                 header_of_part(parts, part, opening)?
             } else {
                 None
@@ -117,8 +117,8 @@ impl Keying {
         let Some(keys) = opening.keys else {
             return Ok(None);
         };
-        let mut keying = Self::new(keys);
-        let header = if keys.has_header {
+        let mut keying = Self::new(keys, number);
+        let header = if keys.has_header_of(number) {
             header_of_stream(stream, name, opening)?
         } else {
             None
@@ -133,14 +133,14 @@ impl Keying {
         Ok(Some(keying))
     }
 
-    fn new(keys: &Keys) -> Self {
+    fn new(keys: &Keys, number: u32) -> Self {
         Self {
             columns: Vec::new(),
             header: None,
             names: Vec::new(),
             other_part: None,
             taken: (0, 0),
-            has_headers: keys.has_header,
+            has_headers: keys.has_header_of(number),
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
     }
@@ -155,7 +155,7 @@ impl Keying {
     ) -> Result<()> {
         let columns = match (&header, self.columns.last()) {
             // Without a header and without records.
-            (None, Some(last)) if keys.has_header => Columns::clone(last),
+            (None, Some(last)) if keys.has_header_of(number) => Columns::clone(last),
             _ => keys.columns(number, header.as_ref(), name)?,
         };
         self.add(keys, columns, header, name)
@@ -176,7 +176,10 @@ impl Keying {
         self.columns.push(columns);
         let part = self.columns.len() - 1;
         if let Some(header) = header {
-            let names = header.names(keys, name)?;
+            let names = header.names(keys, name)?.into_iter();
+            let names = names
+                .map(|name| keys.folded_name(&name).into_owned())
+                .collect();
             if self.header.is_none() {
                 (self.header, self.names) = (Some((header, part)), names);
             } else if names != self.names {
@@ -231,7 +234,7 @@ impl Keying {
         })
     }
 
-    /// What the fields are called, by the header; none without a header.
+    /// What the fields are called, by the header and the rules for comparing keys; none without a header.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.names
     }

@@ -13,7 +13,8 @@ use crate::input::lines::LineFormat;
 use crate::input::repeats::Repeats;
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Foreign;
-use crate::record::{Columns, Key};
+use crate::record::{Columns, Key, noted_delimiter};
+use crate::sys::checksum;
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -40,6 +41,51 @@ pub(crate) struct Sample {
     pub(crate) ends_after_cr: u64,
     /// What the input seems to be, if that is no plain text.
     pub(crate) foreign: Option<Foreign>,
+    /// The first lines of its files, where they have fields and none is a header.
+    pub(crate) first_lines: FirstLines,
+}
+
+/// The first lines of some files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct FirstLines {
+    files: u64,
+    /// The XXH3-64 of the first of them.
+    checksum: u64,
+    /// Whether another one is different, or one cannot be a header.
+    has_other: bool,
+}
+
+impl FirstLines {
+    /// Adds the first line of a file, whose fields `delimiter` separates. A number is no name of a field.
+    fn add(&mut self, line: &[u8], delimiter: u8) {
+        let is_number = |field: &[u8]| {
+            let text = std::str::from_utf8(field).unwrap_or_default();
+            text.trim().trim_matches('"').parse::<f64>().is_ok()
+        };
+        let checksum = checksum::of(line);
+        self.has_other |= self.files > 0 && checksum != self.checksum;
+        self.has_other |= line.split(|&byte| byte == delimiter).any(is_number);
+        (self.files, self.checksum) = (self.files + 1, checksum);
+    }
+
+    /// Those of both.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let differ = self.files > 0 && other.files > 0 && self.checksum != other.checksum;
+        Self {
+            files: self.files + other.files,
+            checksum: if self.files > 0 {
+                self.checksum
+            } else {
+                other.checksum
+            },
+            has_other: differ || self.has_other || other.has_other,
+        }
+    }
+
+    /// Whether there are several, all of them equal, which could be headers.
+    pub(crate) fn look_like_headers(self) -> bool {
+        self.files > 1 && !self.has_other
+    }
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
@@ -95,6 +141,7 @@ struct Sampler<'k> {
     lengths: Lengths,
     repeats: Repeats,
     foreign: Option<Foreign>,
+    first_lines: FirstLines,
 }
 
 impl<'k> Sampler<'k> {
@@ -111,6 +158,7 @@ impl<'k> Sampler<'k> {
             lengths: Lengths::default(),
             repeats: Repeats::new(),
             foreign: None,
+            first_lines: FirstLines::default(),
         }
     }
 
@@ -122,6 +170,7 @@ impl<'k> Sampler<'k> {
             let found = Foreign::of(window.bytes);
             let found = found.filter(|&kind| !(is_in_header && kind == Foreign::ByteOrderMark));
             self.foreign = self.foreign.or(found);
+            self.take_first_line(window);
         }
         self.sampled += window.bytes.len() as u64;
         self.ends += memchr::memchr_iter(terminator, window.bytes).count() as u64;
@@ -145,6 +194,22 @@ impl<'k> Sampler<'k> {
                 self.open_ends += u64::from(!window.bytes.ends_with(&[terminator]));
                 self.lengths.end();
             }
+        }
+    }
+
+    /// Looks at the first line of a file, where it has fields.
+    fn take_first_line(&mut self, window: &Window<'_>) {
+        let Some(keying) = self.keying else { return };
+        let delimiter = keying.columns(window.part).delimiter();
+        let first = self.format.lines(window.bytes).next();
+        let Some((delimiter, first)) = delimiter.zip(first) else {
+            return;
+        };
+        if noted_delimiter(first).is_some() {
+            self.foreign = self.foreign.or(Some(Foreign::DelimiterNote));
+        }
+        if !keying.has_headers() {
+            self.first_lines.add(first, delimiter);
         }
     }
 
@@ -189,6 +254,7 @@ impl<'k> Sampler<'k> {
             ends,
             ends_after_cr: self.ends_after_cr,
             foreign: self.foreign,
+            first_lines: self.first_lines,
         }
     }
 }
@@ -264,6 +330,7 @@ mod tests {
                 ends: 2,
                 ends_after_cr: 0,
                 foreign: None,
+                first_lines: FirstLines::default(),
             }
         );
     }
@@ -331,6 +398,7 @@ mod tests {
             ends: 2,
             ends_after_cr: 0,
             foreign: None,
+            first_lines: FirstLines::default(),
         };
         assert_eq!(sample, expected);
     }

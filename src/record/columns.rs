@@ -31,8 +31,8 @@ pub(crate) struct Columns {
     places: Vec<u32>,
     /// For each of the places, where it comes in the key.
     order: Vec<usize>,
-    /// Of fields of objects: the names that lead to each, in the order of the key.
-    paths: Vec<Vec<String>>,
+    /// Of fields of objects: where each is, in the order of the key.
+    paths: Vec<json::Path>,
     ignores_case: bool,
     trims: bool,
     /// Whether the number of a row and a tab stand before each record.
@@ -50,9 +50,8 @@ impl Columns {
         };
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&index| numbers[index]);
-        let path = |field: &Field| field.to_string().split('.').map(str::to_owned).collect();
         let paths = match keys.syntax {
-            Syntax::JsonLines => names.iter().map(path).collect(),
+            Syntax::JsonLines => names.iter().map(json::Path::new).collect(),
             _ => Vec::new(),
         };
         Self {
@@ -76,9 +75,10 @@ impl Columns {
         };
         let columns = Self::new(keys, number, &places);
         // A name with dots is one name in the records that are made of rows.
-        let paths = columns.paths.into_iter().map(|path| vec![path.join(".")]);
+        let names = columns.names.iter().take(columns.paths.len());
+        let paths = names.map(json::Path::plain).collect();
         Self {
-            paths: paths.collect(),
+            paths,
             has_row_numbers: keys.numbers_rows_of(number),
             ..columns
         }
@@ -96,6 +96,11 @@ impl Columns {
             .map_or_else(String::new, Field::to_string)
     }
 
+    /// Whether the caller gave this number for a field.
+    pub(super) fn has_number(&self, number: u32) -> bool {
+        self.names.contains(&Field::Number(number))
+    }
+
     /// The same for fields that are written as they are: the names in a header.
     pub(crate) fn as_written(&self) -> Self {
         Self {
@@ -103,6 +108,16 @@ impl Columns {
             trims: false,
             has_row_numbers: false,
             ..self.clone()
+        }
+    }
+
+    /// What separates the fields of a record that has a key in some of them; `None` of objects, and of whole lines.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        match self.syntax {
+            Syntax::Delimited(delimiter) | Syntax::Csv(delimiter) if !self.names.is_empty() => {
+                Some(delimiter)
+            }
+            _ => None,
         }
     }
 
@@ -307,7 +322,7 @@ fn without_cr(record: &[u8]) -> &[u8] {
 }
 
 /// A field without the blanks and tabs around it.
-fn trim(field: &[u8]) -> &[u8] {
+pub(super) fn trim(field: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = field
         .iter()

@@ -23,6 +23,7 @@
 mod columns;
 mod csv;
 mod delimited;
+mod field;
 mod header;
 mod json;
 #[cfg(test)]
@@ -31,12 +32,12 @@ mod tests;
 mod writing;
 
 pub(crate) use columns::{Columns, Key};
-pub(crate) use header::{Header, MOST_HEADER_BYTES};
+pub use field::Field;
+#[cfg(feature = "parquet")]
+pub(crate) use header::shown as shown_names;
+pub(crate) use header::{Header, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
-
-use std::fmt;
-use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
@@ -53,41 +54,6 @@ pub enum Syntax {
     Csv(u8),
     /// Each record is a JSON object.
     JsonLines,
-}
-
-/// A field of a record.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
-    /// By its number, from 1.
-    Number(u32),
-    /// By its name: in the header, or in a JSON object, where dots lead into objects in it.
-    Name(String),
-}
-
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-impl FromStr for Field {
-    type Err = String;
-
-    /// Reads a number from 1, or else a name.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text.parse() {
-            _ if text.is_empty() => Err("give the number or the name of a field".into()),
-            Ok(0) => Err("fields are numbered from 1".into()),
-            Ok(number) => Ok(Self::Number(number)),
-            Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err("the number of the field is too large".into())
-            }
-            Err(_) => Ok(Self::Name(text.to_owned())),
-        }
-    }
 }
 
 /// What becomes of a record that has no key: a field is missing, a quote is out of place, it is no JSON object.
@@ -126,6 +92,8 @@ pub struct Keys {
     pub fields_of: Vec<(u32, Vec<Field>)>,
     /// Whether the first record of each file names its fields. It is no record itself.
     pub has_header: bool,
+    /// The same for those inputs that differ: the number of an input, from 1, and whether its files have headers.
+    pub headers_of: Vec<(u32, bool)>,
     /// Whether keys are compared without regard to the case of ASCII letters.
     pub ignores_case: bool,
     /// Whether blanks and tabs at both ends of each field are left out of the key.
@@ -141,6 +109,17 @@ impl Keys {
     pub(crate) fn fields_of(&self, number: u32) -> &[Field] {
         let own = self.fields_of.iter().find(|(input, _)| *input == number);
         own.map_or(&self.fields, |(_, fields)| fields)
+    }
+
+    /// Whether the first record of each file of the input with this number, from 1, names its fields.
+    pub(crate) fn has_header_of(&self, number: u32) -> bool {
+        let own = self.headers_of.iter().find(|(input, _)| *input == number);
+        own.map_or(self.has_header, |&(_, has_header)| has_header)
+    }
+
+    /// Whether any input has a header.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.has_header || self.headers_of.iter().any(|&(_, has_header)| has_header)
     }
 
     /// Whether records of the input with this number, from 1, are the numbers of rows.
@@ -163,27 +142,10 @@ impl Keys {
             1 => "1 field".to_owned(),
             count => format!("{count} fields"),
         };
-        let mut numbers: Vec<u32> = self.fields_of.iter().map(|(number, _)| *number).collect();
-        numbers.sort_unstable();
-        if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
-            let given = match inputs {
-                1 => "1 file is".to_owned(),
-                _ => format!("{inputs} files are"),
-            };
-            return usage(
-                "--key",
-                format!("there is no file {number}, only {given} given"),
-                "give the number of a file",
-            );
-        }
-        let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
-        if let Some((number, _)) = pairs.find(|(number, next)| number == next) {
-            return usage(
-                "--key",
-                format!("the key of file {number} is given twice"),
-                "give it once",
-            );
-        }
+        let numbers = self.fields_of.iter().map(|(number, _)| *number);
+        check_numbers(numbers.collect(), inputs, ("--key", "key"))?;
+        let numbers = self.headers_of.iter().map(|(number, _)| *number);
+        check_numbers(numbers.collect(), inputs, ("--header-of", "header"))?;
         let own = self.fields_of.iter().map(|(_, fields)| fields);
         let all = std::iter::once(&self.fields).chain(own);
         let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
@@ -214,7 +176,7 @@ impl Keys {
         if given.is_empty() && self.syntax == Syntax::JsonLines {
             return usage("--jsonl", "needs a key".into(), "add --key with a name");
         }
-        if self.has_header && self.syntax == Syntax::JsonLines {
+        if self.has_headers() && self.syntax == Syntax::JsonLines {
             let what = "JSON objects have no header".into();
             return usage("--header", what, "leave out --header");
         }
@@ -224,6 +186,32 @@ impl Keys {
     /// Whether a record may have line ends in it.
     pub(crate) fn has_quotes(&self) -> bool {
         matches!(self.syntax, Syntax::Csv(_))
+    }
+}
+
+/// Checks the numbers of inputs that `option` gives something of, at most `inputs` and each once.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check_numbers(mut numbers: Vec<u32>, inputs: u32, (option, what): (&str, &str)) -> Result<()> {
+    numbers.sort_unstable();
+    if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
+        let given = match inputs {
+            1 => "1 file is".to_owned(),
+            _ => format!("{inputs} files are"),
+        };
+        return Err(Error::Usage {
+            what: format!("{option}: there is no file {number}, only {given} given"),
+            advice: "give the number of a file".into(),
+        });
+    }
+    let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
+    match pairs.find(|(number, next)| number == next) {
+        Some((number, _)) => Err(Error::Usage {
+            what: format!("{option}: the {what} of file {number} is given twice"),
+            advice: "give it once".into(),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -254,9 +242,14 @@ impl Bad {
     /// What is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
         const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
+        const OR_NAME: &str = "correct it, leave such records out with --bad-records skip, or, if the number is a name \
+                               in the header, give it as name:NUMBER";
         const QUOTES: &str = "double the quotes in a quoted field, or, if quotes have no special meaning in this file, \
                               give --delimiter instead of --csv";
         match self {
+            Self::TooFewFields(wanted) if columns.has_number(wanted) => {
+                (format!("has no field number {wanted}"), OR_NAME)
+            }
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
             Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),

@@ -13,10 +13,11 @@ use std::path::Path;
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::lines::LineFormat;
-use crate::input::sample::{Sample, sample};
+use crate::input::sample::{FirstLines, Sample, sample};
 use crate::notice::Notice;
 use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
+use crate::record::Keys;
 use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
@@ -116,7 +117,10 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     let samples = samples(inputs, options)?;
     if let Some(observer) = &options.observer {
         let named = || inputs.iter().map(Input::name).zip(&samples);
-        for notice in foreign(named()).chain(carriage_returns(named(), options.line_format())) {
+        let notices = foreign(named())
+            .chain(carriage_returns(named(), options.line_format()))
+            .chain(equal_first_lines(inputs, &samples, options));
+        for notice in notices {
             observer.noticed(&notice);
         }
     }
@@ -182,6 +186,24 @@ fn foreign<'a>(
         let kind = sample.as_ref()?.foreign?;
         let input = name.to_owned();
         Some(Notice::Foreign { input, kind })
+    })
+}
+
+/// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are none.
+fn equal_first_lines(
+    inputs: &[Input],
+    samples: &[Option<Sample>],
+    options: &Options,
+) -> Option<Notice> {
+    let has_headers = options.keys.as_ref().is_none_or(Keys::has_headers);
+    if has_headers || inputs.iter().any(|input| input.null_rows().is_some()) {
+        return None;
+    }
+    let all = samples.iter().flatten().map(|sample| sample.first_lines);
+    let first_lines = all.reduce(FirstLines::with)?;
+    let is_complete = samples.iter().all(Option::is_some);
+    (is_complete && first_lines.look_like_headers()).then(|| Notice::EqualFirstLines {
+        input: inputs[0].name().to_owned(),
     })
 }
 

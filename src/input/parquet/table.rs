@@ -19,7 +19,7 @@ use crate::input::parquet::column::Form;
 use crate::input::parquet::footer::{chunk_of, read_footer};
 use crate::input::parquet::pages::{Chunk, damaged, read_header};
 use crate::input::parquet::{failure, group_name};
-use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
+use crate::record::{BadRecords, Field, Keys, Syntax, Writing, shown_names};
 
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
 const COST: u64 = 2;
@@ -30,8 +30,6 @@ const PIECE_ROWS: u64 = 1 << 16;
 const PAGES_LOOKED_AT: usize = 64;
 /// One by the share that the largest pages may be larger than those.
 const SLACK: u64 = 8;
-/// The most columns that a message names.
-const SHOWN: usize = 20;
 
 /// A Parquet file, before it is read.
 #[derive(Debug)]
@@ -124,7 +122,7 @@ impl Table {
         }
         let found: Vec<usize> = fields
             .iter()
-            .map(|field| find(field, schema, name))
+            .map(|field| find(keys, field, (schema, name)))
             .collect::<Result<_>>()?;
         let columns = found
             .iter()
@@ -146,7 +144,7 @@ impl Table {
         }
         let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
         Ok(Self {
-            header: header(keys, &writing, (&columns, name))?,
+            header: header(keys.has_header_of(number), &writing, (&columns, name))?,
             memory_bytes: memory_of(file, &groups),
             columns,
             groups,
@@ -226,40 +224,56 @@ impl Table {
     }
 }
 
-/// The leaf that a field of the key is.
-fn find(field: &Field, schema: &SchemaDescriptor, name: &Path) -> Result<usize> {
+/// The leaf that a field of the key is. A column that is called just so comes before one that the name leads to, and this
+/// before one that is called so by the rules for comparing keys.
+fn find(keys: &Keys, field: &Field, (schema, name): (&SchemaDescriptor, &Path)) -> Result<usize> {
     let usage = |what: String, advice: String| Err(Error::Usage { what, advice });
-    let leaves = 0..schema.num_columns();
-    let found: Vec<usize> = match field {
-        Field::Name(wanted) => leaves
-            .filter(|&leaf| schema.column(leaf).path().string() == *wanted)
-            .collect(),
-        Field::Number(number) => leaves
-            .filter(|&leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
-            .collect(),
+    let called = |leaf: usize| schema.column(leaf).path().string();
+    let such = |is_it: &dyn Fn(usize) -> bool| -> Vec<usize> {
+        (0..schema.num_columns())
+            .filter(|&leaf| is_it(leaf))
+            .collect()
     };
-    match found[..] {
-        [only] => Ok(only),
-        [] => {
-            let all = (0..schema.num_columns()).map(|leaf| schema.column(leaf).path().string());
-            let mut shown: Vec<String> = all.take(SHOWN + 1).collect();
-            if shown.len() > SHOWN {
-                shown[SHOWN] = "...".into();
-            }
+    let found = match field {
+        Field::Number(number) => {
+            such(&|leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
+        }
+        Field::Name(_) => {
+            let (path, plain) = (field.path(), field.plain_name());
+            let folded = keys.folded_name(plain.as_bytes());
+            let ways: [&dyn Fn(usize) -> bool; 4] = [
+                &|leaf| schema.column(leaf).path().parts() == [plain.as_str()],
+                &|leaf| schema.column(leaf).path().parts() == path,
+                &|leaf| called(leaf) == plain,
+                &|leaf| keys.folded_name(called(leaf).as_bytes()) == folded,
+            ];
+            let mut ways = ways.into_iter().map(such);
+            ways.find(|found| !found.is_empty()).unwrap_or_default()
+        }
+    };
+    match (&found[..], field) {
+        (&[only], _) => Ok(only),
+        ([], Field::Name(_)) => {
+            let all = (0..schema.num_columns()).map(called);
             usage(
                 format!("{}: has no column {field}", name.display()),
-                format!("name one of: {}", shown.join(", ")),
+                format!("name one of: {}", shown_names(&all.collect::<Vec<_>>())),
             )
         }
-        _ => usage(
+        ([], Field::Number(number)) => usage(
+            format!("{}: has no column number {number}", name.display()),
+            format!("give a smaller number, or, if a column is called {number}, name:{number}"),
+        ),
+        (_, Field::Name(_)) => usage(
+            format!("{}: two columns are called {field}", name.display()),
+            "give the number of the column".into(),
+        ),
+        (several, Field::Number(_)) => usage(
             format!(
                 "{}: column {field} consists of several columns",
                 name.display()
             ),
-            format!(
-                "name one within it, such as {}",
-                schema.column(found[0]).path().string()
-            ),
+            format!("name one within it, such as {}", called(several[0])),
         ),
     }
 }
@@ -305,11 +319,11 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
 
 /// The names of the columns as a record with its terminator, if records have a header.
 fn header(
-    keys: &Keys,
+    is_wanted: bool,
     writing: &Writing,
     (columns, name): (&[KeyColumn], &Path),
 ) -> Result<Option<Vec<u8>>> {
-    if !keys.has_header {
+    if !is_wanted {
         return Ok(None);
     }
     let mut record = Vec::new();

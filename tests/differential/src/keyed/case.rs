@@ -218,6 +218,7 @@ impl Case {
             fields_of: columns.fields_of(),
             row_numbers: false,
             has_header,
+            headers_of: Vec::new(),
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),
             bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
