@@ -20,6 +20,11 @@ pub enum Notice {
         /// The input whose lines do not.
         without: PathBuf,
     },
+    /// More than half of the sampled lines of an input end in a CR, which a filter takes for a part of them.
+    KeptCarriageReturns {
+        /// The input.
+        input: PathBuf,
+    },
     /// The first lines of all files are equal, and could name fields, but none of the files is said to have a header.
     EqualFirstLines {
         /// The first input.
@@ -121,6 +126,11 @@ impl fmt::Display for Notice {
                 "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use --strip-cr to ignore the CR",
                 with.display(),
                 without.display()
+            ),
+            Self::KeptCarriageReturns { input } => write!(
+                f,
+                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: use --strip-cr to ignore the CR",
+                input.display()
             ),
             Self::EqualFirstLines { input } => write!(
                 f,

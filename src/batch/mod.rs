@@ -63,6 +63,8 @@ pub(crate) struct Keyed<'k> {
     pub(crate) columns: &'k Columns,
     /// Whether the lines of a batch are the records; else they are the keys.
     pub(crate) keeps_records: bool,
+    /// Whether a key can be one; a record with another is as one without a key. `None` where each can.
+    pub(crate) is_key: Option<fn(&[u8]) -> bool>,
     /// Hears of each record without a key, which is left out unless this fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
 }
@@ -84,7 +86,11 @@ impl Keyed<'_> {
         let mut kept = 0;
         for index in 0..records.len() {
             match self.columns.key(records[index], built) {
-                Ok(key) => keys.push(key),
+                Ok(key) if self.takes(&key, built) => keys.push(key),
+                Ok(_) => {
+                    (self.on_bad)(records[index], Bad::NoAddress)?;
+                    continue;
+                }
                 Err(bad) => {
                     (self.on_bad)(records[index], bad)?;
                     continue;
@@ -99,6 +105,14 @@ impl Keyed<'_> {
         records.truncate(kept);
         ordinals.truncate(kept);
         Ok(())
+    }
+
+    /// Whether this can be a key.
+    fn takes(&self, key: &Key<'_>, built: &[u8]) -> bool {
+        self.is_key.is_none_or(|is_key| match key {
+            Key::Piece(piece) => is_key(piece),
+            Key::Built(range) => is_key(&built[range.clone()]),
+        })
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct KeyArguments {
     trim: bool,
 
     /// What to do with a line whose key cannot be read, for example because it has too few fields or a misplaced quote,
-    /// is not a JSON object, or (with -z) has a newline in an unquoted field
+    /// is not a JSON object or (with --key-type) an address, or (with -z) has a newline in an unquoted field
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }

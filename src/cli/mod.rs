@@ -200,7 +200,7 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
 
 /// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
 fn options_of_group(group: &str) -> Option<String> {
-    let options = group.strip_prefix("<-")?.split('|');
+    let options = group.strip_prefix("<-")?.strip_suffix('>')?.split('|');
     let names = options.map(|option| option.split(' ').next().unwrap_or_default());
     Some(format!("one of -{}", names.collect::<Vec<_>>().join(", ")))
 }

@@ -352,6 +352,7 @@ impl<'a> Tally<'a> {
         let keyed = keying.map(|keying| Keyed {
             columns: keying.columns(chunk.part),
             keeps_records: self.input.keeps_records(),
+            is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),
             on_bad: &on_bad,
         });
         let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
@@ -365,4 +366,9 @@ impl<'a> Tally<'a> {
         self.phase.advance(bytes.len() as u64, count);
         Ok(())
     }
+}
+
+/// Whether a key is an IPv4 address.
+fn is_address(key: &[u8]) -> bool {
+    ipv4::parse(key).is_some()
 }

@@ -24,6 +24,7 @@ mod columns;
 mod csv;
 mod delimited;
 mod field;
+mod form;
 mod header;
 mod json;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod writing;
 
 pub(crate) use columns::{Columns, Key};
 pub use field::Field;
+pub use form::KeyForm;
 #[cfg(feature = "parquet")]
 pub(crate) use header::shown as shown_names;
 pub(crate) use header::{Header, MOST_HEADER_BYTES, noted_delimiter};
@@ -228,6 +230,8 @@ pub(crate) enum Bad {
     OpenQuote,
     /// A newline in a field of the key that has no quotes.
     LineEnd,
+    /// Its key is not an IPv4 address, though keys are to be such.
+    NoAddress,
     /// It is not a JSON object.
     NoObject,
     /// The object has no field with the name at this place of the key, or null in it.
@@ -248,7 +252,7 @@ impl Bad {
                               give --delimiter instead of --csv";
         match self {
             Self::TooFewFields(wanted) if columns.has_number(wanted) => {
-                (format!("has no field number {wanted}"), OR_NAME)
+                (format!("has no field {wanted}"), OR_NAME)
             }
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
@@ -262,6 +266,7 @@ impl Bad {
                 "close it, or, if quotes have no special meaning in this file, give --delimiter instead of --csv",
             ),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
+            Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),
             Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
             Self::NoValue(place) => (

@@ -117,10 +117,28 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     let samples = samples(inputs, options)?;
     if let Some(observer) = &options.observer {
         let named = || inputs.iter().map(Input::name).zip(&samples);
+        let format = options.line_format();
+        let in_filter = options.stored_filter.as_ref();
+        let in_filter = in_filter.and_then(|_| kept_carriage_returns(named(), format));
         let notices = foreign(named())
-            .chain(carriage_returns(named(), options.line_format()))
+            .chain(in_filter.or_else(|| carriage_returns(named(), format)))
             .chain(equal_first_lines(inputs, &samples, options));
         for notice in notices {
+            observer.noticed(&notice);
+        }
+    }
+    Ok(job_of(inputs, &samples, resident, options))
+}
+
+/// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR LF,
+/// which the filter keeps, and if one is no plain text.
+pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<Job> {
+    let resident = resident_bytes(options);
+    let samples = samples(inputs, options)?;
+    if let Some(observer) = &options.observer {
+        let named = || inputs.iter().map(Input::name).zip(&samples);
+        let notices = foreign(named());
+        for notice in notices.chain(kept_carriage_returns(named(), options.line_format())) {
             observer.noticed(&notice);
         }
     }
@@ -207,6 +225,24 @@ fn equal_first_lines(
     })
 }
 
+/// The notice for the first input that has CR LF, where a filter has lines with the CR.
+fn kept_carriage_returns<'a>(
+    mut samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
+    format: LineFormat,
+) -> Option<Notice> {
+    if format.strip_cr || format.terminator != b'\n' {
+        return None;
+    }
+    let (name, _) = samples.find(|(_, sample)| sample.as_ref().is_some_and(ends_in_cr))?;
+    let input = name.to_owned();
+    Some(Notice::KeptCarriageReturns { input })
+}
+
+/// Whether more than half of the line ends have a CR before them.
+fn ends_in_cr(sample: &Sample) -> bool {
+    sample.ends_after_cr > sample.ends / 2
+}
+
 /// The notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
 /// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line
 /// ends counts as neither.
@@ -221,7 +257,7 @@ fn carriage_returns<'a>(
     let (mut with, mut without) = (None, None);
     for (name, sample) in samples {
         match sample {
-            Some(sample) if sample.ends_after_cr > sample.ends / 2 => with.get_or_insert(name),
+            Some(sample) if ends_in_cr(sample) => with.get_or_insert(name),
             Some(sample) if sample.ends > 0 => without.get_or_insert(name),
             _ => continue,
         };

@@ -2,6 +2,7 @@
 
 mod closed;
 mod compressed;
+mod headers;
 mod identity;
 mod keyed;
 mod odd;

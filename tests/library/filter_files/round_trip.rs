@@ -103,6 +103,7 @@ fn the_file_is_what_the_documentation_says() {
                 } else {
                     54
                 },
+                key_form: outset::KeyForm::default(),
                 planned_keys: 100,
                 key: super::KEY,
                 body,
@@ -150,6 +151,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
                 strip_cr,
                 ..LineFormat::default()
             },
+            key_form: outset::KeyForm::default(),
             planned_keys,
         },
     )
