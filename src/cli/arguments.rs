@@ -278,7 +278,8 @@ pub(crate) struct RunArguments {
     pub(crate) lines: LineArguments,
 
     /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
-    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files)
+    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address
+    /// is an error, or left out with --bad-records skip
     #[arg(long, value_name = "TYPE", group = "keyed")]
     key_type: Option<KeyTypeName>,
 }

@@ -23,7 +23,7 @@ pub(crate) struct KeyArguments {
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. A name that is a number is
     /// given as name:2021, and one with a comma in double quotes, as in -k '"last, first"'. --ignore-case and --trim also
     /// apply to names in headers. With --jsonl, FIELD is a name; `a.b` is the field called a.b or else field b of object
-    /// a, and `a\\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
+    /// a, and `a\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
     /// text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are
     /// compared byte by byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
@@ -83,7 +83,7 @@ pub(crate) struct KeyArguments {
     trim: bool,
 
     /// What to do with a line whose key cannot be read, for example because it has too few fields or a misplaced quote,
-    /// is not a JSON object or (with --key-type) an address, or (with -z) has a newline in an unquoted field
+    /// is not a JSON object, or (with -z) has a newline in an unquoted field
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }

@@ -20,6 +20,7 @@ pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
+pub(crate) mod first_lines;
 mod form;
 pub(crate) mod keying;
 mod lanes;

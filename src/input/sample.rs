@@ -8,13 +8,13 @@ use memchr::memmem;
 
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::first_lines::FirstLines;
 use crate::input::keying::Keying;
 use crate::input::lines::LineFormat;
 use crate::input::repeats::Repeats;
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Foreign;
 use crate::record::{Columns, Key, noted_delimiter};
-use crate::sys::checksum;
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -43,49 +43,6 @@ pub(crate) struct Sample {
     pub(crate) foreign: Option<Foreign>,
     /// The first lines of its files, where they have fields and none is a header.
     pub(crate) first_lines: FirstLines,
-}
-
-/// The first lines of some files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct FirstLines {
-    files: u64,
-    /// The XXH3-64 of the first of them.
-    checksum: u64,
-    /// Whether another one is different, or one cannot be a header.
-    has_other: bool,
-}
-
-impl FirstLines {
-    /// Adds the first line of a file, whose fields `delimiter` separates. A number is no name of a field.
-    fn add(&mut self, line: &[u8], delimiter: u8) {
-        let is_number = |field: &[u8]| {
-            let text = std::str::from_utf8(field).unwrap_or_default();
-            text.trim().trim_matches('"').parse::<f64>().is_ok()
-        };
-        let checksum = checksum::of(line);
-        self.has_other |= self.files > 0 && checksum != self.checksum;
-        self.has_other |= line.split(|&byte| byte == delimiter).any(is_number);
-        (self.files, self.checksum) = (self.files + 1, checksum);
-    }
-
-    /// Those of both.
-    pub(crate) fn with(self, other: Self) -> Self {
-        let differ = self.files > 0 && other.files > 0 && self.checksum != other.checksum;
-        Self {
-            files: self.files + other.files,
-            checksum: if self.files > 0 {
-                self.checksum
-            } else {
-                other.checksum
-            },
-            has_other: differ || self.has_other || other.has_other,
-        }
-    }
-
-    /// Whether there are several, all of them equal, which could be headers.
-    pub(crate) fn look_like_headers(self) -> bool {
-        self.files > 1 && !self.has_other
-    }
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the

@@ -58,10 +58,12 @@ impl Field {
     /// How a field with this name is written in a list of fields.
     pub(crate) fn written(name: &str) -> String {
         let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-        let is_prefixed = name.starts_with(NAME);
+        // Blanks at its ends would not be seen.
+        let needs_quotes = name.is_empty() || name.trim() != name || name.contains(',');
+        let is_taken = name.starts_with(NAME) || name.starts_with('"');
         if is_number {
             format!("{NAME}{name}")
-        } else if name.is_empty() || is_prefixed || name.starts_with('"') || name.contains(',') {
+        } else if needs_quotes || is_taken {
             format!("\"{}\"", name.replace('"', "\"\""))
         } else {
             name.to_owned()

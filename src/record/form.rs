@@ -5,6 +5,17 @@
 
 use crate::record::{Keys, Syntax};
 
+/// What joins the fields of a key that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joined {
+    /// This byte between them.
+    Delimited(u8),
+    /// This byte between them, and quotes around those that need them.
+    Csv(u8),
+    /// They are a list in JSON.
+    Json,
+}
+
 /// How keys are made of the fields of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyForm {
@@ -14,18 +25,30 @@ pub struct KeyForm {
     pub trims: bool,
     /// Number of fields of a key; 0 where a key is a whole line, or the number is not known.
     pub fields: u32,
-    /// What joins several fields to a key; [`Syntax::Whole`] of one field, and of lines.
-    pub syntax: Syntax,
+    /// What joins several fields; `None` of one field, and of lines.
+    pub joined: Option<Joined>,
 }
 
 impl KeyForm {
+    /// The same where several fields are joined, and nothing else is.
+    pub(crate) fn consistent(self) -> Self {
+        match (self.fields, self.joined) {
+            (2.., Some(_)) => self,
+            (fields, _) => Self {
+                fields: fields.min(1),
+                joined: None,
+                ..self
+            },
+        }
+    }
+
     /// Whether keys of `asked` can be equal to keys of this form, as far as their fields go. Lines whose number of fields is
     /// not known can be equal to any.
     pub(crate) fn has_fields_of(self, asked: Self) -> bool {
         match self.fields {
             0 => true,
             1 => asked.fields <= 1,
-            fields => fields == asked.fields && self.syntax == asked.syntax,
+            fields => fields == asked.fields && self.joined == asked.joined,
         }
     }
 
@@ -62,7 +85,7 @@ impl KeyForm {
         Some(match self.fields {
             1 => "give --key with 1 field, because it was built of keys of 1 field".into(),
             fields => {
-                let with = self.syntax_options();
+                let with = self.joined_options();
                 format!(
                     "give {with} and --key with {fields} fields, because it was built with them"
                 )
@@ -70,16 +93,16 @@ impl KeyForm {
         })
     }
 
-    /// The options for the syntax.
-    pub fn syntax_options(self) -> String {
+    /// The options that join fields so; empty where none are.
+    pub fn joined_options(self) -> String {
         let delimiter = |delimiter: u8| format!("-d '{}'", char::from(delimiter).escape_default());
-        match self.syntax {
-            Syntax::Whole => String::new(),
-            Syntax::Delimited(b'\t') => "--tsv".into(),
-            Syntax::Delimited(byte) => delimiter(byte),
-            Syntax::Csv(b',') => "--csv".into(),
-            Syntax::Csv(byte) => format!("--csv {}", delimiter(byte)),
-            Syntax::JsonLines => "--jsonl".into(),
+        match self.joined {
+            None => String::new(),
+            Some(Joined::Delimited(b'\t')) => "--tsv".into(),
+            Some(Joined::Delimited(byte)) => delimiter(byte),
+            Some(Joined::Csv(b',')) => "--csv".into(),
+            Some(Joined::Csv(byte)) => format!("--csv {}", delimiter(byte)),
+            Some(Joined::Json) => "--jsonl".into(),
         }
     }
 }
@@ -90,16 +113,19 @@ impl Keys {
         let own = self.fields_of.iter().map(|(_, fields)| fields.len());
         // All inputs have as many, or none that is a key of its own.
         let fields = own.fold(self.fields.len(), usize::max) as u32;
-        KeyForm {
+        let joined = match self.syntax {
+            Syntax::Whole => None,
+            Syntax::Delimited(delimiter) => Some(Joined::Delimited(delimiter)),
+            Syntax::Csv(delimiter) => Some(Joined::Csv(delimiter)),
+            Syntax::JsonLines => Some(Joined::Json),
+        };
+        let form = KeyForm {
             ignores_case: self.ignores_case,
             trims: self.trims,
             fields,
-            syntax: if fields > 1 {
-                self.syntax
-            } else {
-                Syntax::Whole
-            },
-        }
+            joined,
+        };
+        form.consistent()
     }
 }
 
@@ -108,20 +134,20 @@ impl Keys {
 mod tests {
     use super::*;
 
-    fn form(fields: u32, syntax: Syntax) -> KeyForm {
+    fn form(fields: u32, joined: Option<Joined>) -> KeyForm {
         KeyForm {
             fields,
-            syntax,
+            joined,
             ..KeyForm::default()
         }
     }
 
     #[test]
-    fn i14_lines_and_single_fields_agree_and_several_fields_only_with_as_many() {
-        let (lines, one) = (form(0, Syntax::Whole), form(1, Syntax::Whole));
+    fn i17_lines_and_single_fields_agree_and_several_fields_only_with_as_many() {
+        let (lines, one) = (form(0, None), form(1, None));
         let (two, tabs) = (
-            form(2, Syntax::Csv(b',')),
-            form(2, Syntax::Delimited(b'\t')),
+            form(2, Some(Joined::Csv(b','))),
+            form(2, Some(Joined::Delimited(b'\t'))),
         );
         for (stored, asked, agree) in [
             (lines, lines, true),
@@ -134,7 +160,7 @@ mod tests {
             (two, one, false),
             (two, two, true),
             (two, tabs, false),
-            (two, form(3, Syntax::Csv(b',')), false),
+            (two, form(3, Some(Joined::Csv(b','))), false),
         ] {
             assert_eq!(
                 stored.advice(asked).is_none(),
@@ -155,6 +181,19 @@ mod tests {
             (two, tabs, false),
         ] {
             assert_eq!(one.difference(other).is_none(), agree, "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn i17_what_joins_fields_and_several_fields_come_together() {
+        let csv = Some(Joined::Csv(b','));
+        for (given, expected) in [
+            (form(2, csv), form(2, csv)),
+            (form(2, None), form(1, None)),
+            (form(1, csv), form(1, None)),
+            (form(0, csv), form(0, None)),
+        ] {
+            assert_eq!(given.consistent(), expected, "{given:?}");
         }
     }
 }

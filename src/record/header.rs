@@ -13,6 +13,8 @@ use crate::record::{Columns, Field, Keys, Syntax, csv};
 
 /// The most bytes that a header may have: 64 KiB.
 pub(crate) const MOST_HEADER_BYTES: usize = 64 << 10;
+/// The most names that a message has.
+pub(crate) const MOST_SHOWN: usize = 20;
 /// What some programs put before a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -133,40 +135,8 @@ impl Keys {
                 what: format!("{}: two fields are called {name}", path.display()),
                 advice: "give the number of the field".into(),
             }),
-            None => Err(self.not_found(name, names, (header, path))),
+            None => Err(not_found(name, names, (header, path))),
         }
-    }
-
-    /// The error for a name that the header has not.
-    fn not_found(&self, name: &str, names: &[Vec<u8>], (header, path): (&Header, &Path)) -> Error {
-        if let Some(noted) = header.noted_delimiter() {
-            return Error::Usage {
-                what: format!(
-                    "{}: begins with the line sep={}, which is no header",
-                    path.display(),
-                    char::from(noted)
-                ),
-                advice: format!(
-                    "remove that line, for example with tail -n +2, and give {}",
-                    option_for(noted)
-                ),
-            };
-        }
-        let what = format!("{}: no field is called {name}", path.display());
-        let advice = match other_delimiter(name, header.fields()) {
-            Some(other) if names.len() == 1 => {
-                format!(
-                    "the fields seem to be separated otherwise: did you mean {}?",
-                    option_for(other)
-                )
-            }
-            _ if names.iter().any(|name| name.contains(&b',')) => format!(
-                "name one of: {}, with the quotes, or give the number of the field",
-                shown(names)
-            ),
-            _ => format!("name one of: {}", shown(names)),
-        };
-        Error::Usage { what, advice }
     }
 
     /// A name as it is compared with others: by the rules for keys.
@@ -198,14 +168,48 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
     ]
 }
 
+/// The error for a name that the header has not.
+fn not_found(name: &str, names: &[Vec<u8>], (header, path): (&Header, &Path)) -> Error {
+    if let Some(noted) = header.noted_delimiter() {
+        return Error::Usage {
+            what: format!(
+                "{}: begins with the line sep={}, which is no header",
+                path.display(),
+                char::from(noted)
+            ),
+            advice: format!(
+                "remove that line, for example with tail -n +2, and give {}",
+                option_for(noted)
+            ),
+        };
+    }
+    let what = format!("{}: no field is called {name}", path.display());
+    let advice = match other_delimiter(name, header.fields()) {
+        Some(other) if names.len() == 1 => {
+            format!(
+                "the fields seem to be separated otherwise: did you mean {}?",
+                option_for(other)
+            )
+        }
+        _ if names.iter().any(|name| name.contains(&b',')) => format!(
+            "name one of: {}, with the quotes, or give the number of the field",
+            shown(names)
+        ),
+        _ => format!("name one of: {}", shown(names)),
+    };
+    Error::Usage { what, advice }
+}
+
 /// Names for a message, each as it is given in a list of fields.
 pub(crate) fn shown(names: &[impl AsRef<[u8]>]) -> String {
-    /// As many names are shown at most.
-    const SHOWN: usize = 20;
-    let shown = names.iter().take(SHOWN);
+    let shown = names.iter().take(MOST_SHOWN);
     let shown = shown.map(|name| Field::written(&String::from_utf8_lossy(name.as_ref())));
     let shown: Vec<String> = shown.collect();
-    let more = if names.len() > SHOWN { ", ..." } else { "" };
+    let more = if names.len() > MOST_SHOWN {
+        ", ..."
+    } else {
+        ""
+    };
     format!("{}{more}", shown.join(", "))
 }
 

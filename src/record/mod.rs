@@ -34,10 +34,10 @@ mod writing;
 
 pub(crate) use columns::{Columns, Key};
 pub use field::Field;
-pub use form::KeyForm;
-#[cfg(feature = "parquet")]
-pub(crate) use header::shown as shown_names;
+pub use form::{Joined, KeyForm};
 pub(crate) use header::{Header, MOST_HEADER_BYTES, noted_delimiter};
+#[cfg(feature = "parquet")]
+pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
 
@@ -172,7 +172,11 @@ impl Keys {
                 .find(|field| matches!(field, Field::Number(_)));
             if self.syntax == Syntax::JsonLines && number.is_some() {
                 let what = "a JSON object has no numbered fields".into();
-                return usage("--key", what, "give a name");
+                return usage(
+                    "--key",
+                    what,
+                    "give a name; one that is a number is given as name:7",
+                );
             }
         }
         if given.is_empty() && self.syntax == Syntax::JsonLines {

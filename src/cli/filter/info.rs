@@ -23,6 +23,7 @@ const MEMORY: u64 = 4 << 20;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Report {
     #[serde(flatten)]
     filter: FilterStats,
@@ -87,7 +88,7 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
         ignore_case: rules.key_form.ignores_case,
         trim: rules.key_form.trims,
         key_fields: rules.key_form.fields,
-        key_format: (rules.key_form.fields > 1).then(|| rules.key_form.syntax_options()),
+        key_format: (rules.key_form.fields > 1).then(|| rules.key_form.joined_options()),
     }
 }
 

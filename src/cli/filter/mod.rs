@@ -11,7 +11,7 @@ use std::io::{Write, sink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
+use outset::filter::{Filter, Kind, Occupancy, Rules, Shape, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
@@ -108,7 +108,7 @@ fn counted_lines(lines: u64) -> String {
     }
 }
 
-/// Writes a filter, puts all outputs in place, says what was `done`, and warns of a filter that has too much in it.
+/// Writes a filter, puts all outputs in place, warns of a filter that has too much in it, and says what was `done`.
 fn save(
     filter: &Filter,
     path: &Path,
@@ -118,16 +118,6 @@ fn save(
     outputs.fill_filter(filter)?;
     let occupancy = filter.occupancy();
     outputs.put_in_place()?;
-    if !talk.quiet {
-        warn(&format!(
-            "{}: {done}: {} filter of {}, {} in it, false-positive rate {}",
-            path.display(),
-            filter.shape().kind,
-            numbers::bytes(filter.shape().bytes()),
-            counted_lines(filter.keys()),
-            numbers::rate(occupancy.fpr)
-        ));
-    }
     warn_if_overfull(path, filter.shape(), filter.rules(), &occupancy);
     let planned_keys = filter.rules().planned_keys;
     let planned = filter.shape().predicted_fpr(planned_keys);
@@ -136,6 +126,20 @@ fn save(
             "{}: too small for {planned_keys} lines: false-positive rate {}: build a larger one",
             path.display(),
             numbers::rate(planned)
+        ));
+    }
+    if !talk.quiet {
+        let (shape, held) = (filter.shape(), counted_lines(filter.keys()));
+        let held = match shape.kind {
+            Kind::Fingerprint => format!("{held} in it"),
+            _ => format!("{held} in it, repeats included"),
+        };
+        warn(&format!(
+            "{}: {done}: {} filter of {}, {held}, false-positive rate {}",
+            path.display(),
+            shape.kind,
+            numbers::bytes(shape.bytes()),
+            numbers::rate(occupancy.fpr)
         ));
     }
     Ok(())

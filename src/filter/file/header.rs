@@ -11,7 +11,7 @@ use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 use crate::memory::buffer::{PAGE, round_up};
-use crate::record::{KeyForm, Syntax};
+use crate::record::{Joined, KeyForm};
 use crate::sys::checksum;
 
 /// The first bytes of every filter file.
@@ -207,11 +207,11 @@ fn kind_of(number: u8) -> Option<Kind> {
 
 /// How keys are compared, as bits, and what joins their fields, as a number and a delimiter.
 fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
-    let joins = match form.syntax {
-        Syntax::Whole => [0, 0],
-        Syntax::Delimited(delimiter) => [1, delimiter],
-        Syntax::Csv(delimiter) => [2, delimiter],
-        Syntax::JsonLines => [3, 0],
+    let joins = match form.joined {
+        None => [0, 0],
+        Some(Joined::Delimited(delimiter)) => [1, delimiter],
+        Some(Joined::Csv(delimiter)) => [2, delimiter],
+        Some(Joined::Json) => [3, 0],
     };
     (
         u8::from(form.ignores_case) | u8::from(form.trims) << 1,
@@ -226,16 +226,15 @@ fn key_form_of(page: &[u8; HEADER_BYTES as usize]) -> Option<KeyForm> {
         ignores_case: compares & 1 != 0,
         trims: compares & 2 != 0,
         fields: u32_at(page, 112),
-        syntax: match page[116] {
-            0 => Syntax::Whole,
-            1 => Syntax::Delimited(page[117]),
-            2 => Syntax::Csv(page[117]),
-            _ => Syntax::JsonLines,
+        joined: match page[116] {
+            0 => None,
+            1 => Some(Joined::Delimited(page[117])),
+            2 => Some(Joined::Csv(page[117])),
+            _ => Some(Joined::Json),
         },
     };
-    let is_joined = form.syntax != Syntax::Whole;
     let is_known = key_form_bytes(form) == (compares, [page[116], page[117]]);
-    (is_known && is_joined == (form.fields > 1)).then_some(form)
+    (is_known && form.joined.is_some() == (form.fields > 1)).then_some(form)
 }
 
 fn u64_at(page: &[u8; HEADER_BYTES as usize], at: usize) -> u64 {

@@ -10,16 +10,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::input::keying::Opening;
 use crate::input::parquet::column::Form;
 use crate::input::parquet::footer::{chunk_of, read_footer};
+use crate::input::parquet::names::find;
 use crate::input::parquet::pages::{Chunk, damaged, read_header};
 use crate::input::parquet::{failure, group_name};
-use crate::record::{BadRecords, Field, Keys, Syntax, Writing, shown_names};
+use crate::record::{BadRecords, Keys, Syntax, Writing};
 
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
 const COST: u64 = 2;
@@ -221,60 +222,6 @@ impl Table {
     pub(in crate::input) fn left_out(&self) -> (u64, u64) {
         let LeftOut { nulls, bad } = &self.left_out;
         (nulls.load(Ordering::Relaxed), bad.load(Ordering::Relaxed))
-    }
-}
-
-/// The leaf that a field of the key is. A column that is called just so comes before one that the name leads to, and this
-/// before one that is called so by the rules for comparing keys.
-fn find(keys: &Keys, field: &Field, (schema, name): (&SchemaDescriptor, &Path)) -> Result<usize> {
-    let usage = |what: String, advice: String| Err(Error::Usage { what, advice });
-    let called = |leaf: usize| schema.column(leaf).path().string();
-    let such = |is_it: &dyn Fn(usize) -> bool| -> Vec<usize> {
-        (0..schema.num_columns())
-            .filter(|&leaf| is_it(leaf))
-            .collect()
-    };
-    let found = match field {
-        Field::Number(number) => {
-            such(&|leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
-        }
-        Field::Name(_) => {
-            let (path, plain) = (field.path(), field.plain_name());
-            let folded = keys.folded_name(plain.as_bytes());
-            let ways: [&dyn Fn(usize) -> bool; 4] = [
-                &|leaf| schema.column(leaf).path().parts() == [plain.as_str()],
-                &|leaf| schema.column(leaf).path().parts() == path,
-                &|leaf| called(leaf) == plain,
-                &|leaf| keys.folded_name(called(leaf).as_bytes()) == folded,
-            ];
-            let mut ways = ways.into_iter().map(such);
-            ways.find(|found| !found.is_empty()).unwrap_or_default()
-        }
-    };
-    match (&found[..], field) {
-        (&[only], _) => Ok(only),
-        ([], Field::Name(_)) => {
-            let all = (0..schema.num_columns()).map(called);
-            usage(
-                format!("{}: has no column {field}", name.display()),
-                format!("name one of: {}", shown_names(&all.collect::<Vec<_>>())),
-            )
-        }
-        ([], Field::Number(number)) => usage(
-            format!("{}: has no column number {number}", name.display()),
-            format!("give a smaller number, or, if a column is called {number}, name:{number}"),
-        ),
-        (_, Field::Name(_)) => usage(
-            format!("{}: two columns are called {field}", name.display()),
-            "give the number of the column".into(),
-        ),
-        (several, Field::Number(_)) => usage(
-            format!(
-                "{}: column {field} consists of several columns",
-                name.display()
-            ),
-            format!("name one within it, such as {}", called(several[0])),
-        ),
     }
 }
 
