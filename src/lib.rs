@@ -256,7 +256,7 @@ pub use options::{KeyType, Options};
 pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
-pub use record::{BadRecords, Dialect, Field, Keys, Syntax};
+pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Syntax};
 pub use run::survey::job_for;
 pub use selection::{Label, Order, Selection};
 pub use stats::Stats;

@@ -20,6 +20,16 @@ pub enum Notice {
         /// The input whose lines do not.
         without: PathBuf,
     },
+    /// More than half of the sampled lines of an input end in a CR, which a filter takes for a part of them.
+    KeptCarriageReturns {
+        /// The input.
+        input: PathBuf,
+    },
+    /// The first lines of all files are equal, and could name fields, but none of the files is said to have a header.
+    EqualFirstLines {
+        /// The first input.
+        input: PathBuf,
+    },
     /// An input begins like something else than plain lines. Its bytes are read as lines all the same.
     Foreign {
         /// The input.
@@ -62,6 +72,8 @@ pub enum Foreign {
     Parquet,
     /// An `SQLite` database.
     Sqlite,
+    /// Fields behind a line that tells Excel what separates them, such as `sep=;`.
+    DelimiterNote,
 }
 
 impl Foreign {
@@ -99,6 +111,9 @@ impl Foreign {
             Self::Sqlite => {
                 "is an SQLite database, which is read as it is: export the column as lines first"
             }
+            Self::DelimiterNote => {
+                "begins with a line sep=C, which Excel takes for a note about the delimiter, and which is read as a record or header: remove it with tail -n +2, and give C with --delimiter"
+            }
         }
     }
 }
@@ -111,6 +126,16 @@ impl fmt::Display for Notice {
                 "{}: most lines end in CR LF, but most lines of {} do not, so they cannot match: use --strip-cr to ignore the CR",
                 with.display(),
                 without.display()
+            ),
+            Self::KeptCarriageReturns { input } => write!(
+                f,
+                "{}: most lines end in CR LF, and the filter takes the CR for a part of each, so lines without it do not match: use --strip-cr to ignore the CR",
+                input.display()
+            ),
+            Self::EqualFirstLines { input } => write!(
+                f,
+                "{}: the first lines of all files are equal: if they are headers, add --header (-H)",
+                input.display()
             ),
             Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
             Self::BadRecords { input, count } => write!(

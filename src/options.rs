@@ -11,7 +11,7 @@ use crate::input::request::Opening;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
-use crate::record::Keys;
+use crate::record::{KeyForm, Keys};
 use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
@@ -151,6 +151,11 @@ impl Options {
     /// Whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
+    }
+
+    /// How keys are made: of whole lines, as they are, where nothing says otherwise.
+    pub(crate) fn key_form(&self) -> KeyForm {
+        self.keys.as_ref().map_or_else(KeyForm::default, Keys::form)
     }
 
     /// What a line is: in a CSV file a record, which may have line ends between quotes.

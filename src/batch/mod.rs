@@ -65,6 +65,8 @@ pub(crate) struct Keyed<'k> {
     pub(crate) keeps_records: bool,
     /// The lines that are no records; `None` where all are: what was spilled, and rows.
     pub(crate) passed_over: Option<PassedOver>,
+    /// Whether a key can be one; a record with another is as one without a key. `None` where each can.
+    pub(crate) is_key: Option<fn(&[u8]) -> bool>,
     /// Hears of each record without a key, and of each line that is none, which is left out unless this fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
 }
@@ -94,17 +96,26 @@ impl Keyed<'_> {
                 _ => self.columns.key(record, built),
             };
             match key {
-                Ok(key) => {
+                Ok(key) if self.takes(&key, built) => {
                     records[keys.len()] = record;
                     if let Some(&ordinal) = ordinals.get(index) {
                         ordinals[keys.len()] = ordinal;
                     }
                     keys.push(key);
                 }
+                Ok(_) => (self.on_bad)(record, Bad::NoAddress)?,
                 Err(bad) => (self.on_bad)(record, bad)?,
             }
         }
         Ok(records.len())
+    }
+
+    /// True if this can be a key.
+    fn takes(&self, key: &Key<'_>, built: &[u8]) -> bool {
+        self.is_key.is_none_or(|is_key| match key {
+            Key::Piece(piece) => is_key(piece),
+            Key::Built(range) => is_key(&built[range.clone()]),
+        })
     }
 }
 

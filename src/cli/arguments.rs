@@ -232,8 +232,8 @@ impl CalibrationArguments {
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z and --strip-cr exactly
-    /// as when the filter was built.
+    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z, --strip-cr, --ignore-case and --trim as when
+    /// the filter was built, and as many key fields.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
@@ -278,8 +278,9 @@ pub(crate) struct RunArguments {
     pub(crate) lines: LineArguments,
 
     /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
-    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files)
-    #[arg(long, value_name = "TYPE")]
+    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address
+    /// is an error, or left out with --bad-records skip
+    #[arg(long, value_name = "TYPE", group = "keyed")]
     key_type: Option<KeyTypeName>,
 }
 

@@ -20,24 +20,26 @@ use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 pub(crate) struct KeyArguments {
     /// Use this field of each line as its key, instead of the whole line
     ///
-    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. With --jsonl, FIELD is a
-    /// name; `a.b` is field b of object a. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
+    /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. A name that is a number is
+    /// given as name:2021, and one with a comma in double quotes, as in -k '"last, first"'. --ignore-case and --trim also
+    /// apply to names in headers. With --jsonl, FIELD is a name; `a.b` is the field called a.b or else field b of object
+    /// a, and `a\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
     /// text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are
     /// compared byte by byte, without the quotes around them. With several fields, all must be equal.
-    #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
-    key: Vec<Field>,
+    #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
+    key: Vec<FieldList>,
 
     /// Key fields of the first file, if they differ from --key
-    #[arg(short = '1', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
-    first_key: Vec<Field>,
+    #[arg(short = '1', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
+    first_key: Vec<FieldList>,
 
     /// Key fields of the second file, if they differ from --key
-    #[arg(short = '2', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_delimiter = ',', value_parser = parse_field)]
-    second_key: Vec<Field>,
+    #[arg(short = '2', groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
+    second_key: Vec<FieldList>,
 
     /// Key fields of file number N, if they differ from --key; may be repeated
     #[arg(long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "N=FIELD[,FIELD...]", value_parser = parse_key_of)]
-    key_of: Vec<(u32, Vec<Field>)>,
+    key_of: Vec<(u32, FieldList)>,
 
     /// Fields are separated by the character C, and quotes have no special meaning (unless --csv); \t is a tab
     #[arg(short, long, requires = "delimited", value_name = "C", value_parser = parse_delimiter)]
@@ -74,10 +76,14 @@ pub(crate) struct KeyArguments {
 
     /// The first line of each file names its fields
     ///
-    /// That line is not compared. The result begins with the header of the first file, even if nothing follows. A --key
-    /// with a name implies this option.
+    /// That line is not compared. The result begins with the header of the first file, even if nothing follows. Without
+    /// this option, the files whose key is a name have headers, and those whose key is a number have none.
     #[arg(short = 'H', long, group = "keyed")]
     header: bool,
+
+    /// Whether the first line of file number N names its fields, if that differs from the other files; may be repeated
+    #[arg(long, group = "keyed", value_name = "N=yes|no", value_parser = parse_header_of)]
+    header_of: Vec<(u32, bool)>,
 
     /// Compare without regard to the case of ASCII letters; lines are written as they are
     #[arg(short, long, groups = ["changed", "keyed"])]
@@ -105,24 +111,35 @@ impl KeyArguments {
     /// Where the keys are; `None` where lines are their own keys.
     pub(crate) fn keys(&self) -> Option<Keys> {
         // The definitions see to it that no other option stands alone.
-        if !(self.header || self.csv || self.comment.is_some() || self.has_records()) {
+        let has_headers = self.header || !self.header_of.is_empty();
+        let has_format = self.csv || self.comment.is_some();
+        if !(has_headers || has_format || self.skips_bad() || self.has_records()) {
             return None;
         }
         let mut fields_of = self.key_of.clone();
-        for (number, fields) in [(1, &self.first_key), (2, &self.second_key)] {
-            if !fields.is_empty() {
-                fields_of.push((number, fields.clone()));
+        for (number, lists) in [(1, &self.first_key), (2, &self.second_key)] {
+            if !lists.is_empty() {
+                fields_of.push((number, lists.concat()));
             }
         }
         let syntax = self.syntax();
-        let own = fields_of.iter().flat_map(|(_, fields)| fields);
-        let mut all = self.key.iter().chain(own);
-        let has_names = all.any(|field| matches!(field, Field::Name(_)));
         let has_columns = matches!(syntax, Syntax::Csv(_) | Syntax::Delimited(_));
+        let has_names = |fields: &[Field]| {
+            let mut fields = fields.iter();
+            has_columns && fields.any(|field| matches!(field, Field::Name(_)))
+        };
+        let fields = self.key.concat();
+        let mut headers_of = self.header_of.clone();
+        for (number, fields) in &fields_of {
+            if !self.header_of.iter().any(|(other, _)| other == number) {
+                headers_of.push((*number, self.header || has_names(fields)));
+            }
+        }
         Some(Keys {
             syntax,
-            fields: self.key.clone(),
-            has_header: self.header || (has_names && has_columns),
+            has_header: self.header || has_names(&fields),
+            headers_of,
+            fields,
             ignores_case: self.ignore_case,
             trims: self.trim,
             comment: self.comment,
@@ -134,6 +151,10 @@ impl KeyArguments {
             // An option of the commands that write records.
             row_numbers: false,
         })
+    }
+
+    fn skips_bad(&self) -> bool {
+        self.bad_records == BadRecordsName::Skip
     }
 
     fn syntax(&self) -> Syntax {
@@ -221,18 +242,35 @@ impl RecordArguments {
     }
 }
 
-fn parse_field(text: &str) -> Result<Field, String> {
-    text.parse()
+/// Fields as they are listed on the command line.
+type FieldList = Vec<Field>;
+
+fn parse_fields(text: &str) -> Result<FieldList, String> {
+    Field::list(text)
 }
 
-fn parse_key_of(text: &str) -> Result<(u32, Vec<Field>), String> {
-    let (number, fields) = text.split_once('=').ok_or("give N=FIELD")?;
-    let number = match number.parse() {
-        Ok(number) if number > 0 => number,
-        _ => return Err("files are numbered from 1".into()),
-    };
-    let fields: Result<_, String> = fields.split(',').map(parse_field).collect();
-    Ok((number, fields?))
+fn parse_key_of(text: &str) -> Result<(u32, FieldList), String> {
+    let (number, fields) = parse_of(text, "FIELD")?;
+    Ok((number, Field::list(fields)?))
+}
+
+fn parse_header_of(text: &str) -> Result<(u32, bool), String> {
+    match parse_of(text, "yes or N=no")? {
+        (number, "yes") => Ok((number, true)),
+        (number, "no") => Ok((number, false)),
+        _ => Err("give N=yes or N=no".into()),
+    }
+}
+
+/// The number of a file, and what stands behind the equals sign.
+fn parse_of<'t>(text: &'t str, what: &str) -> Result<(u32, &'t str), String> {
+    let (number, rest) = text
+        .split_once('=')
+        .ok_or_else(|| format!("give N={what}"))?;
+    match number.parse() {
+        Ok(number) if number > 0 => Ok((number, rest)),
+        _ => Err("files are numbered from 1".into()),
+    }
 }
 
 fn parse_delimiter(text: &str) -> Result<u8, String> {

@@ -200,9 +200,13 @@ fn usage_line(error: &clap::Error, command: &str) -> String {
 
 /// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
 fn options_of_group(group: &str) -> Option<String> {
-    let options = group.strip_prefix("<-")?.split('|');
-    let names = options.map(|option| option.split(' ').next().unwrap_or_default());
-    Some(format!("one of -{}", names.collect::<Vec<_>>().join(", ")))
+    let group = group.strip_prefix("<-")?.strip_suffix('>')?;
+    // A value may have the line between options in it.
+    let names = group.split("|-").map(|option| {
+        let name = option.split(' ').next().unwrap_or_default();
+        format!("-{name}")
+    });
+    Some(format!("one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// One line on standard error. That it may be closed or full is no reason to fail.

@@ -160,7 +160,7 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
         return Ok(None);
     };
     let filter = StoredFilter::open(path)?;
-    filter.check_format(options.format)?;
+    filter.check_reading(options.format, options.key_form())?;
     if filter.rules().hasher.key() != request.key.hasher().key() {
         return Err(Error::Usage {
             what: format!("{}: was built with a different hash key", path.display()),

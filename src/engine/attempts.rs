@@ -129,10 +129,15 @@ impl<'a> Engine<'a> {
     fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
         let (selection, sides) = (self.selection, self.sides);
         let of_records = selection.keeps_records_of(1, sides);
-        let is_written = |input: &&Input| {
-            let mut numbers = input.sides().iter();
-            !of_records || numbers.any(|&number| selection.keeps_records_of(number, sides))
+        let is_source = |number: u32| {
+            if of_records {
+                selection.keeps_records_of(number, sides)
+            } else {
+                // Keys that every input, or the first alone, must have are called as the first calls them.
+                number == 1 || !selection.can_repeat()
+            }
         };
+        let is_written = |input: &&Input| input.sides().iter().any(|&number| is_source(number));
         let inputs = inputs.iter().filter(is_written);
         let mut with_header = inputs.filter_map(|input| {
             let keying = input.keying()?;

@@ -24,8 +24,8 @@ const CHECK_BYTES: u64 = 4 << 20;
 /// Opens and checks the stored filter that is one more input, if there is one.
 ///
 /// # Errors
-/// [`Error::Usage`] for a fixed hash key, or for lines that the options tell apart otherwise than the filter
-/// does; else as [`StoredFilter::open`] and [`StoredFilter::check`].
+/// [`Error::Usage`] for a fixed hash key, or for lines of which the options make other keys than the filter
+/// did; else as [`StoredFilter::open`] and [`StoredFilter::check`].
 pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
     let Some(path) = &options.stored_filter else {
         return Ok(None);
@@ -37,7 +37,7 @@ pub(super) fn open_stored(options: &Options) -> Result<Option<CheckedFilter>> {
         });
     }
     let filter = StoredFilter::open(path)?;
-    filter.check_format(options.format)?;
+    filter.check_reading(options.format, options.key_form())?;
     filter.check(&MemoryBudget::new(CHECK_BYTES, 0)).map(Some)
 }
 

@@ -21,6 +21,7 @@ use crate::filter::words::{InFile, ReadWords, Words};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 use crate::memory::buffer::Buffer;
+use crate::record::KeyForm;
 
 /// Blocks that are looked at to measure a large filter: the rate is then known to about a hundredth of itself.
 const SAMPLED_BLOCKS: u64 = 1 << 16;
@@ -32,6 +33,8 @@ pub struct Rules {
     pub hasher: LineHasher,
     /// What a line is.
     pub format: LineFormat,
+    /// How the keys of lines are made.
+    pub key_form: KeyForm,
     /// Different lines that the filter was laid out for.
     pub planned_keys: u64,
 }
@@ -48,6 +51,7 @@ pub struct Rules {
 /// let rules = Rules {
 ///     hasher: LineHasher::new(HashKey::Random)?,
 ///     format: Default::default(),
+///     key_form: Default::default(),
 ///     planned_keys: 1000,
 /// };
 /// let shape = Shape::for_fpr(Kind::Counting, 1000, 0.01, None);

@@ -84,6 +84,8 @@ pub(super) fn check_alike(one: (Shape, Rules), other: (Shape, Rules)) -> Result<
         "the hash key"
     } else if rules.format != other_rules.format {
         "the line format (-z, --strip-cr)"
+    } else if let Some(difference) = rules.key_form.difference(other_rules.key_form) {
+        difference
     } else {
         return Ok(());
     };

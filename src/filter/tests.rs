@@ -14,6 +14,7 @@ fn rules(planned_keys: u64) -> Rules {
     Rules {
         hasher: LineHasher::with_key([7; 4]),
         format: crate::LineFormat::default(),
+        key_form: crate::KeyForm::default(),
         planned_keys,
     }
 }

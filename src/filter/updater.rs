@@ -312,6 +312,7 @@ mod tests {
         let rules = Rules {
             hasher: LineHasher::with_key([7; 4]),
             format: crate::LineFormat::default(),
+            key_form: crate::KeyForm::default(),
             planned_keys: 50,
         };
         // Room for one table of a page, and not for another beside it.

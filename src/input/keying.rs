@@ -32,7 +32,7 @@ pub(crate) struct Keying {
     drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
     header: Option<(Header, usize)>,
-    /// What each of its fields is called.
+    /// What each of its fields is called, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
@@ -76,7 +76,7 @@ impl Keying {
                 )?;
                 continue;
             }
-            let front = if keys.has_header {
+            let front = if keys.has_header_of(number) {
                 front_of_part(parts, part, passed_over(keys, number), opening)?
             } else {
                 Front::default()
@@ -100,7 +100,7 @@ impl Keying {
             return Ok(None);
         };
         let mut keying = Self::new(keys);
-        if !keys.has_header {
+        if !keys.has_header_of(number) {
             keying.add_text(keys, number, Front::default(), name)?;
             return Ok(Some(keying));
         }
@@ -130,7 +130,7 @@ impl Keying {
     fn add_text(&mut self, keys: &Keys, number: u32, front: Front, name: &Path) -> Result<()> {
         let columns = match (&front.header, self.columns.last()) {
             // Without a header and without records.
-            (None, Some(last)) if keys.has_header => Columns::clone(last),
+            (None, Some(last)) if keys.has_header_of(number) => Columns::clone(last),
             _ => keys.columns(number, front.header.as_ref(), name)?,
         };
         self.passed_over.push(Some(columns.passed_over()));
@@ -147,7 +147,10 @@ impl Keying {
         self.fronts.push(front.bytes);
         let part = self.columns.len() - 1;
         if let Some(header) = front.header {
-            let names = header.names(keys, name)?;
+            let names = header.names(keys, name)?.into_iter();
+            let names = names
+                .map(|name| keys.folded_name(&name).into_owned())
+                .collect();
             if self.header.is_none() {
                 (self.header, self.names) = (Some((header, part)), names);
             } else if names != self.names {
@@ -218,7 +221,7 @@ impl Keying {
         })
     }
 
-    /// What the fields are called, by the header; none without a header.
+    /// What the fields are called, by the header and the rules for comparing keys; none without a header.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.names
     }

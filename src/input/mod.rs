@@ -21,6 +21,7 @@ pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
+pub(crate) mod first_lines;
 mod form;
 mod front;
 pub(crate) mod keying;

@@ -22,9 +22,9 @@ use crate::input::{Access, Input, file, unreadable};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order, and where its keys are, if that is elsewhere than in
-/// other inputs.
-type Identity = (Vec<FileId>, Vec<Field>);
+/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for other
+/// inputs: where their keys are, and whether they have headers.
+type Identity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
     /// Opens and checks all `sources`. The same file named twice is one input, and two sides; so are the same
@@ -51,13 +51,15 @@ impl Input {
             // Before it is opened: a FIFO whose writer is done would be waited for.
             if let Source::Path(path) = source
                 && let Ok(id) = FileId::at(path)
-                && let Some(((files, _), &first)) = seen.range((vec![id], Vec::new())..).next()
+                && let Some(((files, ..), &first)) =
+                    seen.range((vec![id], Vec::new(), false)..).next()
                 && *files == [id]
             {
                 inputs[first].refuse_if_read_once(path)?;
             }
             let (mut input, files) = Self::open(source, number, opening)?;
-            let identity = (files, own_fields(opening.keys, number));
+            let has_header = opening.keys.is_some_and(|keys| keys.has_header_of(number));
+            let identity = (files, own_fields(opening.keys, number), has_header);
             // Another process may have read a part of standard input: it is never the same as its file.
             if *source != Source::Stdin || input.is_read_once {
                 match seen.entry(identity) {

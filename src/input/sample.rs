@@ -8,12 +8,13 @@ use memchr::memmem;
 
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::first_lines::FirstLines;
 use crate::input::keying::Keying;
 use crate::input::lines::LineFormat;
 use crate::input::repeats::Repeats;
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Foreign;
-use crate::record::{Columns, Key};
+use crate::record::{Columns, Key, noted_delimiter};
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -40,6 +41,8 @@ pub(crate) struct Sample {
     pub(crate) ends_after_cr: u64,
     /// What the input seems to be, if that is no plain text.
     pub(crate) foreign: Option<Foreign>,
+    /// The first lines of its files, where they have fields and none is a header.
+    pub(crate) first_lines: FirstLines,
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
@@ -95,6 +98,7 @@ struct Sampler<'k> {
     lengths: Lengths,
     repeats: Repeats,
     foreign: Option<Foreign>,
+    first_lines: FirstLines,
 }
 
 impl<'k> Sampler<'k> {
@@ -111,6 +115,7 @@ impl<'k> Sampler<'k> {
             lengths: Lengths::default(),
             repeats: Repeats::new(),
             foreign: None,
+            first_lines: FirstLines::default(),
         }
     }
 
@@ -124,6 +129,7 @@ impl<'k> Sampler<'k> {
             let found = Foreign::of(window.bytes);
             let found = found.filter(|&kind| !(drops_mark && kind == Foreign::ByteOrderMark));
             self.foreign = self.foreign.or(found);
+            self.take_first_line(window);
         }
         self.sampled += window.bytes.len() as u64;
         self.ends += memchr::memchr_iter(terminator, window.bytes).count() as u64;
@@ -147,6 +153,26 @@ impl<'k> Sampler<'k> {
                 self.open_ends += u64::from(!window.bytes.ends_with(&[terminator]));
                 self.lengths.end();
             }
+        }
+    }
+
+    /// Looks at the first line of a file, where it has fields.
+    fn take_first_line(&mut self, window: &Window<'_>) {
+        let Some(keying) = self.keying else { return };
+        let delimiter = keying.columns(window.part).delimiter();
+        let passed_over = keying.columns(window.part).passed_over();
+        let mut lines = self
+            .format
+            .lines(&window.bytes[keying.mark(window.bytes)..]);
+        let first = lines.find(|line| !passed_over.has(line));
+        let Some((delimiter, first)) = delimiter.zip(first) else {
+            return;
+        };
+        if noted_delimiter(first).is_some() {
+            self.foreign = self.foreign.or(Some(Foreign::DelimiterNote));
+        }
+        if keying.front(window.part) == 0 {
+            self.first_lines.add(first, delimiter);
         }
     }
 
@@ -194,6 +220,7 @@ impl<'k> Sampler<'k> {
             ends,
             ends_after_cr: self.ends_after_cr,
             foreign: self.foreign,
+            first_lines: self.first_lines,
         }
     }
 }
@@ -269,6 +296,7 @@ mod tests {
                 ends: 2,
                 ends_after_cr: 0,
                 foreign: None,
+                first_lines: FirstLines::default(),
             }
         );
     }
@@ -336,6 +364,7 @@ mod tests {
             ends: 2,
             ends_after_cr: 0,
             foreign: None,
+            first_lines: FirstLines::default(),
         };
         assert_eq!(sample, expected);
     }

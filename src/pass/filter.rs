@@ -43,6 +43,7 @@ pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
     let rules = Rules {
         hasher: run.hasher,
         format: run.options.format,
+        key_form: run.options.key_form(),
         planned_keys: plan.keys,
     };
     Filter::new(&run.budget, shape, rules)

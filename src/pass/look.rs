@@ -44,6 +44,7 @@ pub(crate) fn look(
             columns: keying.columns(window.part),
             keeps_records: false,
             passed_over: keying.passed_over(window.part),
+            is_key: None,
             on_bad: &leave_out,
         });
         let none = Ordinals::None;

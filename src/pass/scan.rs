@@ -408,6 +408,7 @@ impl<'a> Tally<'a> {
             columns: keying.columns(chunk.part),
             keeps_records: self.input.keeps_records(),
             passed_over: keying.passed_over(chunk.part),
+            is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),
             on_bad: &on_bad,
         });
         let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
@@ -421,4 +422,9 @@ impl<'a> Tally<'a> {
         self.phase.advance(bytes.len() as u64, count);
         Ok(())
     }
+}
+
+/// Whether a key is an IPv4 address.
+fn is_address(key: &[u8]) -> bool {
+    ipv4::parse(key).is_some()
 }

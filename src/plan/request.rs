@@ -142,7 +142,7 @@ fn check_filters(job: &Job) -> Result<()> {
     usage(
         &format!(
             "{option}: works only with a plain intersect (no --at-least, --repeats, --all, --which or --count, and \
-             --key only with --keys-only)"
+             --key, --ignore-case and --trim only with --keys-only)"
         ),
         &format!("leave out {option}, or {instead}"),
     )

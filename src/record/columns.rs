@@ -31,8 +31,8 @@ pub(crate) struct Columns {
     places: Vec<u32>,
     /// For each of the places, where it comes in the key.
     order: Vec<usize>,
-    /// Of fields of objects: the names that lead to each, in the order of the key.
-    paths: Vec<Vec<String>>,
+    /// Of fields of objects: where each is, in the order of the key.
+    paths: Vec<json::Path>,
     ignores_case: bool,
     trims: bool,
     /// The lines of a text that are no records.
@@ -52,9 +52,8 @@ impl Columns {
         };
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_by_key(|&index| numbers[index]);
-        let path = |field: &Field| field.to_string().split('.').map(str::to_owned).collect();
         let paths = match keys.syntax {
-            Syntax::JsonLines => names.iter().map(path).collect(),
+            Syntax::JsonLines => names.iter().map(json::Path::new).collect(),
             _ => Vec::new(),
         };
         Self {
@@ -79,9 +78,10 @@ impl Columns {
         };
         let columns = Self::new(keys, number, &places);
         // A name with dots is one name in the records that are made of rows.
-        let paths = columns.paths.into_iter().map(|path| vec![path.join(".")]);
+        let names = columns.names.iter().take(columns.paths.len());
+        let paths = names.map(json::Path::plain).collect();
         Self {
-            paths: paths.collect(),
+            paths,
             has_row_numbers: keys.numbers_rows_of(number),
             ..columns
         }
@@ -99,6 +99,11 @@ impl Columns {
             .map_or_else(String::new, Field::to_string)
     }
 
+    /// Whether the caller gave this number for a field.
+    pub(super) fn has_number(&self, number: u32) -> bool {
+        self.names.contains(&Field::Number(number))
+    }
+
     /// The same for fields that are written as they are: the names in a header.
     pub(crate) fn as_written(&self) -> Self {
         Self {
@@ -106,6 +111,18 @@ impl Columns {
             trims: false,
             has_row_numbers: false,
             ..self.clone()
+        }
+    }
+
+    /// What separates the fields of a record that has a key in some of them; `None` of objects, and of whole lines.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        match self.syntax {
+            Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
+                if self.has_fields() =>
+            {
+                Some(delimiter)
+            }
+            _ => None,
         }
     }
 
@@ -213,7 +230,7 @@ impl Columns {
         csv::for_fields(record, dialect, &self.places, |_, field| {
             is_long = field.bytes() > MOST_BUILT_BYTES;
             if !is_long {
-                csv::write(&field.text(dialect), dialect, built);
+                csv::write(&field.text(dialect), dialect.of_keys(), built);
             }
         })?;
         if is_long {
@@ -259,7 +276,9 @@ impl Columns {
                 _ => {}
             }
             match self.syntax {
-                Syntax::Csv(dialect) if self.has_fields() => csv::write(&field, dialect, built),
+                Syntax::Csv(dialect) if self.has_fields() => {
+                    csv::write(&field, dialect.of_keys(), built);
+                }
                 _ => built.extend_from_slice(&field),
             }
         }
@@ -343,7 +362,7 @@ fn without_cr(record: &[u8]) -> &[u8] {
 }
 
 /// A field without the blanks and tabs around it.
-fn trim(field: &[u8]) -> &[u8] {
+pub(super) fn trim(field: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = field
         .iter()

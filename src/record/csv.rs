@@ -56,6 +56,11 @@ impl Dialect {
         Closing::Beyond(bytes.len())
     }
 
+    /// The way in which keys are written, without escapes: so they are the same, whatever they were read from.
+    pub(super) const fn of_keys(self) -> Self {
+        Self::new(self.delimiter)
+    }
+
     /// True if a field with this text is only a field between quotes. A CR alone needs none.
     fn needs_quotes(self, text: &[u8]) -> bool {
         let has = |byte| memchr::memchr(byte, text).is_some();

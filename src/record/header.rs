@@ -1,15 +1,20 @@
 //! The header of a file: the record that names its fields.
 //!
 //! *Owns:* finding the columns of a key by their names. *Invariants:* a name that the header has not, or has twice, is an
-//! error before any record is read. *Cost:* one look at the header.
+//! error before any record is read; a field that is called just so comes before one that is by the rules for comparing
+//! keys. *Cost:* one look at the header.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::record::columns::trim;
 use crate::record::{Columns, Field, Keys, Syntax, csv};
 
 /// The most bytes that a header may have: 64 KiB.
 pub(crate) const MOST_HEADER_BYTES: usize = 64 << 10;
+/// The most names that a message has.
+pub(crate) const MOST_SHOWN: usize = 20;
 /// What some programs put before a text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -25,6 +30,11 @@ impl Header {
     pub(crate) fn fields(&self) -> &[u8] {
         let record = self.record.strip_suffix(b"\r").unwrap_or(&self.record);
         record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(record)
+    }
+
+    /// The delimiter that the record is a note about, as Excel takes one: `sep=;`.
+    fn noted_delimiter(&self) -> Option<u8> {
+        noted_delimiter(self.fields())
     }
 
     /// What each field is called.
@@ -80,11 +90,20 @@ impl Keys {
             return Ok(Columns::new(self, number, &[]));
         }
         let names = header.map(|header| header.names(self, path)).transpose()?;
-        let place = |field: &Field| match (field, &names) {
+        let place = |field: &Field| match (field, header.zip(names.as_ref())) {
             (Field::Number(number), _) => Ok(number - 1),
-            (Field::Name(name), Some(names)) => place_of(name, names, path),
+            (Field::Name(name), Some((header, names))) => {
+                self.place_of(name, names, (header, path))
+            }
             // The file is empty: it has no record that a column could be wrong for.
-            (Field::Name(_), None) if self.has_header => Ok(0),
+            (Field::Name(_), None) if self.has_header_of(number) => Ok(0),
+            (Field::Name(name), None) if self.has_headers() => Err(Error::Usage {
+                what: format!(
+                    "{}: the key {name} is a name, but this file has no header",
+                    path.display()
+                ),
+                advice: format!("add --header-of {number}=yes, or give the number of the field"),
+            }),
             (Field::Name(name), None) => Err(Error::Usage {
                 what: format!("--key: {name} is a name, but the files have no header"),
                 advice: "add --header, or give the number of the field".into(),
@@ -93,32 +112,139 @@ impl Keys {
         let places: Vec<u32> = fields.iter().map(place).collect::<Result<_>>()?;
         Ok(Columns::new(self, number, &places))
     }
+
+    /// The number, from 0, of the field that is called `name`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where there is none, or more than one.
+    fn place_of(
+        &self,
+        name: &str,
+        names: &[Vec<u8>],
+        (header, path): (&Header, &Path),
+    ) -> Result<u32> {
+        let mut ways = names_to_try(self, name).into_iter();
+        let found = ways.find_map(|is_it| {
+            let places = (0..).zip(names).filter(|(_, other)| is_it(other));
+            let places: Vec<u32> = places.map(|(place, _)| place).collect();
+            (!places.is_empty()).then_some(places)
+        });
+        match found.as_deref() {
+            Some(&[place]) => Ok(place),
+            Some(_) => Err(Error::Usage {
+                what: format!("{}: two fields are called {name}", path.display()),
+                advice: "give the number of the field".into(),
+            }),
+            None => Err(not_found(name, names, (header, path))),
+        }
+    }
+
+    /// A name as it is compared with others: by the rules for keys.
+    pub(crate) fn folded_name<'n>(&self, name: &'n [u8]) -> Cow<'n, [u8]> {
+        let name = if self.trims { trim(name) } else { name };
+        if self.ignores_case {
+            Cow::Owned(name.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(name)
+        }
+    }
 }
 
-/// The number, from 0, of the field that is called `name`.
-fn place_of(name: &str, names: &[Vec<u8>], path: &Path) -> Result<u32> {
-    /// As many names are shown at most.
-    const SHOWN: usize = 20;
-    let mut places = (0..)
-        .zip(names)
-        .filter(|(_, other)| *other == name.as_bytes());
-    match (places.next(), places.next()) {
-        (Some((place, _)), None) => Ok(place),
-        (Some(_), Some(_)) => Err(Error::Usage {
-            what: format!("{}: two fields are called {name}", path.display()),
-            advice: "give the number of the field".into(),
+/// Whether a field is the one that is meant.
+type IsMeant<'k> = Box<dyn Fn(&[u8]) -> bool + 'k>;
+
+/// The ways to look for `name`, in their order: just so; between quotes, which have no meaning to a delimiter alone; and by
+/// the rules for comparing keys.
+fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
+    let between_quotes = matches!(keys.syntax, Syntax::Delimited(_)).then(|| format!("\"{name}\""));
+    [
+        Box::new(move |other| other == name.as_bytes()),
+        Box::new(move |other| {
+            between_quotes
+                .as_ref()
+                .is_some_and(|name| other == name.as_bytes())
         }),
-        (None, _) => {
-            let shown = names
-                .iter()
-                .take(SHOWN)
-                .map(|name| String::from_utf8_lossy(name));
-            let shown: Vec<_> = shown.collect();
-            let more = if names.len() > SHOWN { ", ..." } else { "" };
-            Err(Error::Usage {
-                what: format!("{}: no field is called {name}", path.display()),
-                advice: format!("name one of: {}{more}", shown.join(", ")),
-            })
+        Box::new(move |other| keys.folded_name(other) == keys.folded_name(name.as_bytes())),
+    ]
+}
+
+/// The error for a name that the header has not.
+fn not_found(name: &str, names: &[Vec<u8>], (header, path): (&Header, &Path)) -> Error {
+    if let Some(noted) = header.noted_delimiter() {
+        return Error::Usage {
+            what: format!(
+                "{}: begins with the line sep={}, which is no header",
+                path.display(),
+                char::from(noted)
+            ),
+            advice: format!(
+                "remove that line, for example with tail -n +2, and give {}",
+                option_for(noted)
+            ),
+        };
+    }
+    let what = format!("{}: no field is called {name}", path.display());
+    let advice = match other_delimiter(name, header.fields()) {
+        Some(other) if names.len() == 1 => {
+            format!(
+                "the fields seem to be separated otherwise: did you mean {}?",
+                option_for(other)
+            )
         }
+        _ if names.iter().any(|name| name.contains(&b',')) => format!(
+            "name one of: {}, with the quotes, or give the number of the field",
+            shown(names)
+        ),
+        _ => format!("name one of: {}", shown(names)),
+    };
+    Error::Usage { what, advice }
+}
+
+/// Names for a message, each as it is given in a list of fields.
+pub(crate) fn shown(names: &[impl AsRef<[u8]>]) -> String {
+    let shown = names.iter().take(MOST_SHOWN);
+    let shown = shown.map(|name| Field::written(&String::from_utf8_lossy(name.as_ref())));
+    let shown: Vec<String> = shown.collect();
+    let more = if names.len() > MOST_SHOWN {
+        ", ..."
+    } else {
+        ""
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// The delimiter that `record`, the first of a file, is a note about: `sep=;`.
+pub(crate) fn noted_delimiter(record: &[u8]) -> Option<u8> {
+    match record.strip_prefix(b"sep=")? {
+        &[delimiter] | &[delimiter, b'\r'] => Some(delimiter),
+        _ => None,
+    }
+}
+
+/// The usual delimiter that `record` has around a field with this name.
+fn other_delimiter(name: &str, record: &[u8]) -> Option<u8> {
+    let has_name = |&delimiter: &u8| {
+        let mut fields = record.split(|&byte| byte == delimiter);
+        let bare = |field: &[u8]| {
+            let field = trim(field);
+            let inner = field
+                .strip_prefix(b"\"")
+                .and_then(|field| field.strip_suffix(b"\""));
+            inner.unwrap_or(field).eq_ignore_ascii_case(name.as_bytes())
+        };
+        fields.any(bare)
+    };
+    // Where the whole record is called so, it was found.
+    [b',', b';', b'\t', b'|', b':', b' ']
+        .into_iter()
+        .find(has_name)
+}
+
+/// The option for fields that this byte separates.
+fn option_for(delimiter: u8) -> String {
+    match delimiter {
+        b',' => "--csv without --delimiter".into(),
+        b'\t' => "--tsv, or --csv with -d '\\t'".into(),
+        _ => format!("-d '{}'", char::from(delimiter)),
     }
 }

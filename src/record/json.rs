@@ -11,6 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::record::Field;
 use crate::record::columns::MOST_BUILT_BYTES;
 
 /// What stands at a path.
@@ -26,6 +27,32 @@ pub(super) enum Value<'r> {
     Long,
 }
 
+/// Where the value of a field is in an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Path {
+    /// The names that lead to it.
+    names: Vec<String>,
+    /// The name of a field that comes before what the names lead to, if there is one so called.
+    plain: Option<String>,
+}
+
+impl Path {
+    /// The way to `field`: the dots in its name lead into objects where the object has no field of just that name.
+    pub(super) fn new(field: &Field) -> Self {
+        let names = field.path();
+        let plain = (names.len() > 1).then(|| names.join("."));
+        Self { names, plain }
+    }
+
+    /// The way to `field` where dots have no meaning.
+    pub(super) fn plain(field: &Field) -> Self {
+        Self {
+            names: vec![field.plain_name()],
+            plain: None,
+        }
+    }
+}
+
 /// What `record` has at `path`; `Ok(None)` where it has nothing there, or null.
 ///
 /// # Errors
@@ -33,10 +60,14 @@ pub(super) enum Value<'r> {
 #[inline]
 pub(super) fn value<'r>(
     record: &'r [u8],
-    path: &[String],
+    path: &Path,
 ) -> Result<Option<Value<'r>>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(record);
-    let raw = Object(path).deserialize(&mut reader)?;
+    let object = Object {
+        names: &path.names,
+        plain: path.plain.as_deref(),
+    };
+    let raw = object.deserialize(&mut reader)?;
     reader.end()?;
     let Some(raw) = raw.map(RawValue::get) else {
         return Ok(None);
@@ -62,7 +93,11 @@ fn text(raw: &str) -> Result<Option<Cow<'_, str>>, serde_json::Error> {
 }
 
 /// Reads an object, and in it the value at a path of at least one name.
-struct Object<'p>(&'p [String]);
+struct Object<'p> {
+    names: &'p [String],
+    /// A field with this name comes first.
+    plain: Option<&'p str>,
+}
 
 impl<'r> DeserializeSeed<'r> for Object<'_> {
     type Value = Option<&'r RawValue>;
@@ -83,23 +118,30 @@ impl<'r> Visitor<'r> for Object<'_> {
     #[inline]
     fn visit_map<A: MapAccess<'r>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (name, below) = self
-            .0
+            .names
             .split_first()
-            .map_or(("", self.0), |(name, below)| (name.as_str(), below));
-        let mut found = None;
-        while let Some(is_it) = map.next_key_seed(IsName(name))? {
-            if !is_it {
+            .map_or(("", self.names), |(name, below)| (name.as_str(), below));
+        let plain = self.plain;
+        let (mut found, mut has_plain) = (None, false);
+        while let Some(which) = map.next_key_seed(Which { name, plain })? {
+            if which == Named::Other || (has_plain && which == Named::First) {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
             let raw: &RawValue = map.next_value()?;
+            has_plain |= which == Named::Plain;
             let leads_on = raw.get().starts_with('{');
             found = match below {
+                _ if which == Named::Plain => Some(raw),
                 [] => Some(raw),
                 _ if !leads_on => None,
                 below => {
                     let mut inner = serde_json::Deserializer::from_str(raw.get());
-                    Object(below)
+                    let object = Object {
+                        names: below,
+                        plain: None,
+                    };
+                    object
                         .deserialize(&mut inner)
                         .map_err(serde::de::Error::custom)?
                 }
@@ -109,26 +151,45 @@ impl<'r> Visitor<'r> for Object<'_> {
     }
 }
 
+/// What the name of a field is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// The first name of the path.
+    First,
+    /// All of the path in one.
+    Plain,
+    Other,
+}
+
 /// Compares a name without a copy.
-struct IsName<'p>(&'p str);
+struct Which<'p> {
+    name: &'p str,
+    plain: Option<&'p str>,
+}
 
-impl<'r> DeserializeSeed<'r> for IsName<'_> {
-    type Value = bool;
+impl<'r> DeserializeSeed<'r> for Which<'_> {
+    type Value = Named;
 
-    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<bool, D::Error> {
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Named, D::Error> {
         reader.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for IsName<'_> {
-    type Value = bool;
+impl Visitor<'_> for Which<'_> {
+    type Value = Named;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<bool, E> {
-        Ok(name == self.0)
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Named, E> {
+        Ok(if name == self.name {
+            Named::First
+        } else if self.plain == Some(name) {
+            Named::Plain
+        } else {
+            Named::Other
+        })
     }
 }
 

@@ -23,6 +23,8 @@
 mod columns;
 mod csv;
 mod delimited;
+mod field;
+mod form;
 mod header;
 mod json;
 mod passed_over;
@@ -34,13 +36,14 @@ mod writing;
 pub(crate) use columns::{Columns, Key};
 pub(crate) use csv::Closing;
 pub use csv::Dialect;
-pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES};
+pub use field::Field;
+pub use form::{Joined, KeyForm};
+pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
+#[cfg(feature = "parquet")]
+pub(crate) use header::{MOST_SHOWN, shown as shown_names};
 pub(crate) use passed_over::PassedOver;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
-
-use std::fmt;
-use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
@@ -57,41 +60,6 @@ pub enum Syntax {
     Csv(Dialect),
     /// Each record is a JSON object.
     JsonLines,
-}
-
-/// A field of a record.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
-    /// By its number, from 1.
-    Number(u32),
-    /// By its name: in the header, or in a JSON object, where dots lead into objects in it.
-    Name(String),
-}
-
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-impl FromStr for Field {
-    type Err = String;
-
-    /// Reads a number from 1, or else a name.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text.parse() {
-            _ if text.is_empty() => Err("give the number or the name of a field".into()),
-            Ok(0) => Err("fields are numbered from 1".into()),
-            Ok(number) => Ok(Self::Number(number)),
-            Err(_) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Err("the number of the field is too large".into())
-            }
-            Err(_) => Ok(Self::Name(text.to_owned())),
-        }
-    }
 }
 
 /// What becomes of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
@@ -130,6 +98,8 @@ pub struct Keys {
     pub fields_of: Vec<(u32, Vec<Field>)>,
     /// Whether the first record of each file names its fields. It is no record itself.
     pub has_header: bool,
+    /// The same for those inputs that differ: the number of an input, from 1, and whether its files have headers.
+    pub headers_of: Vec<(u32, bool)>,
     /// Whether keys are compared without regard to the case of ASCII letters.
     pub ignores_case: bool,
     /// Whether blanks and tabs at both ends of each field are left out of the key.
@@ -147,6 +117,17 @@ impl Keys {
     pub(crate) fn fields_of(&self, number: u32) -> &[Field] {
         let own = self.fields_of.iter().find(|(input, _)| *input == number);
         own.map_or(&self.fields, |(_, fields)| fields)
+    }
+
+    /// Whether the first record of each file of the input with this number, from 1, names its fields.
+    pub(crate) fn has_header_of(&self, number: u32) -> bool {
+        let own = self.headers_of.iter().find(|(input, _)| *input == number);
+        own.map_or(self.has_header, |&(_, has_header)| has_header)
+    }
+
+    /// Whether any input has a header.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.has_header || self.headers_of.iter().any(|&(_, has_header)| has_header)
     }
 
     /// Whether records of the input with this number, from 1, are the numbers of rows.
@@ -169,27 +150,10 @@ impl Keys {
             1 => "1 field".to_owned(),
             count => format!("{count} fields"),
         };
-        let mut numbers: Vec<u32> = self.fields_of.iter().map(|(number, _)| *number).collect();
-        numbers.sort_unstable();
-        if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
-            let given = match inputs {
-                1 => "1 file is".to_owned(),
-                _ => format!("{inputs} files are"),
-            };
-            return usage(
-                "--key",
-                format!("there is no file {number}, only {given} given"),
-                "give the number of a file",
-            );
-        }
-        let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
-        if let Some((number, _)) = pairs.find(|(number, next)| number == next) {
-            return usage(
-                "--key",
-                format!("the key of file {number} is given twice"),
-                "give it once",
-            );
-        }
+        let numbers = self.fields_of.iter().map(|(number, _)| *number);
+        check_numbers(numbers.collect(), inputs, ("--key", "key"))?;
+        let numbers = self.headers_of.iter().map(|(number, _)| *number);
+        check_numbers(numbers.collect(), inputs, ("--header-of", "header"))?;
         let own = self.fields_of.iter().map(|(_, fields)| fields);
         let all = std::iter::once(&self.fields).chain(own);
         let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
@@ -214,7 +178,11 @@ impl Keys {
                 .find(|field| matches!(field, Field::Number(_)));
             if self.syntax == Syntax::JsonLines && number.is_some() {
                 let what = "a JSON object has no numbered fields".into();
-                return usage("--key", what, "give a name");
+                return usage(
+                    "--key",
+                    what,
+                    "give a name; one that is a number is given as name:7",
+                );
             }
         }
         if let Syntax::Csv(Dialect { delimiter, escape }) = self.syntax
@@ -226,7 +194,7 @@ impl Keys {
         if given.is_empty() && self.syntax == Syntax::JsonLines {
             return usage("--jsonl", "needs a key".into(), "add --key with a name");
         }
-        if self.has_header && self.syntax == Syntax::JsonLines {
+        if self.has_headers() && self.syntax == Syntax::JsonLines {
             let what = "JSON objects have no header".into();
             return usage("--header", what, "leave out --header");
         }
@@ -242,6 +210,32 @@ impl Keys {
     }
 }
 
+/// Checks the numbers of inputs that `option` gives something of, at most `inputs` and each once.
+///
+/// # Errors
+/// [`Error::Usage`].
+fn check_numbers(mut numbers: Vec<u32>, inputs: u32, (option, what): (&str, &str)) -> Result<()> {
+    numbers.sort_unstable();
+    if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
+        let given = match inputs {
+            1 => "1 file is".to_owned(),
+            _ => format!("{inputs} files are"),
+        };
+        return Err(Error::Usage {
+            what: format!("{option}: there is no file {number}, only {given} given"),
+            advice: "give the number of a file".into(),
+        });
+    }
+    let mut pairs = numbers.iter().zip(numbers.iter().skip(1));
+    match pairs.find(|(number, next)| number == next) {
+        Some((number, _)) => Err(Error::Usage {
+            what: format!("{option}: the {what} of file {number} is given twice"),
+            advice: "give it once".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Why a record has no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bad {
@@ -253,6 +247,8 @@ pub(crate) enum Bad {
     BehindQuote,
     /// A quote that is never closed.
     OpenQuote,
+    /// Its key is not an IPv4 address, though keys are to be such.
+    NoAddress,
     /// It is not a JSON object.
     NoObject,
     /// The object has no field with the name at this place of the key, or null in it.
@@ -267,9 +263,14 @@ impl Bad {
     /// What is wrong, and what helps, for a message about a record of these columns.
     pub(crate) fn describe(self, columns: &Columns) -> (String, &'static str) {
         const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
+        const OR_NAME: &str = "correct it, leave such records out with --bad-records skip, or, if the number is a name \
+                               in the header, give it as name:NUMBER";
         const QUOTES: &str = "double the quotes in a quoted field; or give --escape, or, if quotes have no special meaning \
                               in this file, --delimiter instead of --csv; or leave such records out with --bad-records skip";
         match self {
+            Self::TooFewFields(wanted) if columns.has_number(wanted) => {
+                (format!("has no field {wanted}"), OR_NAME)
+            }
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
             Self::PassedOver => ("is blank, or a comment".into(), OR_SKIP),
             Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),
@@ -279,6 +280,7 @@ impl Bad {
                  such records out with --bad-records skip",
             ),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
+            Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),
             Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
             Self::NoValue(place) => (

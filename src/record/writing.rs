@@ -51,7 +51,7 @@ impl Writing {
     pub(crate) fn new(syntax: Syntax, terminator: u8, fields: &[Field]) -> Self {
         let name = |(place, field): (usize, &Field)| {
             let mut before = vec![if place == 0 { b'{' } else { b',' }];
-            json::write(&field.to_string(), &mut before);
+            json::write(&field.plain_name(), &mut before);
             before.push(b':');
             before
         };

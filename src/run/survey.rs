@@ -12,11 +12,13 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::input::Input;
+use crate::input::first_lines::FirstLines;
 use crate::input::lines::LineFormat;
 use crate::input::sample::{Sample, sample};
 use crate::notice::Notice;
 use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
+use crate::record::Keys;
 use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
@@ -117,7 +119,28 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     let samples = samples(inputs, options)?;
     if let Some(observer) = &options.observer {
         let named = || inputs.iter().map(Input::name).zip(&samples);
-        for notice in foreign(named()).chain(carriage_returns(named(), options.line_format())) {
+        let format = options.line_format();
+        let in_filter = options.stored_filter.as_ref();
+        let in_filter = in_filter.and_then(|_| kept_carriage_returns(named(), format));
+        let notices = foreign(named())
+            .chain(in_filter.or_else(|| carriage_returns(named(), format)))
+            .chain(equal_first_lines(inputs, &samples, options));
+        for notice in notices {
+            observer.noticed(&notice);
+        }
+    }
+    Ok(job_of(inputs, &samples, resident, options))
+}
+
+/// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR LF,
+/// which the filter keeps, and if one is no plain text.
+pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<Job> {
+    let resident = resident_bytes(options);
+    let samples = samples(inputs, options)?;
+    if let Some(observer) = &options.observer {
+        let named = || inputs.iter().map(Input::name).zip(&samples);
+        let notices = foreign(named());
+        for notice in notices.chain(kept_carriage_returns(named(), options.line_format())) {
             observer.noticed(&notice);
         }
     }
@@ -186,6 +209,42 @@ fn foreign<'a>(
     })
 }
 
+/// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are none.
+fn equal_first_lines(
+    inputs: &[Input],
+    samples: &[Option<Sample>],
+    options: &Options,
+) -> Option<Notice> {
+    let has_headers = options.keys.as_ref().is_none_or(Keys::has_headers);
+    if has_headers || inputs.iter().any(|input| input.null_rows().is_some()) {
+        return None;
+    }
+    let all = samples.iter().flatten().map(|sample| sample.first_lines);
+    let first_lines = all.reduce(FirstLines::with)?;
+    let is_complete = samples.iter().all(Option::is_some);
+    (is_complete && first_lines.look_like_headers()).then(|| Notice::EqualFirstLines {
+        input: inputs[0].name().to_owned(),
+    })
+}
+
+/// The notice for the first input that has CR LF, where a filter has lines with the CR.
+fn kept_carriage_returns<'a>(
+    mut samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
+    format: LineFormat,
+) -> Option<Notice> {
+    if format.strip_cr || format.terminator != b'\n' {
+        return None;
+    }
+    let (name, _) = samples.find(|(_, sample)| sample.as_ref().is_some_and(ends_in_cr))?;
+    let input = name.to_owned();
+    Some(Notice::KeptCarriageReturns { input })
+}
+
+/// Whether more than half of the line ends have a CR before them.
+fn ends_in_cr(sample: &Sample) -> bool {
+    sample.ends_after_cr > sample.ends / 2
+}
+
 /// The notice for inputs of which one has CR LF and another LF alone: more than half of the line ends in its
 /// sample decide. `None` where a CR is stripped or does not end a line. An input in whose sample no line
 /// ends counts as neither.
@@ -200,7 +259,7 @@ fn carriage_returns<'a>(
     let (mut with, mut without) = (None, None);
     for (name, sample) in samples {
         match sample {
-            Some(sample) if sample.ends_after_cr > sample.ends / 2 => with.get_or_insert(name),
+            Some(sample) if ends_in_cr(sample) => with.get_or_insert(name),
             Some(sample) if sample.ends > 0 => without.get_or_insert(name),
             _ => continue,
         };

@@ -212,6 +212,7 @@ impl ContentReader {
             columns,
             keeps_records: true,
             passed_over: None,
+            is_key: None,
             on_bad: &on_bad,
         });
         let scratch = &mut self.scratch;

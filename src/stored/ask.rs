@@ -18,7 +18,7 @@ use crate::pass::ordered::{
     ChunkOutput, OrderedOutput, OrderedWorker, beyond_scan_bytes, scan_in_order,
 };
 use crate::run::Run;
-use crate::stored::{open_records, with_run, write_header};
+use crate::stored::{open_records, reading_as, with_run, write_header};
 
 /// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub fn query(
             advice: "build a spectral or a counting filter".into(),
         });
     }
-    let inputs = open_records(inputs, filter.rules(), options)?;
+    let options = &reading_as(&filter, options)?;
+    let inputs = open_records(inputs, options)?;
     with_run(&inputs, options, filter.rules(), "a filter", 0, |run| {
         let layout = &run.layout;
         // What reading and the answers that wait for their turn leave: a filter that fits it is mapped.

@@ -21,7 +21,7 @@ use crate::plan::Job;
 use crate::run::Run;
 use crate::run::survey::survey;
 use crate::size::{display_bytes, display_rate};
-use crate::stored::{with_format, with_run};
+use crate::stored::{reading_as, with_run};
 
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,16 +144,16 @@ pub struct Built {
 /// Any [`Error`]; [`Error::MemoryPlan`] names a limit that the filter would fit.
 pub fn build(inputs: &[Source], request: &BuildRequest<'_>, options: &Options) -> Result<Built> {
     request.check()?;
-    let format = request
-        .like
-        .map_or(options.format, |model| model.rules().format);
-    let inputs = Input::open_all(inputs, with_format(format, options).opening())?;
+    let of_model = request.like.map(|model| reading_as(model, options));
+    let options = &of_model.unwrap_or_else(|| Ok(options.clone()))?;
+    let inputs = Input::open_all(inputs, options.opening())?;
     let (shape, rules) = match request.like {
         Some(model) => (model.shape(), model.rules()),
         None => {
             let mut rules = Rules {
                 hasher: LineHasher::new(options.hash_key)?,
                 format: options.format,
+                key_form: options.key_form(),
                 planned_keys: 0,
             };
             rules.planned_keys = keys(&inputs, request.keys, rules, options)?;

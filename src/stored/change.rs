@@ -19,7 +19,7 @@ use crate::pass::ordered::{ChunkOutput, OrderedOutput, OrderedWorker, scan_in_or
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
 use crate::stored::build::insert_all;
-use crate::stored::{open_records, with_run, write_header};
+use crate::stored::{open_records, reading_as, with_run, write_header};
 
 /// What is done with the lines of the inputs. A repeated line is inserted, or removed, as often as it occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,8 @@ fn change_with(
     options: &Options,
     work: impl FnOnce(&Run<'_>, &mut Filter, &[Input]) -> Result<u64>,
 ) -> Result<Changed> {
-    let inputs = open_records(inputs, stored.rules(), options)?;
+    let options = &reading_as(stored, options)?;
+    let inputs = open_records(inputs, options)?;
     // A table of digests may grow beyond this, if the limit has room for the old and the new one.
     let needed = stored.shape().bytes();
     with_run(

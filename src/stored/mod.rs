@@ -8,7 +8,8 @@
 //!   one that is only asked may be larger.
 //! - A filter file is replaced as a whole, or stays what it was. If two processes change it at the same
 //!   time, one is refused.
-//! - Lines are taken by the rules that the filter was built with.
+//! - Lines are taken by the rules that the filter was built with: what ends them, and how keys are compared. Options that
+//!   contradict them are refused.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
 //!
@@ -42,7 +43,7 @@ mod merge;
 use std::io::Write;
 
 use crate::error::Result;
-use crate::filter::Rules;
+use crate::filter::{Rules, StoredFilter};
 use crate::input::lines::LineFormat;
 use crate::input::{Input, Source};
 use crate::interrupt::Interrupt;
@@ -50,7 +51,7 @@ use crate::options::Options;
 use crate::output::output_error;
 use crate::plan::scan_layout;
 use crate::run::Run;
-use crate::run::survey::{survey, tell_left_out};
+use crate::run::survey::{survey_for_filter, tell_left_out};
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
@@ -59,21 +60,39 @@ pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
 
-/// The options for reading lines of this format: a filter decides what a line is, whatever the options say.
-fn with_format(format: LineFormat, options: &Options) -> Options {
-    Options {
-        format,
-        ..options.clone()
+/// The options for reading lines as `stored` does: what it knows of lines and keys need not be said again.
+///
+/// # Errors
+/// [`Error::Usage`] where the options ask for something else.
+fn reading_as(stored: &StoredFilter, options: &Options) -> Result<Options> {
+    let rules = stored.rules();
+    let mut options = options.clone();
+    let asked = options.format;
+    options.format = LineFormat {
+        // A newline is what nobody has asked for.
+        terminator: if asked.terminator == b'\n' {
+            rules.format.terminator
+        } else {
+            asked.terminator
+        },
+        strip_cr: asked.strip_cr || rules.format.strip_cr,
+        ..rules.format
+    };
+    if rules.key_form.ignores_case || rules.key_form.trims {
+        let keys = options.keys.get_or_insert_default();
+        keys.ignores_case |= rules.key_form.ignores_case;
+        keys.trims |= rules.key_form.trims;
     }
+    stored.check_reading(options.format, options.key_form())?;
+    Ok(options)
 }
 
-/// Opens inputs whose lines are asked about or changed in a filter with these rules. Records are kept whole: what is written
-/// of them are the records.
+/// Opens inputs whose lines are asked about or changed in a filter. Records are kept whole: what is written of them are the
+/// records.
 ///
 /// # Errors
 /// As [`Input::open_all`].
-fn open_records(inputs: &[Source], rules: Rules, options: &Options) -> Result<Vec<Input>> {
-    let options = with_format(rules.format, options);
+fn open_records(inputs: &[Source], options: &Options) -> Result<Vec<Input>> {
     let mut inputs = Input::open_all(inputs, options.opening())?;
     inputs.iter_mut().try_for_each(Input::keep_records)?;
     Ok(inputs)
@@ -113,12 +132,11 @@ fn with_run<R>(
     beside_bytes: u64,
     work: impl FnOnce(&Run<'_>) -> Result<R>,
 ) -> Result<R> {
-    let options = with_format(rules.format, options);
-    let job = survey(inputs, &options)?;
+    let job = survey_for_filter(inputs, options)?;
     let layout = scan_layout(&job, consumer, beside_bytes)?;
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());
-    let result = work(&Run::new(&options, layout, rules.hasher, &space))?;
-    tell_left_out(inputs, &options);
+    let result = work(&Run::new(options, layout, rules.hasher, &space))?;
+    tell_left_out(inputs, options);
     Ok(result)
 }

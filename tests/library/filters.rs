@@ -41,6 +41,7 @@ pub(crate) fn empty(shape: Shape, planned_keys: u64) -> Filter {
     let rules = Rules {
         hasher: LineHasher::with_key(KEY),
         format: LineFormat::default(),
+        key_form: outset::KeyForm::default(),
         planned_keys,
     };
     Filter::new(&ample(), shape, rules).unwrap()

@@ -11,7 +11,8 @@ use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
 use super::super::options::{
-    KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments, parse_bits,
+    FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
+    parse_bits,
 };
 use super::or_stdin;
 
@@ -96,7 +97,7 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
-    /// Copy kind, size, hash functions, hash key and line format from this filter, so that the two can
+    /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the two can
     /// be merged
     #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key", "hash_key_file"])]
     pub(crate) like: Option<PathBuf>,
@@ -154,6 +155,9 @@ pub(crate) struct AskArguments {
     pub(crate) output: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) format: FormatArguments,
+
+    #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
@@ -161,6 +165,11 @@ pub(crate) struct AskArguments {
 }
 
 impl AskArguments {
+    /// How lines are read.
+    pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
+        (&self.format, &self.reading)
+    }
+
     /// The inputs as named.
     pub(crate) fn sources(&self) -> Vec<Source> {
         self.files().map(Source::from).collect()
@@ -176,7 +185,7 @@ impl AskArguments {
 ///
 /// The lines keep their order, and repeated lines are printed each time. A line that is not printed is
 /// certainly not in the filter (with --invert: it may be). Lines from a pipe are looked up as they
-/// arrive. outset maps the filter file into memory. If the file is larger than the memory limit, each
+/// arrive. Line ends, --ignore-case and --trim are those of the filter, so they need not be given. outset maps the filter file into memory. If the file is larger than the memory limit, each
 /// lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
@@ -225,6 +234,9 @@ pub(crate) struct ChangeArguments {
     files: Vec<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) format: FormatArguments,
+
+    #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 
     #[command(flatten)]
@@ -232,6 +244,11 @@ pub(crate) struct ChangeArguments {
 }
 
 impl ChangeArguments {
+    /// How lines are read.
+    pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
+        (&self.format, &self.reading)
+    }
+
     /// The inputs as paths.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         or_stdin(&self.files)
@@ -280,7 +297,8 @@ pub(crate) struct InfoArguments {
 /// Merge filters that were built alike (build --like) into one.
 ///
 /// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests.
-/// The filters must have the same kind, size, number of hash functions, hash key and line format.
+/// The filters must have the same kind, size, number of hash functions, hash key, line format and form of keys (--ignore-case,
+/// --trim, number of key fields).
 /// Fingerprint filters may differ in size.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {

@@ -23,6 +23,7 @@ const MEMORY: u64 = 4 << 20;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Report {
     #[serde(flatten)]
     filter: FilterStats,
@@ -41,6 +42,12 @@ struct Report {
     file_bytes: u64,
     zero_terminated: bool,
     strip_cr: bool,
+    ignore_case: bool,
+    trim: bool,
+    /// Fields of a key; 0 for lines, and where it was not noted.
+    key_fields: u32,
+    /// The options for what joins several fields; null for one, and for lines.
+    key_format: Option<String>,
 }
 
 /// Runs the command.
@@ -78,6 +85,10 @@ fn report(stored: &StoredFilter, occupancy: &Occupancy) -> Report {
         file_bytes: stored.file_bytes(),
         zero_terminated: rules.format.terminator == 0,
         strip_cr: rules.format.strip_cr,
+        ignore_case: rules.key_form.ignores_case,
+        trim: rules.key_form.trims,
+        key_fields: rules.key_form.fields,
+        key_format: (rules.key_form.fields > 1).then(|| rules.key_form.joined_options()),
     }
 }
 
@@ -121,6 +132,7 @@ fn describe(report: &Report, name: &str) -> String {
             }
         ),
     ];
+    lines.extend(describe_keys(report));
     if report.saturated > 0 {
         lines.push(format!(
             "  {} counters have reached their maximum and stay there",
@@ -133,6 +145,24 @@ fn describe(report: &Report, name: &str) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// How keys are made, where that is not the whole line as it is.
+fn describe_keys(report: &Report) -> Option<String> {
+    let of_fields = match (report.key_fields, &report.key_format) {
+        (0, _) => None,
+        (1, _) => Some("are one field of a record (--key)".to_owned()),
+        (fields, format) => {
+            let format = format.as_deref().unwrap_or_default();
+            Some(format!("are {fields} fields of a record (--key, {format})"))
+        }
+    };
+    let case = report.ignore_case.then(|| "ignore case (-i)".to_owned());
+    let blanks = report
+        .trim
+        .then(|| "leave out blanks around them (--trim)".to_owned());
+    let said: Vec<String> = [of_fields, case, blanks].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("  keys {}", said.join("; ")))
 }
 
 fn describe_lines(report: &Report) -> String {

@@ -11,11 +11,11 @@ use std::io::{Write, sink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use outset::filter::{Filter, Occupancy, Rules, Shape, StoredFilter};
+use outset::filter::{Filter, Kind, Occupancy, Rules, Shape, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
-use super::options::ReadingArguments;
+use super::options::{FormatArguments, ReadingArguments, TalkArguments};
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
 use super::{signals, warn};
@@ -47,14 +47,16 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
     }
 }
 
-/// As [`options`], of a command that reads lines.
+/// As [`options`], of a command that reads lines for a filter that there is. What it knows of them need not be said again.
 fn reading_options(
     arguments: &WorkArguments,
-    reading: &ReadingArguments,
+    (format, reading): (&FormatArguments, &ReadingArguments),
     interrupt: &Interrupt,
 ) -> (Options, Arc<Reporter>) {
     let (options, reporter) = options(arguments, interrupt);
-    (reading.add_to(options), reporter)
+    let mut options = reading.add_to(options);
+    options.format = format.format();
+    (options, reporter)
 }
 
 /// The options of a command, with an observer that shows how it gets on.
@@ -66,8 +68,8 @@ fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Re
 }
 
 fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
-    let (mut options, reporter) =
-        reading_options(&arguments.work, &arguments.lines.reading, interrupt);
+    let (options, reporter) = options(&arguments.work, interrupt);
+    let mut options = arguments.lines.reading.add_to(options);
     options.format = arguments.lines.format();
     options.hash_key = arguments.lines.hash_key();
     let like = arguments.like.as_deref().map(StoredFilter::open);
@@ -85,11 +87,34 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     };
     let built = build(&arguments.sources(), &request, &options)?;
     reporter.finish();
-    save(&built.filter, &arguments.output, outputs)
+    let talk = &arguments.work.talk;
+    save(
+        &built.filter,
+        &arguments.output,
+        outputs,
+        (talk, &inserted(built.lines)),
+    )
 }
 
-/// Writes a filter, puts all outputs in place, and warns of a filter that has too much in it.
-fn save(filter: &Filter, path: &Path, outputs: Outputs) -> Result<()> {
+/// What was done with so many lines.
+fn inserted(lines: u64) -> String {
+    format!("inserted {}", counted_lines(lines))
+}
+
+fn counted_lines(lines: u64) -> String {
+    match lines {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
+
+/// Writes a filter, puts all outputs in place, warns of a filter that has too much in it, and says what was `done`.
+fn save(
+    filter: &Filter,
+    path: &Path,
+    outputs: Outputs,
+    (talk, done): (&TalkArguments, &str),
+) -> Result<()> {
     outputs.fill_filter(filter)?;
     let occupancy = filter.occupancy();
     outputs.put_in_place()?;
@@ -101,6 +126,20 @@ fn save(filter: &Filter, path: &Path, outputs: Outputs) -> Result<()> {
             "{}: too small for {planned_keys} lines: false-positive rate {}: build a larger one",
             path.display(),
             numbers::rate(planned)
+        ));
+    }
+    if !talk.quiet {
+        let (shape, held) = (filter.shape(), counted_lines(filter.keys()));
+        let held = match shape.kind {
+            Kind::Fingerprint => format!("{held} in it"),
+            _ => format!("{held} in it, repeats included"),
+        };
+        warn(&format!(
+            "{}: {done}: {} filter of {}, {held}, false-positive rate {}",
+            path.display(),
+            shape.kind,
+            numbers::bytes(shape.bytes()),
+            numbers::rate(occupancy.fpr)
         ));
     }
     Ok(())
@@ -136,7 +175,7 @@ fn run_query(
     count_only: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let (options, reporter) = reading_options(&arguments.work, &arguments.reading, interrupt);
+    let (options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
     let mut claims = Claims::reading(arguments.files().chain([&arguments.filter]));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     signals::watch_mapping(&arguments.filter, interrupt)?;
@@ -177,7 +216,7 @@ fn open_to_change(
 
 fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> {
     let asked = &arguments.change;
-    let (options, reporter) = reading_options(&asked.work, &asked.reading, interrupt);
+    let (options, reporter) = reading_options(&asked.work, asked.how(), interrupt);
     let path = &asked.filter;
     let mut claims = Claims::reading(asked.files());
     claims.change_filter(path)?;
@@ -198,19 +237,30 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
         }
     };
     reporter.finish();
-    save(&changed.filter, path, outputs)
+    let done = match outputs.result() {
+        None => inserted(changed.lines),
+        Some(_) => format!("{}, {} of them new", inserted(changed.lines), changed.noted),
+    };
+    save(&changed.filter, path, outputs, (&asked.work.talk, &done))
 }
 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
     let arguments = &arguments.change;
     let path = &arguments.filter;
-    let (options, reporter) = reading_options(&arguments.work, &arguments.reading, interrupt);
+    let (options, reporter) = reading_options(&arguments.work, arguments.how(), interrupt);
     let mut claims = Claims::reading(arguments.files());
     claims.change_filter(path)?;
     let (stored, outputs) = open_to_change(path, claims, interrupt)?;
     let changed = change(&stored, &arguments.sources(), Change::Remove, &options)?;
     reporter.finish();
-    save(&changed.filter, path, outputs)?;
+    let removed = changed.lines - changed.noted;
+    let done = format!("removed {}", counted_lines(removed));
+    save(
+        &changed.filter,
+        path,
+        outputs,
+        (&arguments.work.talk, &done),
+    )?;
     if changed.noted > 0 {
         warn(&format!(
             "{}: {} of {} lines were certainly not in the filter: they were skipped",
@@ -232,7 +282,13 @@ fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
     let stored = stored.collect::<Result<Vec<StoredFilter>>>()?;
     let filter = merge(&stored, &options)?;
     reporter.finish();
-    save(&filter, &arguments.output, outputs)
+    let done = format!("merged {} filters", stored.len());
+    save(
+        &filter,
+        &arguments.output,
+        outputs,
+        (&arguments.work.talk, &done),
+    )
 }
 
 /// The inputs; standard input where none is named.

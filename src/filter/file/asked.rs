@@ -110,6 +110,7 @@ mod tests {
         let rules = Rules {
             hasher: LineHasher::with_key([3; 4]),
             format: crate::LineFormat::default(),
+            key_form: crate::KeyForm::default(),
             planned_keys: 1000,
         };
         // An odd number of cells: the last line of words is a short one.

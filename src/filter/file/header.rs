@@ -11,6 +11,7 @@ use crate::filter::shape::{Kind, Shape};
 use crate::hash::LineHasher;
 use crate::input::lines::LineFormat;
 use crate::memory::buffer::{PAGE, round_up};
+use crate::record::{Joined, KeyForm};
 use crate::sys::checksum;
 
 /// The first bytes of every filter file.
@@ -25,7 +26,7 @@ pub(super) const HEADER_BYTES: u64 = PAGE;
 /// Where the header's own checksum is.
 const CHECKSUM_AT: usize = HEADER_BYTES as usize - 8;
 /// Where the zeros begin.
-const ZEROS_AT: usize = 112;
+const ZEROS_AT: usize = 118;
 /// The most lines that a header may claim. Adding lines to that cannot overflow.
 const MOST_KEYS: u64 = 1 << 62;
 
@@ -37,6 +38,8 @@ pub(super) struct Header {
     pub(super) hasher: LineHasher,
     /// What a line was when the filter was built.
     pub(super) format: LineFormat,
+    /// How the keys of lines were made.
+    pub(super) key_form: KeyForm,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: u64,
     /// Lines that the filter was laid out for.
@@ -83,13 +86,12 @@ impl Header {
         let number = |at: usize| u64_at(page, at);
         let kind = kind_of(page[16])
             .ok_or_else(|| (format!("has an unknown kind {}", page[16]), NEWER))?;
-        let is_known = page[18] <= 1 && [0, b'\n'].contains(&page[17]) && page[19] == 0;
-        if !is_known || page[ZEROS_AT..CHECKSUM_AT].iter().any(|&byte| byte != 0) {
-            return Err((
-                "has settings that this version of outset does not know".into(),
-                NEWER,
-            ));
-        }
+        let is_known = page[18] <= 1 && [0, b'\n'].contains(&page[17]);
+        let is_known = is_known && page[ZEROS_AT..CHECKSUM_AT].iter().all(|&byte| byte == 0);
+        let key_form = key_form_of(page).filter(|_| is_known).ok_or((
+            "has settings that this version of outset does not know".into(),
+            NEWER,
+        ))?;
         let key = [64, 72, 80, 88].map(number);
         let header = Self {
             shape: Shape {
@@ -103,6 +105,7 @@ impl Header {
                 strip_cr: page[18] == 1,
                 ..LineFormat::default()
             },
+            key_form,
             keys: number(32),
             planned_keys: number(40),
             table_checksum: number(104),
@@ -143,7 +146,8 @@ impl Header {
         put(12, &(HEADER_BYTES as u32).to_le_bytes());
         let kind = kind_number(self.shape.kind);
         let strips = u8::from(self.format.strip_cr);
-        put(16, &[kind, self.format.terminator, strips]);
+        let (compares, joins) = key_form_bytes(self.key_form);
+        put(16, &[kind, self.format.terminator, strips, compares]);
         put(20, &self.shape.hashes.to_le_bytes());
         let numbers = [
             self.shape.cells,
@@ -156,6 +160,8 @@ impl Header {
         put(64, bytes_of(&self.hasher.key().map(u64::to_le)));
         put(96, &self.hasher.hash(TOUCHSTONE).to_le_bytes());
         put(104, &self.table_checksum.to_le_bytes());
+        put(112, &self.key_form.fields.to_le_bytes());
+        put(116, &joins);
         let checksum = checksum::of(&page[..CHECKSUM_AT]);
         page[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         page
@@ -197,6 +203,38 @@ fn kind_of(number: u8) -> Option<Kind> {
     Kind::ALL
         .into_iter()
         .find(|&kind| kind_number(kind) == number)
+}
+
+/// How keys are compared, as bits, and what joins their fields, as a number and a delimiter.
+fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
+    let joins = match form.joined {
+        None => [0, 0],
+        Some(Joined::Delimited(delimiter)) => [1, delimiter],
+        Some(Joined::Csv(delimiter)) => [2, delimiter],
+        Some(Joined::Json) => [3, 0],
+    };
+    (
+        u8::from(form.ignores_case) | u8::from(form.trims) << 1,
+        joins,
+    )
+}
+
+/// How keys are made, by the header; `None` where it has other bytes than [`key_form_bytes`] gives.
+fn key_form_of(page: &[u8; HEADER_BYTES as usize]) -> Option<KeyForm> {
+    let compares = page[19];
+    let form = KeyForm {
+        ignores_case: compares & 1 != 0,
+        trims: compares & 2 != 0,
+        fields: u32_at(page, 112),
+        joined: match page[116] {
+            0 => None,
+            1 => Some(Joined::Delimited(page[117])),
+            2 => Some(Joined::Csv(page[117])),
+            _ => Some(Joined::Json),
+        },
+    };
+    let is_known = key_form_bytes(form) == (compares, [page[116], page[117]]);
+    (is_known && form.joined.is_some() == (form.fields > 1)).then_some(form)
 }
 
 fn u64_at(page: &[u8; HEADER_BYTES as usize], at: usize) -> u64 {

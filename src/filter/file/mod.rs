@@ -23,7 +23,7 @@
 //! | 16 | 1 | kind: 1 blocked, 2 classic, 3 counting, 4 spectral, 5 fingerprint |
 //! | 17 | 1 | the byte that ends a line: 10 or 0 |
 //! | 18 | 1 | 1 if a CR before the line end is not part of the line, else 0 |
-//! | 19 | 1 | 0 |
+//! | 19 | 1 | how keys are compared: 1 without regard to the case of ASCII letters, 2 without the blanks and tabs at both ends of each field, 3 both, else 0 |
 //! | 20 | 4 | cells that a key sets (k) |
 //! | 24 | 8 | cells: bits, counters of 4 or 16 bits, slots of 128 bits |
 //! | 32 | 8 | lines inserted less lines removed; of digests, how many there are |
@@ -33,11 +33,17 @@
 //! | 64 | 32 | key of the hash: four numbers of 8 bytes |
 //! | 96 | 8 | the hash of the six bytes `outset` under that key: a program with another hash notices |
 //! | 104 | 8 | XXH3-64 of everything between header and body |
-//! | 112 | 3976 | zeros |
+//! | 112 | 4 | fields of a key; 0 where keys are whole lines, or the number was not noted |
+//! | 116 | 1 | what joins several fields: 1 a delimiter, 2 a delimiter between fields as in CSV, 3 they are a list in JSON; 0 for one field and for lines |
+//! | 117 | 1 | the delimiter, else 0 |
+//! | 118 | 3970 | zeros |
 //! | 4088 | 8 | XXH3-64 of bytes 0 to 4087 |
 //! | 4096 | 8 s | the table: for each of the s sections of the body its XXH3-64, seeded with its number, from 0 |
 //! | … | | zeros up to the body |
 //! | … | | the body: cells in order, low bits of a number first; the bits behind the last cell are 0 |
+//!
+//! Bytes 19 and 112 to 117 were zeros in the first files of this version; a program of that time refuses files where they are
+//! not.
 //!
 //! A section has 1 MiB; the last one what is left. The file ends with the body.
 //!

@@ -36,6 +36,7 @@ pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
         shape,
         hasher: rules.hasher,
         format: rules.format,
+        key_form: rules.key_form.consistent(),
         keys,
         planned_keys: rules.planned_keys,
         table_checksum: 0,

@@ -26,6 +26,7 @@ use crate::input::lines::LineFormat;
 use crate::input::unreadable;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
+use crate::record::KeyForm;
 use crate::sys::checksum;
 
 /// A filter file whose header was checked.
@@ -99,6 +100,7 @@ impl StoredFilter {
         Rules {
             hasher: self.header.hasher,
             format: self.header.format,
+            key_form: self.header.key_form,
             planned_keys: self.header.planned_keys,
         }
     }
@@ -143,30 +145,33 @@ impl StoredFilter {
         })
     }
 
-    /// Refuses options by which lines end elsewhere than they did when the filter was built: none of them would
-    /// be found.
-    pub(crate) fn check_format(&self, format: LineFormat) -> Result<()> {
+    /// Refuses options by which lines become other keys than they did when the filter was built: none of them would be
+    /// found. A CR may be stripped of lines that are looked up where none was stripped of those that were inserted.
+    pub(crate) fn check_reading(&self, format: LineFormat, key_form: KeyForm) -> Result<()> {
         let stored = self.header.format;
-        let advice = if stored.terminator != format.terminator {
-            if stored.terminator == 0 {
+        let refuse = |what: &str, advice: String| Error::Usage {
+            what: format!(
+                "{}: this filter was built with other {what}",
+                self.path.display()
+            ),
+            advice,
+        };
+        if stored.terminator != format.terminator {
+            let advice = if stored.terminator == 0 {
                 "add -z, because its lines end in NUL"
             } else {
                 "leave out -z, because its lines end in a newline"
-            }
-        } else if stored.strip_cr == format.strip_cr {
-            return Ok(());
-        } else if stored.strip_cr {
-            "add --strip-cr, because it was built with --strip-cr"
-        } else {
-            "leave out --strip-cr, because it was built without --strip-cr"
-        };
-        Err(Error::Usage {
-            what: format!(
-                "{}: this filter was built with other line ends",
-                self.path.display()
-            ),
-            advice: advice.into(),
-        })
+            };
+            return Err(refuse("line ends", advice.into()));
+        }
+        if stored.strip_cr && !format.strip_cr {
+            let advice = "add --strip-cr, because it was built with --strip-cr";
+            return Err(refuse("line ends", advice.into()));
+        }
+        match self.header.key_form.advice(key_form) {
+            Some(advice) => Err(refuse("keys", advice)),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a filter that cannot be added to this one.

@@ -27,6 +27,7 @@ mod compact;
 mod copy;
 mod delta;
 mod footer;
+mod names;
 mod page_header;
 mod pages;
 mod rows;

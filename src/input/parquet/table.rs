@@ -10,16 +10,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
-use ::parquet::schema::types::{ColumnDescPtr, SchemaDescriptor};
+use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::input::parquet::column::Form;
 use crate::input::parquet::footer::{chunk_of, read_footer};
+use crate::input::parquet::names::find;
 use crate::input::parquet::pages::{Chunk, damaged, read_header};
 use crate::input::parquet::{failure, group_name};
 use crate::input::request::Opening;
-use crate::record::{BadRecords, Field, Keys, Syntax, Writing};
+use crate::record::{BadRecords, Keys, Syntax, Writing};
 
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
 const COST: u64 = 2;
@@ -30,8 +31,6 @@ const PIECE_ROWS: u64 = 1 << 16;
 const PAGES_LOOKED_AT: usize = 64;
 /// One by the share that the largest pages may be larger than those.
 const SLACK: u64 = 8;
-/// The most columns that a message names.
-const SHOWN: usize = 20;
 
 /// A Parquet file, before it is read.
 #[derive(Debug)]
@@ -124,7 +123,7 @@ impl Table {
         }
         let found: Vec<usize> = fields
             .iter()
-            .map(|field| find(field, schema, name))
+            .map(|field| find(keys, field, (schema, name)))
             .collect::<Result<_>>()?;
         let columns = found
             .iter()
@@ -146,7 +145,7 @@ impl Table {
         }
         let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
         Ok(Self {
-            header: header(keys, &writing, (&columns, name))?,
+            header: header(keys.has_header_of(number), &writing, (&columns, name))?,
             memory_bytes: memory_of(file, &groups),
             columns,
             groups,
@@ -226,44 +225,6 @@ impl Table {
     }
 }
 
-/// The leaf that a field of the key is.
-fn find(field: &Field, schema: &SchemaDescriptor, name: &Path) -> Result<usize> {
-    let usage = |what: String, advice: String| Err(Error::Usage { what, advice });
-    let leaves = 0..schema.num_columns();
-    let found: Vec<usize> = match field {
-        Field::Name(wanted) => leaves
-            .filter(|&leaf| schema.column(leaf).path().string() == *wanted)
-            .collect(),
-        Field::Number(number) => leaves
-            .filter(|&leaf| schema.get_column_root_idx(leaf) + 1 == *number as usize)
-            .collect(),
-    };
-    match found[..] {
-        [only] => Ok(only),
-        [] => {
-            let all = (0..schema.num_columns()).map(|leaf| schema.column(leaf).path().string());
-            let mut shown: Vec<String> = all.take(SHOWN + 1).collect();
-            if shown.len() > SHOWN {
-                shown[SHOWN] = "...".into();
-            }
-            usage(
-                format!("{}: has no column {field}", name.display()),
-                format!("name one of: {}", shown.join(", ")),
-            )
-        }
-        _ => usage(
-            format!(
-                "{}: column {field} consists of several columns",
-                name.display()
-            ),
-            format!(
-                "name one within it, such as {}",
-                schema.column(found[0]).path().string()
-            ),
-        ),
-    }
-}
-
 /// A column of the key, if it can be one.
 fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     let refuse = |what: &str| {
@@ -305,11 +266,11 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
 
 /// The names of the columns as a record with its terminator, if records have a header.
 fn header(
-    keys: &Keys,
+    is_wanted: bool,
     writing: &Writing,
     (columns, name): (&[KeyColumn], &Path),
 ) -> Result<Option<Vec<u8>>> {
-    if !keys.has_header {
+    if !is_wanted {
         return Ok(None);
     }
     let mut record = Vec::new();

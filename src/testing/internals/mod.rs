@@ -60,6 +60,7 @@ impl BenchFilter {
         let rules = Rules {
             hasher: LineHasher::with_key([1; 4]),
             format: LineFormat::default(),
+            key_form: crate::KeyForm::default(),
             planned_keys: 0,
         };
         Filter::new(budget, shape, rules).map(Self)

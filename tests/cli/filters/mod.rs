@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 mod files;
 mod limits;
+mod readings;
 mod requests;
 mod rows;
 mod sides;

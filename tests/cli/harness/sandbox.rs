@@ -241,6 +241,9 @@ impl Sandbox {
     }
 }
 
+/// A part of the one line that a command prints that has saved a filter.
+const FILTER: &str = " filter of ";
+
 /// What the summary calls the lines of a command, which a shell or another program may start; `None` if it is to have no
 /// summary.
 fn summarised_noun(command: &Command) -> Option<&'static str> {
@@ -257,6 +260,10 @@ fn summarised_noun(command: &Command) -> Option<&'static str> {
         _ if is_silent => None,
         Some(&"intersect") if !words.iter().any(counts_files) => Some(" common line"),
         Some(&"intersect" | &"overlaps") => Some(" line"),
+        Some(&"filter") => {
+            let saves = |word: &&str| ["build", "insert", "remove", "merge"].contains(word);
+            words.get(1).is_some_and(saves).then_some(FILTER)
+        }
         Some(name) if SELECTING.iter().any(|names| names.contains(name)) => Some(" line"),
         _ => None,
     }
@@ -523,7 +530,10 @@ impl Outcome {
     /// The run succeeded and had nothing to say, but for the summary of an exact result.
     pub(crate) fn succeeds_silently(&self) -> &Self {
         self.succeeds();
-        if let Some(noun) = self.noun {
+        if self.noun == Some(FILTER) {
+            assert_eq!(self.stderr.lines().count(), 1, "{self}");
+            assert!(self.stderr.contains(FILTER), "{self}");
+        } else if let Some(noun) = self.noun {
             assert_eq!(self.stderr.lines().count(), 1, "{self}");
             assert_is_summary_of(&self.stderr, noun, "exact");
         } else {

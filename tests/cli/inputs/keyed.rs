@@ -500,3 +500,54 @@ fn c13_keys_that_are_copied_have_little_memory_or_are_refused() {
     outcome.succeeds();
     assert_eq!(text(&outcome), "8\n");
 }
+
+#[test]
+fn b22_lines_that_are_no_addresses_can_be_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "block",
+        "# a list\n\n192.0.2.1\n192.0.2.7\nnot.an.address\n",
+    );
+    sandbox.write("log", "192.0.2.1\n198.51.100.2\n");
+    sandbox.write("log.csv", "ip,x\n192.0.2.1,a\n-,b\n");
+    for (arguments, expected, left_out) in [
+        (
+            "intersect log block",
+            "192.0.2.1\n",
+            "block: left out 3 records",
+        ),
+        (
+            "intersect block log",
+            "192.0.2.1\n",
+            "block: left out 3 records",
+        ),
+        ("diff block log", "192.0.2.7\n", "block: left out 3 records"),
+        (
+            "intersect --strategy partition log block",
+            "192.0.2.1\n",
+            "block: left out 3 records",
+        ),
+        (
+            "diff --csv -1 ip -2 1 log.csv log",
+            "ip,x\n",
+            "log.csv: left out 1 record",
+        ),
+        (
+            "union block log",
+            "192.0.2.1\n192.0.2.7\n198.51.100.2\n",
+            "block: left out 3 records",
+        ),
+    ] {
+        let arguments = format!("{arguments} --key-type ipv4 --bad-records skip --order input");
+        let outcome = sandbox.run(&arguments);
+        outcome.succeeds();
+        assert_eq!(text(&outcome), expected, "{arguments}");
+        assert!(outcome.stderr.contains(left_out), "{outcome}");
+    }
+    sandbox
+        .run("intersect --key-type ipv4 log block")
+        .fails(3, &["block: ", "not an IPv4 address"]);
+    let outcome = sandbox.run("intersect --bad-records skip log block");
+    outcome.fails(2, &["required", "--trim, --key-type: see"]);
+    assert!(!outcome.stderr.contains('>'), "{outcome}");
+}

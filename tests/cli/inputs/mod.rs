@@ -3,6 +3,7 @@
 mod closed;
 mod compressed;
 mod damaged;
+mod headers;
 mod identity;
 mod keyed;
 mod odd;

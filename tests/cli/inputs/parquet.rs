@@ -399,3 +399,99 @@ fn c14_a_page_that_is_larger_than_the_memory_is_refused() {
         outcome.stderr
     );
 }
+
+/// Writes one row of numbers, each in a column with the definition before it.
+fn write_row(path: &Path, columns: &[(&str, i64)]) {
+    let definitions: Vec<&str> = columns.iter().map(|(definition, _)| *definition).collect();
+    let schema = format!("message m {{ {} }}", definitions.concat());
+    let schema = Arc::new(parse_message_type(&schema).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for (_, value) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        let written = column.typed::<Int64Type>();
+        written.write_batch(&[*value], None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn b23_columns_are_named_as_the_fields_of_text_files_are() {
+    let sandbox = Sandbox::new();
+    let columns = [
+        ("required int64 ID; ", 1),
+        ("required int64 a.b; ", 2),
+        (
+            "required group a { required int64 b; required int64 c; } ",
+            3,
+        ),
+        ("", 4),
+        ("required int64 2021; ", 5),
+    ];
+    write_row(&sandbox.input("p"), &columns);
+    write_row(
+        &sandbox.input("two"),
+        &[("required int64 id; ", 1), ("required int64 Id; ", 2)],
+    );
+    for (options, expected) in [
+        ("-i -k id", "1\n"),
+        ("-k ID", "1\n"),
+        ("-k a.b", "2\n"),
+        ("-k a\\.b", "2\n"),
+        ("-k a.c", "4\n"),
+        ("-k name:2021", "5\n"),
+        ("--csv -k 1", "1\n"),
+        ("--csv -i -k id", "ID\n1\n"),
+        ("--jsonl -k a.b", "{\"a.b\":2}\n"),
+        ("--jsonl -k a\\.b", "{\"a.b\":2}\n"),
+    ] {
+        let outcome = sandbox.run(&format!("union {options} p"));
+        outcome.succeeds();
+        assert_eq!(
+            String::from_utf8_lossy(&outcome.stdout),
+            expected,
+            "{options}"
+        );
+    }
+    for (options, part) in [
+        (
+            "-k id p",
+            "p: has no column id: name one of: ID, a.b, a.b, a.c, name:2021",
+        ),
+        ("-k a\\.c p", "p: has no column a\\.c"),
+        (
+            "-k 2021 p",
+            "p: has no column number 2021: give a smaller number, or, if a column is called 2021, name:2021",
+        ),
+        (
+            "-k 3 p",
+            "column 3 consists of several columns: name one within it, such as a.b",
+        ),
+        (
+            "-i -k ID two",
+            "two: two columns are called ID: give the number of the column",
+        ),
+    ] {
+        sandbox.run(&format!("union {options}")).fails(2, &[part]);
+    }
+    // A list beside it has a header only where its own key is a name.
+    sandbox.write("list", "1\n2\n");
+    sandbox.write("head", "id\n1\n");
+    for (options, expected) in [
+        ("--csv -1 ID -2 1 p list", "ID\n"),
+        ("--csv -1 ID -2 id p head", "ID\n"),
+        ("--csv -1 1 -2 1 p list", ""),
+        ("-k ID p list", ""),
+    ] {
+        let outcome = sandbox.run(&format!("diff {options}"));
+        outcome.succeeds();
+        assert_eq!(
+            String::from_utf8_lossy(&outcome.stdout),
+            expected,
+            "{options}"
+        );
+    }
+}

@@ -49,6 +49,7 @@ fn rules(kind: Kind) -> Rules {
             strip_cr,
             ..LineFormat::default()
         },
+        key_form: outset::KeyForm::default(),
         planned_keys: u64::from(LINES),
     }
 }

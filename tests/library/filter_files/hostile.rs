@@ -245,8 +245,15 @@ fn i7_another_version_kind_rule_or_hash_is_refused_by_name() {
             (17, b'\r'),
             (17, 255),
             (18, 2),
-            (19, 1),
-            (112, 1),
+            // Key forms that there are not: of several fields that nothing joins, or that are joined and not several.
+            (19, 4),
+            (19, 255),
+            (112, 2),
+            (113, 1),
+            (116, 1),
+            (116, 4),
+            (117, 1),
+            (118, 1),
             (4087, 1),
         ] {
             let bytes = patched_bytes(&parts, at, &[byte]);

@@ -3,7 +3,7 @@
 use outset::filter::{Filter, Kind, Rules, Shape};
 use outset::hash::LineHasher;
 use outset::stored::merge;
-use outset::{Error, ErrorKind, Interrupt, LineFormat};
+use outset::{Error, ErrorKind, Interrupt, KeyForm, LineFormat};
 
 use super::{budget, filled, line, open, rules, saved, small_shapes};
 use crate::util::{MIB, Place, beside_others, from_here};
@@ -18,10 +18,28 @@ fn others(shape: Shape, rules: Rules) -> Vec<(Shape, Rules, &'static str)> {
         },
         ..rules
     };
+    let key_form = |key_form| Rules { key_form, ..rules };
+    let lines = KeyForm::default();
     let other_key = LineHasher::with_key([11, 22, 33, 45]);
     let mut others = vec![
         (shape, format(0, false), "the line format"),
         (shape, format(b'\n', true), "the line format"),
+        (
+            shape,
+            key_form(KeyForm {
+                ignores_case: true,
+                ..lines
+            }),
+            "whether case is ignored",
+        ),
+        (
+            shape,
+            key_form(KeyForm {
+                trims: true,
+                ..lines
+            }),
+            "whether blanks are left out",
+        ),
         (
             shape,
             Rules {

@@ -30,6 +30,7 @@ fn rules() -> Rules {
     Rules {
         hasher: LineHasher::with_key(KEY),
         format: LineFormat::default(),
+        key_form: outset::KeyForm::default(),
         planned_keys: 100,
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use outset::filter::{Filter, Kind, Rules, Shape, Words};
 use outset::hash::LineHasher;
-use outset::{Interrupt, LineFormat};
+use outset::{Interrupt, Joined, KeyForm, LineFormat};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
@@ -30,6 +30,7 @@ fn assert_alike<A: Words, B: Words>(one: &Filter<A>, other: &Filter<B>, lines: u
 
 fn assert_same_rules(one: Rules, other: Rules) {
     assert_eq!(one.format, other.format);
+    assert_eq!(one.key_form, other.key_form);
     assert_eq!(one.planned_keys, other.planned_keys);
     // The key is not shown to anybody.
     assert_eq!(one.hasher.hash(b"a line"), other.hasher.hash(b"a line"));
@@ -142,14 +143,23 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 }
 
 fn any_rules() -> impl Strategy<Value = Rules> {
-    (any::<[u64; 4]>(), any::<u64>(), any::<[bool; 2]>()).prop_map(
-        |(key, planned_keys, [ends_in_nul, strip_cr])| Rules {
+    let forms = (any::<[bool; 2]>(), 0u32..4, 0usize..3, any::<u8>());
+    let forms = forms.prop_map(|([ignores_case, trims], fields, joined, byte)| KeyForm {
+        ignores_case,
+        trims,
+        fields,
+        joined: (fields > 1)
+            .then_some([Joined::Delimited(byte), Joined::Csv(byte), Joined::Json][joined]),
+    });
+    (any::<[u64; 4]>(), any::<u64>(), any::<[bool; 2]>(), forms).prop_map(
+        |(key, planned_keys, [ends_in_nul, strip_cr], key_form)| Rules {
             hasher: LineHasher::with_key(key),
             format: LineFormat {
                 terminator: if ends_in_nul { 0 } else { b'\n' },
                 strip_cr,
                 ..LineFormat::default()
             },
+            key_form,
             planned_keys,
         },
     )

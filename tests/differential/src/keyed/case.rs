@@ -219,6 +219,7 @@ impl Case {
             row_numbers: false,
             comment: None,
             has_header,
+            headers_of: Vec::new(),
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),
             bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),

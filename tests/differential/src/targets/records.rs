@@ -37,7 +37,7 @@ pub fn records(data: &[u8]) {
         let wanted = places.iter().map(|&place| fields.get(place));
         let fields: Option<Vec<&Vec<u8>>> = wanted.collect();
         let write = |field: &&Vec<u8>| match syntax {
-            Syntax::Csv(_) => written(field, delimiter, escape),
+            Syntax::Csv(_) => written(field, delimiter),
             Syntax::Whole | Syntax::JsonLines | Syntax::Delimited(_) => (*field).clone(),
         };
         let fields: Vec<Vec<u8>> = fields?.iter().map(write).collect();
@@ -84,13 +84,13 @@ fn fields(record: &[u8], delimiter: u8, escape: Option<u8>) -> Option<Vec<Vec<u8
 }
 
 /// A field of CSV, in quotes where it needs them.
-fn written(field: &[u8], delimiter: u8, escape: Option<u8>) -> Vec<u8> {
-    let needs = |byte: &u8| [b'"', b'\n', delimiter].contains(byte) || Some(*byte) == escape;
+fn written(field: &[u8], delimiter: u8) -> Vec<u8> {
+    let needs = |byte: &u8| [b'"', b'\n', delimiter].contains(byte);
     if !field.iter().any(needs) {
         return field.to_vec();
     }
     let doubled = field.iter().flat_map(|&byte| match byte {
-        byte if byte == b'"' || Some(byte) == escape => vec![byte, byte],
+        b'"' => vec![b'"', b'"'],
         byte => vec![byte],
     });
     [b'"'].into_iter().chain(doubled).chain([b'"']).collect()

@@ -1,0 +1,199 @@
+//! What decides the bytes of a key, beside where it is in its record.
+//!
+//! *Owns:* [`KeyForm`], which a stored filter keeps. *Invariants:* keys of forms that agree can be equal; of other forms they
+//! are not comparable. A line and a single field of any syntax are written alike, so they agree. *Cost:* none.
+
+use crate::record::{Keys, Syntax};
+
+/// What joins the fields of a key that has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joined {
+    /// This byte between them.
+    Delimited(u8),
+    /// This byte between them, and quotes around those that need them.
+    Csv(u8),
+    /// They are a list in JSON.
+    Json,
+}
+
+/// How keys are made of the fields of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeyForm {
+    /// Whether they are compared without regard to the case of ASCII letters.
+    pub ignores_case: bool,
+    /// Whether blanks and tabs at both ends of each field are left out.
+    pub trims: bool,
+    /// Number of fields of a key; 0 where a key is a whole line, or the number is not known.
+    pub fields: u32,
+    /// What joins several fields; `None` of one field, and of lines.
+    pub joined: Option<Joined>,
+}
+
+impl KeyForm {
+    /// The same where several fields are joined, and nothing else is.
+    pub(crate) fn consistent(self) -> Self {
+        match (self.fields, self.joined) {
+            (2.., Some(_)) => self,
+            (fields, _) => Self {
+                fields: fields.min(1),
+                joined: None,
+                ..self
+            },
+        }
+    }
+
+    /// Whether keys of `asked` can be equal to keys of this form, as far as their fields go. Lines whose number of fields is
+    /// not known can be equal to any.
+    pub(crate) fn has_fields_of(self, asked: Self) -> bool {
+        match self.fields {
+            0 => true,
+            1 => asked.fields <= 1,
+            fields => fields == asked.fields && self.joined == asked.joined,
+        }
+    }
+
+    /// What differs between the forms of two sets of keys that are to be one; `None` where they agree.
+    pub(crate) fn difference(self, other: Self) -> Option<&'static str> {
+        if self.ignores_case != other.ignores_case {
+            return Some("whether case is ignored (-i)");
+        }
+        if self.trims != other.trims {
+            return Some("whether blanks are left out (--trim)");
+        }
+        let agree = self.fields == 0 || other.has_fields_of(self);
+        (!agree).then_some("the fields of their keys (--key)")
+    }
+
+    /// The option that makes keys of `asked` such as these; `None` where they agree.
+    pub(crate) fn advice(self, asked: Self) -> Option<String> {
+        let option = |option: &str, is_wanted: bool| {
+            Some(if is_wanted {
+                format!("add {option}, because it was built with {option}")
+            } else {
+                format!("leave out {option}, because it was built without {option}")
+            })
+        };
+        if self.ignores_case != asked.ignores_case {
+            return option("-i", self.ignores_case);
+        }
+        if self.trims != asked.trims {
+            return option("--trim", self.trims);
+        }
+        if self.has_fields_of(asked) {
+            return None;
+        }
+        Some(match self.fields {
+            1 => "give --key with 1 field, because it was built of keys of 1 field".into(),
+            fields => {
+                let with = self.joined_options();
+                format!(
+                    "give {with} and --key with {fields} fields, because it was built with them"
+                )
+            }
+        })
+    }
+
+    /// The options that join fields so; empty where none are.
+    pub fn joined_options(self) -> String {
+        let delimiter = |delimiter: u8| format!("-d '{}'", char::from(delimiter).escape_default());
+        match self.joined {
+            None => String::new(),
+            Some(Joined::Delimited(b'\t')) => "--tsv".into(),
+            Some(Joined::Delimited(byte)) => delimiter(byte),
+            Some(Joined::Csv(b',')) => "--csv".into(),
+            Some(Joined::Csv(byte)) => format!("--csv {}", delimiter(byte)),
+            Some(Joined::Json) => "--jsonl".into(),
+        }
+    }
+}
+
+impl Keys {
+    /// The form of the keys.
+    pub fn form(&self) -> KeyForm {
+        let own = self.fields_of.iter().map(|(_, fields)| fields.len());
+        // All inputs have as many, or none that is a key of its own.
+        let fields = own.fold(self.fields.len(), usize::max) as u32;
+        let joined = match self.syntax {
+            Syntax::Whole => None,
+            Syntax::Delimited(delimiter) => Some(Joined::Delimited(delimiter)),
+            Syntax::Csv(dialect) => Some(Joined::Csv(dialect.delimiter)),
+            Syntax::JsonLines => Some(Joined::Json),
+        };
+        let form = KeyForm {
+            ignores_case: self.ignores_case,
+            trims: self.trims,
+            fields,
+            joined,
+        };
+        form.consistent()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn form(fields: u32, joined: Option<Joined>) -> KeyForm {
+        KeyForm {
+            fields,
+            joined,
+            ..KeyForm::default()
+        }
+    }
+
+    #[test]
+    fn i17_lines_and_single_fields_agree_and_several_fields_only_with_as_many() {
+        let (lines, one) = (form(0, None), form(1, None));
+        let (two, tabs) = (
+            form(2, Some(Joined::Csv(b','))),
+            form(2, Some(Joined::Delimited(b'\t'))),
+        );
+        for (stored, asked, agree) in [
+            (lines, lines, true),
+            (lines, one, true),
+            (lines, two, true),
+            (one, lines, true),
+            (one, one, true),
+            (one, two, false),
+            (two, lines, false),
+            (two, one, false),
+            (two, two, true),
+            (two, tabs, false),
+            (two, form(3, Some(Joined::Csv(b','))), false),
+        ] {
+            assert_eq!(
+                stored.advice(asked).is_none(),
+                agree,
+                "{stored:?} {asked:?}"
+            );
+        }
+        assert!(
+            two.advice(one)
+                .unwrap()
+                .starts_with("give --csv and --key with 2 fields")
+        );
+        assert!(tabs.advice(lines).unwrap().starts_with("give --tsv and"));
+        for (one, other, agree) in [
+            (lines, two, true),
+            (two, lines, true),
+            (two, one, false),
+            (two, tabs, false),
+        ] {
+            assert_eq!(one.difference(other).is_none(), agree, "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn i17_what_joins_fields_and_several_fields_come_together() {
+        let csv = Some(Joined::Csv(b','));
+        for (given, expected) in [
+            (form(2, csv), form(2, csv)),
+            (form(2, None), form(1, None)),
+            (form(1, csv), form(1, None)),
+            (form(0, csv), form(0, None)),
+        ] {
+            assert_eq!(given.consistent(), expected, "{given:?}");
+        }
+    }
+}
