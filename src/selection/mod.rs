@@ -297,9 +297,10 @@ impl Selection {
         Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
     }
 
-    /// Whether each line is written as often as the first side has it.
+    /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are counted:
+    /// then those of the first side must be known before, too.
     pub(crate) fn repeats(&self) -> bool {
-        self.occurrences == Occurrences::OfFirst
+        self.occurrences == Occurrences::OfFirst && !self.counts()
     }
 
     /// Whether the occurrences of all sides are counted.
@@ -313,6 +314,11 @@ impl Selection {
 
     /// Whether of the records with the same key the first one is written.
     pub(crate) fn picks_first(&self) -> bool {
+        self.records && self.occurrences != Occurrences::OfFirst
+    }
+
+    /// Whether records are written that must be read once more, when the last of them was counted or the first is known.
+    pub(crate) fn reads_records_again(&self) -> bool {
         self.records && !self.repeats()
     }
 

@@ -254,9 +254,9 @@ pub(crate) struct WrittenArguments {
 }
 
 impl WrittenArguments {
-    /// Whether occurrences are counted, so that every line with a key counts for the same one.
-    pub(crate) fn counts(&self) -> bool {
-        self.count || self.all
+    /// Whether the files are multisets, so that every line with a key counts for the same one.
+    pub(crate) fn is_multiset(&self) -> bool {
+        self.all
     }
 
     fn label(&self) -> Label {
@@ -364,7 +364,7 @@ impl<'a> Request<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         let keys = &set.run.lines.reading.keys;
-        let selection = set.records.add_to(selection, keys, set.written.counts());
+        let selection = set.records.add_to(selection, keys, set.written.is_multiset());
         Self {
             // Numbers have no order.
             selection: if set.count_only {

@@ -39,7 +39,8 @@ impl Rule {
         let least = selection.least.unwrap_or(sides as u32);
         let most = selection.most.unwrap_or(sides as u32);
         check_bounds(selection, sides)?;
-        if selection.repeats() && !selection.in_first && !selection.needs_all(sides) {
+        let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
+        if keeps_repeats && !selection.in_first && !selection.needs_all(sides) {
             return usage(
                 "--repeats: only diff, and intersect without --at-least, --at-most or --exactly, can \
                  repeat lines"
@@ -299,7 +300,7 @@ fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
 /// [`Error::Usage`] where a multiset makes no sense of it.
 fn tally(selection: Selection, sides: usize) -> Result<Tally> {
     let occurrences = selection.occurrences;
-    if selection.repeats() && selection.counts() {
+    if occurrences == Occurrences::OfFirst && selection.counts() && !selection.records {
         return usage(
             "--repeats: cannot be combined with --count".into(),
             "choose one of them",

@@ -36,7 +36,7 @@ impl Case {
         let stats = match result {
             Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
             Err(Error::Usage { .. })
-                if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
+                if options.strategy == Some(Strategy::Memory) && wanted.reads_records_again() =>
             {
                 return;
             }

@@ -70,12 +70,7 @@ impl Wanted {
             Label::SideCount,
             Label::Count,
         ]);
-        // Where every record is written, there is nothing to count.
-        let label = match mode {
-            Mode::Every if label == Label::Count => Label::None,
-            _ => label,
-        };
-        let drops = name == "union" && label == Label::None && choices.one_in(2);
+        let drops = name == "union" && choices.one_in(2);
         let order = choices.pick(&[Order::Any, Order::Any, Order::Input, Order::Sorted]);
         let asked = match mode {
             Mode::Every => selection.of_records().with_repeats(),
@@ -96,6 +91,11 @@ impl Wanted {
             drops,
         };
         (wanted, asked)
+    }
+
+    /// Whether records are written that must be read once more, so that they cannot be answered in memory.
+    fn reads_records_again(&self) -> bool {
+        self.mode == Mode::First || (self.mode == Mode::Every && self.label == Label::Count)
     }
 }
 
