@@ -11,7 +11,8 @@ use crate::input::lines::LineFormat;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
-use crate::record::Keys;
+use crate::record::{Keys, Syntax};
+use crate::selection::LabelForm;
 use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
@@ -151,6 +152,21 @@ impl Options {
     /// Whether the answer consists of numbers of rows.
     pub(crate) fn numbers_rows(&self) -> bool {
         self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
+    }
+
+    /// How a label stands before a line: as one more field, where lines have fields with a delimiter.
+    pub(crate) fn label_form(&self) -> LabelForm {
+        match self.keys.as_ref().map(|keys| keys.syntax) {
+            Some(Syntax::Csv(delimiter)) => LabelForm {
+                delimiter,
+                quotes: true,
+            },
+            Some(Syntax::Delimited(delimiter)) => LabelForm {
+                delimiter,
+                quotes: false,
+            },
+            _ => LabelForm::default(),
+        }
     }
 
     /// What a line is: in a CSV file a record, which may have line ends between quotes.

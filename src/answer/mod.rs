@@ -108,12 +108,16 @@ impl<'s> Collector<'s> {
         self.lock().written
     }
 
-    /// Passes on the header of the answer, before all lines.
+    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops has
+    /// no labels.
     ///
     /// # Errors
     /// What the sink reports.
-    pub(crate) fn header(&self, header: &[u8]) -> Result<()> {
-        self.lock().pass_on((0, 0), |sink| sink.header(header))
+    pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
+        self.lock().pass_on((0, 0), |sink| {
+            sink.header(&[label, header].concat())?;
+            sink.duplicates_header(header)
+        })
     }
 
     /// How many lines outboxes have brought that were flushed since, in order or not.

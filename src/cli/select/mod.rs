@@ -109,6 +109,18 @@ struct Divided {
     has_lost_duplicates: bool,
 }
 
+impl Divided {
+    /// Has `write` write to the file for what the result drops, if there is one.
+    fn drop_by(
+        &mut self,
+        write: impl FnOnce(&mut WriteSink<OutputWriter>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let written = self.duplicates.as_mut().map_or(Ok(()), write);
+        self.has_lost_duplicates |= written.is_err();
+        written
+    }
+}
+
 impl Sink for Divided {
     fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.lines.line(line)
@@ -123,24 +135,19 @@ impl Sink for Divided {
     }
 
     fn header(&mut self, header: &[u8]) -> io::Result<()> {
-        self.lines.header(header)?;
-        self.duplicates
-            .as_mut()
-            .map_or(Ok(()), |sink| sink.header(header))
+        self.lines.header(header)
+    }
+
+    fn duplicates_header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.drop_by(|sink| sink.header(header))
     }
 
     fn duplicate(&mut self, line: &[u8]) -> io::Result<()> {
-        let sink = self.duplicates.as_mut();
-        let written = sink.map_or(Ok(()), |sink| sink.line(line));
-        self.has_lost_duplicates |= written.is_err();
-        written
+        self.drop_by(|sink| sink.line(line))
     }
 
     fn duplicates(&mut self, block: &[u8], ends: &[usize]) -> io::Result<()> {
-        let sink = self.duplicates.as_mut();
-        let written = sink.map_or(Ok(()), |sink| sink.block(block, ends));
-        self.has_lost_duplicates |= written.is_err();
-        written
+        self.drop_by(|sink| sink.block(block, ends))
     }
 
     fn terminator(&self) -> u8 {

@@ -252,7 +252,10 @@ impl Rule {
             Label::None => return (label, line),
             Label::SidesOnly | Label::Sides => {
                 let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
+                let quote = self.selection.label_form.quotes.then_some(b'"');
+                label.extend(quote);
                 label.extend((0..self.sides).map(digit));
+                label.extend(quote);
             }
             Label::SideCount => push_number(&mut label, self.marks.sides(mark).into()),
             Label::Count => push_number(&mut label, tally),
@@ -260,7 +263,7 @@ impl Rule {
         if self.selection.label == Label::SidesOnly {
             return (label, &[]);
         }
-        label.push(b'\t');
+        label.push(self.selection.label_form.delimiter);
         (label, line)
     }
 }

@@ -146,6 +146,7 @@ fn options(choices: &mut Choices<'_>, case: &Case, directory: &Path) -> Options 
 struct Answer {
     header: Option<Vec<u8>>,
     lines: Vec<Vec<u8>>,
+    dropped_header: Option<Vec<u8>>,
     dropped: Vec<Vec<u8>>,
 }
 
@@ -163,6 +164,12 @@ impl outset::Sink for Answer {
     fn header(&mut self, header: &[u8]) -> std::io::Result<()> {
         assert!(self.lines.is_empty() && self.header.is_none());
         self.header = Some(header.to_vec());
+        Ok(())
+    }
+
+    fn duplicates_header(&mut self, header: &[u8]) -> std::io::Result<()> {
+        assert!(self.dropped.is_empty() && self.dropped_header.is_none());
+        self.dropped_header = Some(header.to_vec());
         Ok(())
     }
 }
