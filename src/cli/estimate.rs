@@ -15,7 +15,7 @@ use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments};
+use super::sides::{FILES, InputArguments, Purpose};
 use crate::cli::numbers;
 
 /// Fewer common lines in the sample than this are a faint sign.
@@ -51,7 +51,11 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 2,
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
     let mut claims = Claims::reading(arguments.inputs.lists().chain(arguments.lines.key_file()))
         .and_sources(&sources);
     claims.write(None, "the estimate")?;

@@ -14,9 +14,8 @@ use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArgument
 use super::escaping::visible;
 use super::options::TalkArguments;
 use super::outputs::Claims;
-use super::print::print_into;
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments};
+use super::sides::{FILES, InputArguments, Purpose};
 use super::summary::summary;
 use super::warn;
 
@@ -44,6 +43,10 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     force: ForceArguments,
 
+    /// Write the table to FILE, complete or not at all [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
     /// Print the table and the statistics of the run as JSON
     #[arg(long)]
     json: bool,
@@ -62,15 +65,22 @@ pub(crate) struct OverlapsArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 1,
+        lacks_output: arguments.output.is_none(),
+    };
+    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
     let key_file = arguments.run.lines.key_file();
     let mut claims =
         Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
-    claims.write(None, "the table")?;
+    claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_page(arguments.report.as_deref())?;
+    claims.check_names(false, &arguments.talk)?;
     let mut outputs = claims.open(interrupt)?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
-    let options = arguments.run.options(None, interrupt);
+    let options = arguments
+        .run
+        .options(arguments.output.as_deref(), interrupt);
     let options = Options {
         observer: Some(outputs.observer(reporter.clone())),
         ..arguments.force.add_to(arguments.choice.add_to(options))
@@ -79,7 +89,8 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     reporter.finish();
     let filled = outputs.fill_page(|page| page.fill_overlaps(&found));
     // The table is there whatever becomes of the page.
-    print_into(|out| {
+    let result = outputs.require_result()?;
+    let written = result.written(|out| {
         if arguments.json {
             serde_json::to_writer_pretty(&mut *out, &found)?;
             writeln!(out)
@@ -87,6 +98,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
             describe(&found, out)
         }
     })?;
+    result.flush(written)?;
     filled?;
     outputs.put_in_place()?;
     if !arguments.talk.quiet {

@@ -10,15 +10,23 @@ use super::arguments::PlanArguments;
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use super::sides::Purpose;
 use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let selection = arguments.selection()?;
+    let purpose = Purpose {
+        least: match arguments.filters.filter {
+            Some(_) => 1,
+            None => selection.least_sides(),
+        },
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
     let read = arguments.inputs.lists().chain(&arguments.filters.filter);
     let mut claims = Claims::reading(read).and_sources(&sources);
     claims.write(None, "the plan")?;
-    let selection = arguments.selection()?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments
         .records

@@ -6,14 +6,15 @@
 //!
 //! | text | as a size | as a count | as a rate |
 //! |---|---|---|---|
-//! | `64` | 64 bytes | 64 | refused, above 1 |
+//! | `64` | 64 bytes | 64 | refused, 1 or more |
 //! | `64M`, `64MiB` | 64 · 1024² | 64 · 1000² (`64M` only) | refused |
 //! | `64MB` | 64 · 1000² | refused | refused |
-//! | `5e9` | 5 · 10⁹ bytes | 5 · 10⁹ | refused, above 1 |
+//! | `5e9` | 5 · 10⁹ bytes | 5 · 10⁹ | refused, 1 or more |
 //! | `50%` | half of a base ([`Size::Share`]) | refused | 0.5 |
 //!
 //! Units may be in lower case, and spaces may stand before a unit and around the whole.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// Why a text is no size, count or rate. The message names the format that is expected.
@@ -22,8 +23,8 @@ use std::fmt;
 pub struct ParseSizeError {
     /// What was given.
     text: String,
-    /// One of the formats below.
-    expected: &'static str,
+    /// One of the formats below, or what it says of this text.
+    expected: Cow<'static, str>,
 }
 
 // What each parser expects, as its error says it.
@@ -32,7 +33,7 @@ const BYTES_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1
 const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
 const COUNT_FORMAT: &str =
     "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
-const RATE_FORMAT: &str = "a rate: give a number from 0 to 1, or a percentage such as 1%";
+const RATE_FORMAT: &str = "a rate: give a number below 1 such as 0.01, or a percentage such as 1%";
 
 /// A byte size as written: absolute, or a share of the base that the default is a share of, too.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,7 +106,8 @@ pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
     whole(number, zeros).ok_or_else(bad)
 }
 
-/// Parses a rate: `0.01` or `1%`; the result is in 0..=1.
+/// Parses a rate: `0.01` or `1%`; the result is in 0..=1. A number of 1 or more is refused without a per cent sign: who
+/// types 1 means 1 %.
 ///
 /// # Errors
 /// [`ParseSizeError`] with the expected format.
@@ -113,7 +115,14 @@ pub fn parse_rate(text: &str) -> Result<f64, ParseSizeError> {
     let bad = || error(text, RATE_FORMAT);
     let rate = match text.trim().strip_suffix('%') {
         Some(percent) => positive(percent).ok_or_else(bad)? / 100.0,
-        None => positive(text).ok_or_else(bad)?,
+        None => match positive(text).ok_or_else(bad)? {
+            rate if rate < 1.0 => rate,
+            _ => {
+                let text = text.trim();
+                let expected = format!("a rate below 1: give {text}% or a number such as 0.01");
+                return Err(error(text, expected));
+            }
+        },
     };
     if rate <= 1.0 { Ok(rate) } else { Err(bad()) }
 }
@@ -298,10 +307,10 @@ fn positive(text: &str) -> Option<f64> {
 }
 
 /// The error for `text`, which is not `expected`.
-fn error(text: &str, expected: &'static str) -> ParseSizeError {
+fn error(text: &str, expected: impl Into<Cow<'static, str>>) -> ParseSizeError {
     ParseSizeError {
         text: text.to_owned(),
-        expected,
+        expected: expected.into(),
     }
 }
 

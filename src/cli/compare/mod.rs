@@ -20,6 +20,7 @@ pub(crate) use self::arguments::CompareArguments;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
+use super::sides::Purpose;
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
@@ -74,7 +75,11 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 2,
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
     let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
     let selection = arguments.operation.selection();
@@ -178,5 +183,6 @@ fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(arguments.stats.as_deref())?;
     claims.write_page(arguments.report.as_deref())?;
+    claims.check_names(false, &arguments.talk)?;
     Ok(claims)
 }

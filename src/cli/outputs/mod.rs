@@ -14,6 +14,7 @@
 
 mod claims;
 mod files;
+mod names;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use serde::Serialize;
 
 pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
+pub(crate) use self::names::is_table;
 use self::files::StatsFile;
 use super::report::Page;
 

@@ -5,7 +5,6 @@ mod arguments;
 mod rows;
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use outset::{
@@ -17,8 +16,9 @@ pub(crate) use self::arguments::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
     SymdiffArguments, UnionArguments, WrittenArguments,
 };
-use super::outputs::{Claims, Outputs, ResultFile};
+use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
+use super::sides::Purpose;
 use super::summary::{label, summary};
 use super::{signals, warn};
 
@@ -27,7 +27,14 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
-    let sources = request.inputs.sources()?;
+    let purpose = Purpose {
+        least: match request.filters.and_then(|filters| filters.filter.as_ref()) {
+            Some(_) => 1,
+            None => request.selection.least_sides(),
+        },
+        lacks_output: set.output.is_none(),
+    };
+    let sources = request.inputs.sources_for(purpose, &set.talk)?;
     let claims = claim(request, &sources)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;
@@ -61,7 +68,7 @@ fn find(
     outputs: &Outputs,
 ) -> Result<Stats> {
     let result = outputs.require_result()?;
-    let is_table = is_table(request.set.output.as_deref());
+    let is_table = request.set.output.as_deref().is_some_and(is_table);
     if is_table && request.set.count_only {
         return Err(Error::Usage {
             what: format!(
@@ -93,12 +100,6 @@ fn find(
         file.flush(sink.into_inner())?;
     }
     Ok(stats)
-}
-
-/// Whether a result with this name is a Parquet file.
-fn is_table(output: Option<&Path>) -> bool {
-    let extension = output.and_then(Path::extension);
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
 /// Writes the lines of the result to one file, and what the result drops to another.
@@ -176,5 +177,6 @@ fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(request.set.stats.as_deref())?;
     claims.write_page(request.set.report.as_deref())?;
+    claims.check_names(true, &request.set.talk)?;
     Ok(claims)
 }
