@@ -294,7 +294,8 @@ impl PlanArguments {
             let selection = self.written.add_to(selection);
             let selection = self.order.add_to(self.repeats.add_to(selection));
             let keys = &self.run.lines.reading.keys;
-            self.records.add_to(selection, keys, self.written.is_multiset())
+            self.records
+                .add_to(selection, keys, self.written.is_multiset())
         };
         if self.operation != Operation::Overlaps {
             return Ok(as_asked(selection));

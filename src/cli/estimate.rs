@@ -55,11 +55,12 @@ pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Resul
         least: 2,
         lacks_output: false,
     };
-    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
+    let sources = arguments.inputs.sources_for(purpose)?;
     let mut claims = Claims::reading(arguments.inputs.lists().chain(arguments.lines.key_file()))
         .and_sources(&sources);
     claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
     let options = Options {
         format: arguments.lines.format(),
         hash_key: arguments.lines.hash_key(),

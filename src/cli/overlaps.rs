@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
         least: 1,
         lacks_output: arguments.output.is_none(),
     };
-    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
+    let sources = arguments.inputs.sources_for(purpose)?;
     let key_file = arguments.run.lines.key_file();
     let mut claims =
         Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
     claims.check_names(false, &arguments.talk)?;
     let mut outputs = claims.open(interrupt)?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
     let options = arguments
         .run
         .options(arguments.output.as_deref(), interrupt);

@@ -11,6 +11,7 @@ use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
 use super::sides::Purpose;
+use super::warn;
 use crate::cli::numbers;
 
 /// Runs the command.
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
         },
         lacks_output: false,
     };
-    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
+    let sources = arguments.inputs.sources_for(purpose)?;
     let read = arguments.inputs.lists().chain(&arguments.filters.filter);
     let mut claims = Claims::reading(read).and_sources(&sources);
     claims.write(None, "the plan")?;
@@ -36,14 +37,20 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
     }
+    let names = arguments.inputs.names_of_sides(&sources);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
+        reporter.announce(names);
         options.observer = Some(reporter.clone());
         let (_, plan) = plan_with_estimate(&sources, selection, &options)?;
         reporter.finish();
         plan
     } else if arguments.lines.is_empty() {
-        plan_for(&sources, selection, &options)?
+        let plan = plan_for(&sources, selection, &options)?;
+        if !arguments.talk.quiet {
+            names.iter().for_each(|name| warn(name));
+        }
+        plan
     } else {
         plan_for_shapes(arguments, selection, &options)?
     };

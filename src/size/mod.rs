@@ -14,7 +14,6 @@
 //!
 //! Units may be in lower case, and spaces may stand before a unit and around the whole.
 
-use std::borrow::Cow;
 use std::fmt;
 
 /// Why a text is no size, count or rate. The message names the format that is expected.
@@ -23,8 +22,8 @@ use std::fmt;
 pub struct ParseSizeError {
     /// What was given.
     text: String,
-    /// One of the formats below, or what it says of this text.
-    expected: Cow<'static, str>,
+    /// One of the formats below.
+    expected: &'static str,
 }
 
 // What each parser expects, as its error says it.
@@ -33,7 +32,7 @@ const BYTES_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1
 const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
 const COUNT_FORMAT: &str =
     "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
-const RATE_FORMAT: &str = "a rate: give a number below 1 such as 0.01, or a percentage such as 1%";
+const RATE_FORMAT: &str = "a rate: give a percentage such as 1%, or a number below 1 such as 0.01";
 
 /// A byte size as written: absolute, or a share of the base that the default is a share of, too.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -115,14 +114,7 @@ pub fn parse_rate(text: &str) -> Result<f64, ParseSizeError> {
     let bad = || error(text, RATE_FORMAT);
     let rate = match text.trim().strip_suffix('%') {
         Some(percent) => positive(percent).ok_or_else(bad)? / 100.0,
-        None => match positive(text).ok_or_else(bad)? {
-            rate if rate < 1.0 => rate,
-            _ => {
-                let text = text.trim();
-                let expected = format!("a rate below 1: give {text}% or a number such as 0.01");
-                return Err(error(text, expected));
-            }
-        },
+        None => positive(text).filter(|&rate| rate < 1.0).ok_or_else(bad)?,
     };
     if rate <= 1.0 { Ok(rate) } else { Err(bad()) }
 }
@@ -307,10 +299,10 @@ fn positive(text: &str) -> Option<f64> {
 }
 
 /// The error for `text`, which is not `expected`.
-fn error(text: &str, expected: impl Into<Cow<'static, str>>) -> ParseSizeError {
+fn error(text: &str, expected: &'static str) -> ParseSizeError {
     ParseSizeError {
         text: text.to_owned(),
-        expected: expected.into(),
+        expected,
     }
 }
 

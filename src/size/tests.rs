@@ -31,7 +31,11 @@ fn counts_and_rates() {
     assert!(parse_count("20MiB").is_err());
     assert_eq!(parse_rate("1%"), Ok(0.01));
     assert_eq!(parse_rate("0.05"), Ok(0.05));
-    assert!(parse_rate("5").is_err());
+    assert_eq!(parse_rate("100%"), Ok(1.0));
+    for text in ["5", "1", "1.0", "1e3", " 1 "] {
+        let said = parse_rate(text).unwrap_err().to_string();
+        assert!(said.contains("a percentage such as 1%"), "{said}");
+    }
     assert!(parse_rate("-0.1").is_err());
 }
 

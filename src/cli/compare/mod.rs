@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
         least: 2,
         lacks_output: false,
     };
-    let sources = arguments.inputs.sources_for(purpose, &arguments.talk)?;
+    let sources = arguments.inputs.sources_for(purpose)?;
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
     let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
     let selection = arguments.operation.selection();

@@ -25,8 +25,8 @@ use serde::Serialize;
 
 pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
-pub(crate) use self::names::is_table;
 use self::files::StatsFile;
+pub(crate) use self::names::is_table;
 use super::report::Page;
 
 /// The open outputs of a command.

@@ -55,6 +55,8 @@ struct Story {
     phase: Option<String>,
     /// What was passed on, so that it is said once.
     told: Vec<Notice>,
+    /// What is to be said when the first phase begins.
+    announced: Vec<String>,
 }
 
 impl Reporter {
@@ -88,6 +90,19 @@ impl Reporter {
     /// phases): they count in the time left.
     pub(crate) fn expect(&self, runs: Vec<u64>) {
         self.watched.story().pace.expect_runs(runs);
+    }
+
+    /// Says these lines when the first phase begins, as notices. A run that is refused has nothing to say but why.
+    pub(crate) fn announce(&self, lines: Vec<String>) {
+        if self.tells_notices {
+            self.watched.story().announced = lines;
+        }
+    }
+
+    /// Says what was announced, once.
+    fn tell_announced(&self) {
+        let lines = std::mem::take(&mut self.watched.story().announced);
+        lines.iter().for_each(|line| warn(line));
     }
 
     /// Clears what is drawn. Nothing is drawn any more.
@@ -194,6 +209,7 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        self.tell_announced();
         let mut story = self.watched.story();
         self.watched.bytes.store(0, Ordering::Relaxed);
         story.phase = Some(name.to_owned());

@@ -364,7 +364,9 @@ impl<'a> Request<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         let keys = &set.run.lines.reading.keys;
-        let selection = set.records.add_to(selection, keys, set.written.is_multiset());
+        let selection = set
+            .records
+            .add_to(selection, keys, set.written.is_multiset());
         Self {
             // Numbers have no order.
             selection: if set.count_only {

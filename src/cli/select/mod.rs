@@ -34,7 +34,8 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         },
         lacks_output: set.output.is_none(),
     };
-    let sources = request.inputs.sources_for(purpose, &set.talk)?;
+    let sources = request.inputs.sources_for(purpose)?;
+    reporter.announce(request.inputs.names_of_sides(&sources));
     let claims = claim(request, &sources)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;

@@ -1,6 +1,6 @@
 //! What people mean by the words of a side, where it may be something else than they get.
 //!
-//! *Owns:* the names of sides that have several words, on standard error, and the refusals of words that were meant
+//! *Owns:* the names of sides that have several words, and the refusals of words that were meant
 //! otherwise: one side for two, a pattern for a FILE, an output for a FILE. *Invariants:* nothing is refused here that
 //! could be read. *Cost:* a question to the system for each FILE.
 
@@ -14,7 +14,6 @@ use outset::{Error, Result, Source};
 use super::expand::has_wildcard;
 use super::{InputArguments, STDIN, Side};
 use crate::cli::numbers;
-use crate::cli::options::TalkArguments;
 
 /// How many words of a side are named.
 const MOST_NAMED: usize = 5;
@@ -39,29 +38,28 @@ impl Side {
 }
 
 impl InputArguments {
-    /// The sides as the library reads them, for this `purpose`: as [`InputArguments::sources`]. Says on standard error what
-    /// sides of several words are, unless that is unwanted.
+    /// The sides as the library reads them, for this `purpose`: as [`InputArguments::sources`].
     ///
     /// # Errors
     /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are needed;
     /// [`Error::Input`] for a FILE that is not there and looks like something else.
-    pub(crate) fn sources_for(
-        &self,
-        purpose: Purpose,
-        talk: &TalkArguments,
-    ) -> Result<Vec<Source>> {
+    pub(crate) fn sources_for(&self, purpose: Purpose) -> Result<Vec<Source>> {
         self.check_number(purpose)?;
         self.check_files(purpose)?;
-        let sources = self.sources()?;
-        if !talk.quiet {
-            for (number, (side, source)) in (1..).zip(self.sides.iter().zip(&sources)) {
-                if let (Some(words), Source::Files(files)) = (side.words(), source) {
-                    let files = numbers::counted(files.paths().len() as u64, "file");
-                    crate::cli::warn(&format!("side {number}: {files}: {}", named(words)));
-                }
+        self.sources()
+    }
+
+    /// What each side of several words is, for people; `sources` are the sides as they are read.
+    pub(crate) fn names_of_sides(&self, sources: &[Source]) -> Vec<String> {
+        let sides = (1..).zip(self.sides.iter().zip(sources));
+        let names = sides.filter_map(|(number, (side, source))| match (side.words(), source) {
+            (Some(words), Source::Files(files)) => {
+                let files = numbers::counted(files.paths().len() as u64, "file");
+                Some(format!("side {number}: {files}: {}", named(words)))
             }
-        }
-        Ok(sources)
+            _ => None::<String>,
+        });
+        names.collect()
     }
 
     /// Refuses one side of several words where the command needs more sides.

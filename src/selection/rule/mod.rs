@@ -252,7 +252,8 @@ impl Rule {
             Label::None => return (label, line),
             Label::SidesOnly | Label::Sides => {
                 let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
-                let quote = self.selection.label_form.quotes.then_some(b'"');
+                let is_field = self.selection.label == Label::Sides;
+                let quote = (is_field && self.selection.label_form.quotes).then_some(b'"');
                 label.extend(quote);
                 label.extend((0..self.sides).map(digit));
                 label.extend(quote);

@@ -4,6 +4,7 @@ mod closed;
 mod compressed;
 mod identity;
 mod keyed;
+mod labels;
 mod odd;
 mod parquet;
 mod pieces;

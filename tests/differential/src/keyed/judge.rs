@@ -155,7 +155,12 @@ impl Case {
             // By the lines: a label is no part of the order.
             let behind = |line: &Vec<u8>| match wanted.label {
                 Label::None => line.clone(),
-                _ => line[line.iter().position(|&byte| byte == self.behind_label()).unwrap() + 1..].to_vec(),
+                _ => line[line
+                    .iter()
+                    .position(|&byte| byte == self.behind_label())
+                    .unwrap()
+                    + 1..]
+                    .to_vec(),
             };
             lines.sort_by_key(behind);
         }
