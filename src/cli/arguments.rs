@@ -36,7 +36,9 @@ use super::size::SizeArguments;
     name = "outset",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    // In scripts, the last of two wins: what a user adds to a command overrides it.
+    args_override_self = true
 )]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct Cli {

@@ -16,7 +16,7 @@ use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
 use super::sides::{FILES, InputArguments, Purpose};
-use crate::cli::numbers;
+use crate::cli::numbers::{self, counted, grouped};
 
 /// Fewer common lines in the sample than this are a faint sign.
 const FEW: u64 = 10;
@@ -94,7 +94,10 @@ fn describe_input(input: &InputEstimate, sees_common: bool) -> Vec<String> {
     let path = visible(&input.path);
     let distinct = describe_count(input.distinct);
     let mut lines = vec![
-        format!("{path}: {} lines, {distinct} distinct", input.lines),
+        format!(
+            "{path}: {}, {distinct} distinct",
+            counted(input.lines, "line")
+        ),
         format!("  in no other file: {}", describe_count(input.only)),
     ];
     if sees_common && input.lines > 0 {
@@ -109,8 +112,9 @@ fn describe_common(found: &Estimate) -> Vec<String> {
     if found.is_too_small_to_see() {
         return vec![
             format!(
-                "common: too few to estimate: at most {:.0} lines (at 99%); none of {} sampled lines is common",
-                common.high, found.sample_lines
+                "common: too few to estimate: at most {} lines (at 99%); none of {} sampled lines is common",
+                whole(common.high),
+                grouped(found.sample_lines)
             ),
             "  to count them: outset intersect --count-only".to_owned(),
         ];
@@ -125,7 +129,8 @@ fn describe_common(found: &Estimate) -> Vec<String> {
     if found.common_seen < FEW && !common.is_exact() {
         lines.push(format!(
             "  uncertain: only {} of {} sampled lines are common",
-            found.common_seen, found.sample_lines
+            found.common_seen,
+            grouped(found.sample_lines)
         ));
     }
     lines
@@ -138,10 +143,16 @@ fn describe_count(bounds: Bounds) -> String {
         high,
     } = bounds;
     if bounds.is_exact() {
-        format!("{estimate:.0}")
+        whole(estimate)
     } else {
-        format!("about {estimate:.0} ({low:.0} to {high:.0} at 99%)")
+        let (low, high) = (whole(low), whole(high));
+        format!("about {} ({low} to {high} at 99%)", whole(estimate))
     }
+}
+
+/// A number of lines that need not be whole.
+fn whole(lines: f64) -> String {
+    grouped(lines.round() as u64)
 }
 
 fn describe_share(bounds: Bounds) -> String {

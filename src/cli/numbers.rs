@@ -1,20 +1,16 @@
 //! Numbers as the command line prints them.
 //!
-//! *Owns:* every form: in sentences a size, count, rate or time in its largest unit, as in messages of the
-//! library; in tables whole numbers in groups of three and rates with four significant digits, which tell
+//! *Owns:* every form: in sentences a size, rate or time in its largest unit, as in messages of the
+//! library; counts in groups of three, wherever people read them (a result that programs read, such as a number of
+//! `--count-only` or JSON, has plain digits); in tables rates with four significant digits, which tell
 //! two numbers of hash functions apart; and columns under each other. *Invariants:* a size looks the same
 //! everywhere, but for `outset size`, whose answer it is; no rate is rounded to zero or up to all.
 
-use outset::size::{display_bytes, display_count, display_duration, display_rate};
+use outset::size::{display_bytes, display_duration, display_rate};
 
 /// A size: `64 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     display_bytes(bytes).to_string()
-}
-
-/// A count in a sentence: `20 M`.
-pub(crate) fn count(count: u64) -> String {
-    display_count(count).to_string().trim().to_owned()
 }
 
 /// A rate in a sentence: `1.256%`.
@@ -168,7 +164,6 @@ mod tests {
         let times = [0.0021, 0.25, 1.254, 200.0, 7500.0].map(duration);
         let texts = ["2.1 ms", "250 ms", "1.25 s", "3 min 20 s", "2 h 05 min"];
         assert_eq!(times, texts);
-        assert_eq!(count(20_000_000), "20 M");
         assert_eq!(binary(2_396_265), "2.285 MiB");
         assert_eq!(binary(4 << 30), "4 GiB");
         assert_eq!(decimal(5_990_661_488), "5.991 GB");

@@ -269,12 +269,12 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     if costs.expected_missing_lines > 0.0 {
         lines.push(format!(
             "  about {} lines expected to be missing from the result",
-            numbers::count(costs.expected_missing_lines as u64)
+            numbers::grouped(costs.expected_missing_lines as u64)
         ));
     } else if !costs.exact {
         lines.push(format!(
             "  about {} false lines expected in the result",
-            numbers::count(costs.expected_false_lines as u64)
+            numbers::grouped(costs.expected_false_lines as u64)
         ));
     }
     lines

@@ -17,8 +17,8 @@ pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
         bytes => format!(", {} spilled", numbers::bytes(bytes)),
     };
     format!(
-        "{name}: {} lines, {} in {:.2} s, {}/s{spilled}",
-        numbers::count(phase.lines),
+        "{name}: {}, {} in {:.2} s, {}/s{spilled}",
+        numbers::counted(phase.lines, "line"),
         numbers::bytes(phase.bytes_read),
         phase.seconds,
         numbers::bytes(rate as u64),
