@@ -173,6 +173,7 @@ pub(crate) struct PlanArguments {
 
 /// Which strategy runs, and whether the result may be approximate.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct ChoiceArguments {
     /// Strategy; auto chooses one to fit the memory limit
     ///
@@ -208,6 +209,7 @@ impl ChoiceArguments {
 
 /// Whether the machine is measured first.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct CalibrationArguments {
     /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
     ///
@@ -231,6 +233,7 @@ impl CalibrationArguments {
 
 /// Filters stored in files.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
@@ -262,7 +265,7 @@ pub(crate) struct RunArguments {
     machine: MachineArguments,
 
     /// Number of buckets [default: chosen by the plan]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
     /// Maximum number of filter bits per key
@@ -270,7 +273,7 @@ pub(crate) struct RunArguments {
     /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
     /// filters. Default: as many bits as fit in memory, up to the point where more bits no
     /// longer help.
-    #[arg(long, value_name = "B", value_parser = parse_bits)]
+    #[arg(long, value_name = "B", help_heading = "Strategy", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
     #[command(flatten)]
@@ -281,7 +284,7 @@ pub(crate) struct RunArguments {
 
     /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
     /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files)
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", help_heading = "Records")]
     key_type: Option<KeyTypeName>,
 }
 
@@ -338,6 +341,7 @@ impl RunArguments {
 
 /// Checks that the user overrides.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Resources")]
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///

@@ -8,6 +8,7 @@ use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
 /// Where the key of each line is.
 #[derive(Debug, Args)]
 #[command(
+    next_help_heading = "Records",
     group = ArgGroup::new("fields").multiple(true),
     group = ArgGroup::new("delimited").multiple(true),
     group = ArgGroup::new("changed").multiple(true),
@@ -151,6 +152,7 @@ impl KeyArguments {
 
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct RecordArguments {
     /// Write only the first line for each key (with --key, --ignore-case or --trim)
     ///

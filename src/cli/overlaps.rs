@@ -34,6 +34,14 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     inputs: InputArguments,
 
+    /// Write the table to FILE, complete or not at all [default: standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Print the table and the statistics of the run as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
     #[command(flatten)]
     choice: ChoiceArguments,
 
@@ -43,20 +51,12 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// Write the table to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Print the table and the statistics of the run as JSON
-    #[arg(long)]
-    json: bool,
-
     /// Write a report of the overlaps to FILE, as an HTML page with charts
     ///
     /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
     /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
     /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     report: Option<PathBuf>,
 
     #[command(flatten)]

@@ -22,7 +22,7 @@ use outset::{Notice, Observer};
 use super::options::{TalkArguments, When};
 use super::warn;
 use crate::cli::numbers;
-use line::{bar_text, phase_summary, plain_text};
+use line::{bar_text, last_text, phase_summary, plain_text};
 use pace::Pace;
 use screen::Kind;
 
@@ -57,6 +57,9 @@ struct Story {
     told: Vec<Notice>,
     /// What is to be said when the first phase begins.
     announced: Vec<String>,
+    /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the run
+    /// fails, and it has not done then what it says.
+    last_phase: Option<String>,
 }
 
 impl Reporter {
@@ -99,14 +102,23 @@ impl Reporter {
         }
     }
 
-    /// Says what was announced, once.
-    fn tell_announced(&self) {
-        let lines = std::mem::take(&mut self.watched.story().announced);
-        lines.iter().for_each(|line| warn(line));
+    /// Says what was announced, and what the last phase did, once.
+    fn tell_waiting(&self) {
+        let lines = {
+            let mut story = self.watched.story();
+            let announced = std::mem::take(&mut story.announced);
+            announced.into_iter().chain(story.last_phase.take())
+        };
+        lines.for_each(|line| warn(&line));
     }
 
-    /// Clears what is drawn. Nothing is drawn any more.
+    /// Says the rest of a run that is complete, and clears what is drawn. Nothing is drawn any more.
     pub(crate) fn finish(&self) {
+        self.tell_waiting();
+        self.end_screen();
+    }
+
+    fn end_screen(&self) {
         if self.is_shown {
             screen::end(PATIENCE);
         }
@@ -114,9 +126,9 @@ impl Reporter {
 }
 
 impl Drop for Reporter {
-    /// Before an error is reported, too.
+    /// Before an error is reported, too: that says what became of the last phase.
     fn drop(&mut self) {
-        self.finish();
+        self.end_screen();
     }
 }
 
@@ -145,7 +157,10 @@ impl Watched {
     /// How things stand now, if anything is going on.
     fn line(&self, kind: Kind) -> Option<String> {
         let mut story = self.story();
-        let name = story.full_name(story.phase.as_deref()?);
+        let Some(phase) = story.phase.as_deref() else {
+            return story.last_phase.clone().filter(|_| kind == Kind::Last);
+        };
+        let name = story.full_name(phase);
         story
             .pace
             .sample(self.bytes.load(Ordering::Relaxed), self.seconds());
@@ -153,6 +168,7 @@ impl Watched {
         Some(match kind {
             Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
             Kind::Plain => plain_text(&name, &outlook),
+            Kind::Last => last_text(&name, &outlook),
         })
     }
 }
@@ -209,7 +225,7 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        self.tell_announced();
+        self.tell_waiting();
         let mut story = self.watched.story();
         self.watched.bytes.store(0, Ordering::Relaxed);
         story.phase = Some(name.to_owned());
@@ -225,14 +241,12 @@ impl Observer for Reporter {
     }
 
     fn phase_finished(&self, phase: &PhaseStats) {
-        let name = {
-            let mut story = self.watched.story();
-            story.phase = None;
-            story.pace.finished(phase.bytes_read, phase.seconds);
-            story.full_name(&phase.name)
-        };
+        self.tell_waiting();
+        let mut story = self.watched.story();
+        story.phase = None;
+        story.pace.finished(phase.bytes_read, phase.seconds);
         if self.is_verbose || self.is_shown {
-            warn(&phase_summary(&name, phase));
+            story.last_phase = Some(phase_summary(&story.full_name(&phase.name), phase));
         }
     }
 }

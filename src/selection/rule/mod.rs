@@ -65,7 +65,7 @@ impl Rule {
         if sides > room {
             return usage(
                 format!("inputs: {sides} given, but this takes at most {room}"),
-                "give fewer files",
+                "give fewer files, or several files as one side with --side",
             );
         }
         Ok(Self {

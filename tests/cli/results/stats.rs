@@ -203,7 +203,7 @@ fn verbose_prints_the_limit_the_strategy_and_the_phases() {
             "filter a",
             "spill b",
             "join",
-            "1000 common lines (exact, sieve)",
+            "1,000 common lines (exact, sieve)",
         ] {
             assert!(outcome.stderr.contains(part), "no {part:?}: {outcome}");
         }
