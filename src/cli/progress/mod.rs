@@ -55,7 +55,7 @@ struct Story {
     phase: Option<String>,
     /// What was passed on, so that it is said once.
     told: Vec<Notice>,
-    /// What is to be said when the first phase begins.
+    /// What is to be said of a run that goes on, or is complete.
     announced: Vec<String>,
     /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the run
     /// fails, and it has not done then what it says.
@@ -95,7 +95,8 @@ impl Reporter {
         self.watched.story().pace.expect_runs(runs);
     }
 
-    /// Says these lines when the first phase begins, as notices. A run that is refused has nothing to say but why.
+    /// Says these lines when the first phase begins where somebody watches, and else when the run is complete: one that
+    /// fails has nothing to say but why.
     pub(crate) fn announce(&self, lines: Vec<String>) {
         if self.tells_notices {
             self.watched.story().announced = lines;
@@ -225,7 +226,9 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        self.tell_waiting();
+        if self.is_verbose || self.is_shown {
+            self.tell_waiting();
+        }
         let mut story = self.watched.story();
         self.watched.bytes.store(0, Ordering::Relaxed);
         story.phase = Some(name.to_owned());
@@ -241,12 +244,16 @@ impl Observer for Reporter {
     }
 
     fn phase_finished(&self, phase: &PhaseStats) {
-        self.tell_waiting();
         let mut story = self.watched.story();
         story.phase = None;
         story.pace.finished(phase.bytes_read, phase.seconds);
         if self.is_verbose || self.is_shown {
-            story.last_phase = Some(phase_summary(&story.full_name(&phase.name), phase));
+            let name = story.full_name(&phase.name);
+            let before = story.last_phase.replace(phase_summary(&name, phase));
+            drop(story);
+            if let Some(before) = before {
+                warn(&before);
+            }
         }
     }
 }
