@@ -3,7 +3,7 @@
 //! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
 //! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what they [`mod@print`], exit
 //! status ([`exit`]), signals ([`signals`]), what wrong [`usage`] gets to hear, closed streams ([`streams`]), progress ([`progress`]), the
-//! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
+//! final [`summary`], the page of a run ([`mod@report`]), where reports come from ([`origin`]), and the one form of [`numbers`] and [`text`].
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
 //! about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for
 //! signals.
@@ -22,6 +22,7 @@ mod manual;
 mod numbers;
 mod operation;
 mod options;
+mod origin;
 mod outputs;
 mod overlaps;
 mod plan;

@@ -77,15 +77,15 @@ pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
-/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that.
+/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that. Two shares that are nearly
+/// all can be told apart: they have decimals up to the first that is not a 9.
 pub(crate) fn share(share: f64) -> String {
-    let text = percent(share);
-    if share >= 1.0 || !text.starts_with("100") {
-        return text;
-    }
-    // Enough decimals to reach the first one that is not a 9; the arithmetic is not exact.
     let missing = (1.0 - share) * 100.0;
-    let decimals = (-missing.log10() - 1e-6).ceil().clamp(0.0, 15.0) as usize;
+    if missing <= 0.0 || missing > 1.0 {
+        return percent(share);
+    }
+    // The arithmetic is not exact.
+    let decimals = (-missing.log10() - 1e-6).ceil().clamp(2.0, 15.0) as usize;
     format!("{:.decimals$}%", share * 100.0)
 }
 
@@ -156,6 +156,9 @@ mod tests {
         for (part, text) in [
             (1.0, "100.0%"),
             (0.5, "50.00%"),
+            (0.995, "99.50%"),
+            (0.999_909, "99.991%"),
+            (0.999_95, "99.995%"),
             (0.999_98, "99.998%"),
             (0.999_999_9, "99.99999%"),
         ] {

@@ -86,9 +86,10 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
         observer: Some(outputs.observer(reporter.clone())),
         ..arguments.force.add_to(arguments.choice.add_to(options))
     };
+    outputs.note_temp_dirs(&options);
     let found = overlaps(&sources, &options)?;
     reporter.finish();
-    let filled = outputs.fill_page(|page| page.fill_overlaps(&found));
+    let filled = outputs.fill_page(|page, origin| page.fill_overlaps(&found, origin));
     // The table is there whatever becomes of the page.
     let result = outputs.require_result()?;
     let written = result.written(|out| {

@@ -83,6 +83,7 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     reporter.announce(arguments.inputs.names_of_sides(&sources));
     let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
+    outputs.note_temp_dirs(&options);
     let selection = arguments.operation.selection();
     let mut comparer = Comparer::new(&sources, selection, &options)?;
     let points = arguments.points();
@@ -97,9 +98,10 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
     reporter.finish();
     let report = Report::new(&found, arguments.sweep.is_some());
-    let filled = outputs
-        .fill_stats(&report)
-        .and_then(|()| outputs.fill_page(|page| page.fill_comparison(&report, &plans, &predicted)));
+    let filled = outputs.fill_stats(&report).and_then(|()| {
+        outputs
+            .fill_page(|page, origin| page.fill_comparison(&report, (&plans, &predicted), origin))
+    });
     // The table is there whatever becomes of the files.
     print(&report.describe())?;
     filled?;

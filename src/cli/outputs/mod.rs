@@ -20,13 +20,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use outset::filter::{Filter, FilterTarget};
-use outset::{Error, Interrupt, Observer, Result};
+use outset::{Error, Interrupt, Observer, Options, Result};
 use serde::Serialize;
 
 pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
 use self::files::StatsFile;
 pub(crate) use self::names::is_table;
+use super::origin::{Origin, Told};
 use super::report::Page;
 
 /// The open outputs of a command.
@@ -36,6 +37,8 @@ pub(crate) struct Outputs {
     filter: Option<FilterTarget>,
     stats: StatsFile,
     page: Option<Page>,
+    /// What statistics and page say of the run.
+    origin: Origin,
 }
 
 impl Claims {
@@ -59,6 +62,7 @@ impl Claims {
             filter,
             stats,
             page,
+            origin: Origin::now(),
         })
     }
 }
@@ -104,14 +108,24 @@ impl Outputs {
         target.map_or(Ok(()), |target| target.write(filter))
     }
 
-    /// Writes the statistics, if they were claimed.
-    pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
-        self.stats.fill(stats)
+    /// Notes where temporary files go, for statistics and page.
+    pub(crate) fn note_temp_dirs(&mut self, options: &Options) {
+        self.origin.note_temp_dirs(&options.temp_dirs);
     }
 
-    /// Lets `fill` write the page, if it was claimed.
-    pub(crate) fn fill_page(&mut self, fill: impl FnOnce(&mut Page) -> Result<()>) -> Result<()> {
-        self.page.as_mut().map_or(Ok(()), fill)
+    /// Writes the statistics, with where they come from, if they were claimed.
+    pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
+        let origin = &self.origin;
+        self.stats.fill(&Told { stats, origin })
+    }
+
+    /// Lets `fill` write the page, which says where it comes from, if it was claimed.
+    pub(crate) fn fill_page(
+        &mut self,
+        fill: impl FnOnce(&mut Page, &Origin) -> Result<()>,
+    ) -> Result<()> {
+        let origin = &self.origin;
+        self.page.as_mut().map_or(Ok(()), |page| fill(page, origin))
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was

@@ -15,13 +15,19 @@ use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
+use crate::cli::origin::Origin;
 
 /// Writes the page.
-pub(super) fn page(stats: &Stats, recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn page(
+    stats: &Stats,
+    (recorded, origin): (&Recorded, &Origin),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let figures = Figures::new(json!({
         "stats": serde_json::to_value(stats)?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
+        "origin": serde_json::to_value(origin)?,
     }));
     let lines = grouped(stats.output.lines as f64);
     let about = if stats.exact { "" } else { "About " };
@@ -54,6 +60,7 @@ pub(super) fn run(
         (sections::memory(figures, recorded, &peak))
         (sections::buckets(figures, "/stats", &stats.buckets))
         (filter(figures, stats))
+        (sections::origin(figures))
     }
 }
 
@@ -122,7 +129,7 @@ fn summary(figures: &Figures, found: &[Named]) -> Markup {
             ("left out with NULL", "/null_rows", Unit::Count),
         ],
     );
-    html! { section { h2 { "Result and inputs" } div.pair { div { (result) } div { (inputs) } } } }
+    html! { section { h2 { "Result and inputs" } div.tables { div { (result) } div { (inputs) } } } }
 }
 
 fn plan(figures: &Figures) -> Markup {
@@ -204,7 +211,7 @@ fn plan(figures: &Figures) -> Markup {
             ("false lines", "/costs/expected_false_lines", Unit::Count),
         ],
     );
-    let content = html! { div.pair { div { (chosen) } div { (rejected) } } };
+    let content = html! { div.tables { div { (chosen) } div { (rejected) } } };
     section("Plan", &text, &content)
 }
 

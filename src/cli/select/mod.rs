@@ -45,10 +45,11 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         observer: Some(outputs.observer(reporter.clone())),
         ..request.options(interrupt)
     };
+    outputs.note_temp_dirs(&options);
     let stats = find(request, &sources, &options, &outputs)?;
     reporter.finish();
     outputs.fill_stats(&stats)?;
-    outputs.fill_page(|page| page.fill_run(&stats))?;
+    outputs.fill_page(|page, origin| page.fill_run(&stats, origin))?;
     outputs.put_in_place_with_label(|| {
         if let Some(label) = label(&stats) {
             warn(&label);
