@@ -63,10 +63,11 @@ pub(crate) struct Told<'a, T: Serialize> {
 }
 
 impl Origin {
-    /// Of this process, which begins its run now.
-    pub(crate) fn now() -> Self {
+    /// Of this process, whose run began at this time, with temporary files in the directories of the options, or else in
+    /// those that stand in for them. Call it when the run's memory is free again.
+    pub(crate) fn of(began: SystemTime, temp_dirs: &[PathBuf]) -> Self {
         let words: Vec<OsString> = std::env::args_os().collect();
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seconds = began.duration_since(UNIX_EPOCH);
         let directory = std::env::current_dir().unwrap_or_default();
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -74,24 +75,23 @@ impl Origin {
             options: options(words),
             date: utc(seconds.map_or(0, |since| since.as_secs())),
             directory: visible(&directory.display().to_string()),
-            temp_dirs: Vec::new(),
+            temp_dirs: shown(temp_dirs),
             machine: Machine {
                 cores: machine::default_threads(),
                 memory_bytes: memory_bytes(),
             },
         }
     }
+}
 
-    /// Notes where temporary files go: the directories of the options, or else those that stand in for them.
-    pub(crate) fn note_temp_dirs(&mut self, temp_dirs: &[PathBuf]) {
-        let shown = |directory: &PathBuf| visible(&directory.display().to_string());
-        self.temp_dirs = temp_dirs.iter().map(shown).collect();
-        if self.temp_dirs.is_empty() {
-            let named = std::env::var_os("TMPDIR").filter(|directory| !directory.is_empty());
-            let directory = named.map_or_else(|| ".".into(), PathBuf::from);
-            self.temp_dirs.push(shown(&directory));
-        }
+/// Temporary directories as they are named; those that stand in for none.
+fn shown(temp_dirs: &[PathBuf]) -> Vec<String> {
+    let text = |directory: &PathBuf| visible(&directory.display().to_string());
+    if temp_dirs.is_empty() {
+        let named = std::env::var_os("TMPDIR").filter(|directory| !directory.is_empty());
+        return vec![text(&named.map_or_else(|| ".".into(), PathBuf::from))];
     }
+    temp_dirs.iter().map(text).collect()
 }
 
 /// The words of a command as a shell takes them, without the secret; no more than [`MOST_BYTES`] of them.

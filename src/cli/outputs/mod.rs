@@ -18,6 +18,7 @@ mod names;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use outset::filter::{Filter, FilterTarget};
 use outset::{Error, Interrupt, Observer, Options, Result};
@@ -37,8 +38,9 @@ pub(crate) struct Outputs {
     filter: Option<FilterTarget>,
     stats: StatsFile,
     page: Option<Page>,
-    /// What statistics and page say of the run.
-    origin: Origin,
+    /// When they were opened, and where temporary files go: statistics and page say so.
+    began: SystemTime,
+    temp_dirs: Vec<PathBuf>,
 }
 
 impl Claims {
@@ -62,7 +64,8 @@ impl Claims {
             filter,
             stats,
             page,
-            origin: Origin::now(),
+            began: SystemTime::now(),
+            temp_dirs: Vec::new(),
         })
     }
 }
@@ -110,12 +113,15 @@ impl Outputs {
 
     /// Notes where temporary files go, for statistics and page.
     pub(crate) fn note_temp_dirs(&mut self, options: &Options) {
-        self.origin.note_temp_dirs(&options.temp_dirs);
+        self.temp_dirs.clone_from(&options.temp_dirs);
     }
 
     /// Writes the statistics, with where they come from, if they were claimed.
     pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
-        let origin = &self.origin;
+        if matches!(self.stats, StatsFile::Nowhere) {
+            return Ok(());
+        }
+        let origin = &Origin::of(self.began, &self.temp_dirs);
         self.stats.fill(&Told { stats, origin })
     }
 
@@ -124,8 +130,10 @@ impl Outputs {
         &mut self,
         fill: impl FnOnce(&mut Page, &Origin) -> Result<()>,
     ) -> Result<()> {
-        let origin = &self.origin;
-        self.page.as_mut().map_or(Ok(()), |page| fill(page, origin))
+        let (began, temp_dirs) = (self.began, &self.temp_dirs);
+        self.page
+            .as_mut()
+            .map_or(Ok(()), |page| fill(page, &Origin::of(began, temp_dirs)))
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was

@@ -15,6 +15,7 @@ use super::charts::{upset, venn};
 use super::figures::{Figures, Unit};
 use super::page::{alone, page as frame};
 use super::recording::Recorded;
+use super::sections;
 use super::selected;
 use super::tables::{folded, rows, scrolled};
 use crate::cli::escaping::shortened;
@@ -68,6 +69,7 @@ pub(super) fn page(
     let sections = html! {
         (overlaps(&figures, found, &sets))
         (selected::run(&figures, &found.stats, recorded, &[("distinct lines", "/stats/output/lines", Unit::Count)]))
+        (sections::origin(&figures, ""))
     };
     let title = format!(
         "{} of {}, in {}",

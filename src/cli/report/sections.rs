@@ -15,27 +15,33 @@ use super::recording::Recorded;
 use super::tables::{folded, list, rows, rows_at};
 use crate::cli::numbers;
 
-/// What somebody needs to know to make the report once more.
-pub(super) fn origin(figures: &Figures) -> Markup {
+/// What somebody needs to know to make the report once more: what is called `origin` at `base`.
+pub(super) fn origin(figures: &Figures, base: &str) -> Markup {
+    let pointer = |field: &str| format!("{base}/origin/{field}");
     let text =
         "This is what the run was asked for, and what it had. A key for the hash is left out.";
+    let [date, version, cores, memory, directory, temp_dirs] = [
+        "date",
+        "version",
+        "machine/cores",
+        "machine/memory_bytes",
+        "directory",
+        "temp_dirs",
+    ]
+    .map(pointer);
     let run = list(
         figures,
         "Run",
         &[
-            ("began (UTC)", "/origin/date", Unit::Text),
-            ("version", "/origin/version", Unit::Text),
-            ("cores", "/origin/machine/cores", Unit::Count),
-            (
-                "memory of the machine",
-                "/origin/machine/memory_bytes",
-                Unit::Bytes,
-            ),
-            ("directory", "/origin/directory", Unit::Text),
-            ("temporary directories", "/origin/temp_dirs", Unit::Text),
+            ("began (UTC)", &date, Unit::Text),
+            ("version", &version, Unit::Text),
+            ("cores", &cores, Unit::Count),
+            ("memory of the machine", &memory, Unit::Bytes),
+            ("directory", &directory, Unit::Text),
+            ("temporary directories", &temp_dirs, Unit::Text),
         ],
     );
-    let names = figures.get("/origin/options").and_then(Value::as_object);
+    let names = figures.get(&pointer("options")).and_then(Value::as_object);
     let names: Vec<&String> = names
         .into_iter()
         .flat_map(|options| options.keys())
@@ -45,13 +51,14 @@ pub(super) fn origin(figures: &Figures) -> Markup {
             caption { "Options, and defaults" }
             tbody {
                 @for name in &names {
-                    tr { th scope="row" { (name) } (figures.cell(&format!("/origin/options/{name}"), Unit::Text)) }
+                    tr { th scope="row" { (name) } (figures.cell(&pointer(&format!("options/{name}")), Unit::Text)) }
                 }
             }
         }
     };
+    let line = pointer("command_line");
     let content = html! {
-        pre.command data-figure="/origin/command_line" { (figures.text("/origin/command_line", Unit::Text)) }
+        pre.command data-figure=(line) { (figures.text(&line, Unit::Text)) }
         div.tables { div { (run) } div { (folded("Options, and defaults", names.len(), &options)) } }
     };
     section("How this was made", text, &content)

@@ -15,7 +15,7 @@ use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
-use crate::cli::origin::Origin;
+use crate::cli::origin::{Origin, Told};
 
 /// Writes the page.
 pub(super) fn page(
@@ -24,10 +24,9 @@ pub(super) fn page(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let figures = Figures::new(json!({
-        "stats": serde_json::to_value(stats)?,
+        "stats": serde_json::to_value(Told { stats, origin })?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
-        "origin": serde_json::to_value(origin)?,
     }));
     let lines = grouped(stats.output.lines as f64);
     let about = if stats.exact { "" } else { "About " };
@@ -37,7 +36,10 @@ pub(super) fn page(
         ("lines", "/stats/output/lines", Unit::Count),
         ("bytes", "/stats/output/bytes", Unit::Bytes),
     ];
-    let sections = run(&figures, stats, recorded, &found);
+    let sections = html! {
+        (run(&figures, stats, recorded, &found))
+        (sections::origin(&figures, "/stats"))
+    };
     frame(&title, &lead(stats), &sections, figures.document(), out)
 }
 
@@ -60,7 +62,6 @@ pub(super) fn run(
         (sections::memory(figures, recorded, &peak))
         (sections::buckets(figures, "/stats", &stats.buckets))
         (filter(figures, stats))
-        (sections::origin(figures))
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn page(
 ) -> io::Result<()> {
     let points = report.points();
     let mut document = document(report, plans, predicted, recorded)?;
-    document["origin"] = serde_json::to_value(origin)?;
+    document["comparison"]["origin"] = serde_json::to_value(origin)?;
     let figures = Figures::new(document);
     let bases = bases(report);
     let peaks = points
@@ -53,7 +53,7 @@ pub(super) fn page(
         @if let Some((point, base)) = last {
             (sections::buckets(&figures, &format!("{base}/exact"), &point.exact.stats.buckets))
         }
-        (sections::origin(&figures))
+        (sections::origin(&figures, "/comparison"))
     };
     let operation = Words::of_all(points).operation;
     let title = match points.len() {
