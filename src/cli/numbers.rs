@@ -85,7 +85,7 @@ pub(crate) fn share(share: f64) -> String {
         return percent(share);
     }
     // The arithmetic is not exact.
-    let decimals = (-missing.log10() - 1e-6).ceil().clamp(2.0, 15.0) as usize;
+    let decimals = (-missing.log10() - 1e-3).ceil().clamp(2.0, 15.0) as usize;
     format!("{:.decimals$}%", share * 100.0)
 }
 

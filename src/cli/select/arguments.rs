@@ -323,6 +323,9 @@ pub(crate) struct SetArguments {
     calibration: CalibrationArguments,
 
     /// Write statistics of the run to FILE as JSON; `-` is standard error
+    ///
+    /// They also say where they come from: the command line, the values of its options, the version, the date, the machine,
+    /// and the temporary directories. A hash key is left out.
     #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) stats: Option<PathBuf>,
 
