@@ -199,7 +199,7 @@ impl<'a> Engine<'a> {
         if !out.is_sorting() {
             return Ok(());
         }
-        let phase = run.phase("order", None);
+        let phase = run.phase("order", Some(out.bytes_to_order(&run.budget)));
         out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))
     }
 
