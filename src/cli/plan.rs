@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     } else if arguments.lines.is_empty() {
         let plan = plan_for(&sources, selection, &options)?;
         if !arguments.talk.quiet {
-            names.iter().for_each(|name| warn(name));
+            for name in &names {
+                warn(name);
+            }
         }
         plan
     } else {

@@ -15,13 +15,12 @@ pub(super) fn line(error: &clap::Error, arguments: impl IntoIterator<Item = OsSt
     let outset = Cli::command();
     let mut words: Vec<OsString> = arguments.into_iter().skip(1).collect();
     let (command, name) = command_of(&outset, &mut words);
-    let what = option_before_command(error, command, &words)
-        .map(|(option, next)| {
-            format!(
-                "{option} stands before the command: give options after it, as in {name} {next} {option}"
-            )
-        })
-        .unwrap_or_else(|| what_is_wrong(error));
+    let what = match option_before_command(error, command, &words) {
+        Some((option, next)) => format!(
+            "{option} stands before the command: give options after it, as in {name} {next} {option}"
+        ),
+        None => what_is_wrong(error),
+    };
     format!("usage: {what}{}: see '{name} --help'", meant(error))
 }
 
