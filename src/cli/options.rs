@@ -216,6 +216,18 @@ impl TempArguments {
     }
 }
 
+/// What to say of directories for temporary files that are not there, where a run needed none of them.
+pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
+    let missing = options.temp_dirs.iter().filter(|place| !place.is_dir());
+    let line = |place: &PathBuf| {
+        let place = place.display();
+        format!(
+            "{place}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
+        )
+    };
+    missing.map(line).collect()
+}
+
 /// When an input is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Decompress {

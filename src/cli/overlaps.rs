@@ -12,7 +12,7 @@ use outset::{Interrupt, Options, Overlaps, Result, overlaps};
 
 use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
 use super::escaping::visible;
-use super::options::TalkArguments;
+use super::options::{TalkArguments, missing_temp_dirs};
 use super::outputs::Claims;
 use super::progress::Reporter;
 use super::sides::{FILES, InputArguments, Purpose};
@@ -87,6 +87,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
         ..arguments.force.add_to(arguments.choice.add_to(options))
     };
     outputs.note_temp_dirs(&options);
+    reporter.announce(missing_temp_dirs(&options));
     let found = overlaps(&sources, &options)?;
     reporter.finish();
     let filled = outputs.fill_page(|page, origin| page.fill_overlaps(&found, origin));

@@ -99,7 +99,7 @@ impl Reporter {
     /// fails has nothing to say but why.
     pub(crate) fn announce(&self, lines: Vec<String>) {
         if self.tells_notices {
-            self.watched.story().announced = lines;
+            self.watched.story().announced.extend(lines);
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) use self::arguments::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
     SymdiffArguments, UnionArguments, WrittenArguments,
 };
+use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
 use super::sides::Purpose;
@@ -46,6 +47,7 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         ..request.options(interrupt)
     };
     outputs.note_temp_dirs(&options);
+    reporter.announce(missing_temp_dirs(&options));
     let stats = find(request, &sources, &options, &outputs)?;
     reporter.finish();
     outputs.fill_stats(&stats)?;

@@ -394,6 +394,25 @@ fn k12_a_number_out_of_range_is_refused_in_plain_words() {
 }
 
 #[test]
+fn k12_a_temporary_directory_that_is_not_there_gets_a_word() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for command in ["union a b", "overlaps a b"] {
+        let said = |more: &str| {
+            let outcome = sandbox.run(&format!("{command} {more}"));
+            outcome.succeeds().stderr.clone()
+        };
+        let found = said("-T nowhere -T ../temp");
+        assert!(
+            found.starts_with("outset: nowhere: is no directory for temporary files: "),
+            "{found}"
+        );
+        assert_eq!(found.lines().count(), 2, "{found}");
+        assert_eq!(said("-T nowhere -q"), "");
+        assert_eq!(said("-T .").lines().count(), 1);
+    }
+}
+
+#[test]
 fn k13_counts_that_people_read_are_in_groups_of_three() {
     let sandbox = Sandbox::with(&lines(0..1234), &lines(0..1234));
     let summary = sandbox.run("intersect a b").succeeds().stderr.clone();
