@@ -173,7 +173,7 @@ pub(super) fn describe(plan: &Plan) -> String {
             numbers::bytes(plan.limit_bytes())
         ),
         format!(
-            "  the process and its buffers take {}; the rest holds filters, sets and blocks kept in memory",
+            "  the process and its buffers take up to {}; the rest holds filters, sets and blocks kept in memory",
             numbers::bytes(plan.buffer_bytes())
         ),
     ];
