@@ -79,9 +79,13 @@ fn what_is_wrong(error: &clap::Error) -> String {
 
 /// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
 fn options_of_group(group: &str) -> Option<String> {
-    let options = group.strip_prefix("<-")?.split('|');
-    let names = options.map(|option| option.split(' ').next().unwrap_or_default());
-    Some(format!("one of -{}", names.collect::<Vec<_>>().join(", ")))
+    let group = group.strip_prefix("<-")?.strip_suffix('>')?;
+    // A value may have the line between options in it.
+    let names = group.split("|-").map(|option| {
+        let name = option.split(' ').next().unwrap_or_default();
+        format!("-{name}")
+    });
+    Some(format!("one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// The same, where a number is refused in words of the language that this is written in.

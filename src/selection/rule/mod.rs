@@ -65,7 +65,7 @@ impl Rule {
         if sides > room {
             return usage(
                 format!("inputs: {sides} given, but this takes at most {room}"),
-                "give fewer files, or several files as one side with --side",
+                "give files that belong together as one side with --side, or as a list with --files-from",
             );
         }
         Ok(Self {
