@@ -11,7 +11,8 @@ use crate::input::request::Opening;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
-use crate::record::{KeyForm, Keys};
+use crate::record::{Dialect, KeyForm, Keys, Syntax};
+use crate::selection::LabelForm;
 use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
@@ -156,6 +157,21 @@ impl Options {
     /// How keys are made: of whole lines, as they are, where nothing says otherwise.
     pub(crate) fn key_form(&self) -> KeyForm {
         self.keys.as_ref().map_or_else(KeyForm::default, Keys::form)
+    }
+
+    /// How a label stands before a line: as one more field, where lines have fields with a delimiter.
+    pub(crate) fn label_form(&self) -> LabelForm {
+        match self.keys.as_ref().map(|keys| keys.syntax) {
+            Some(Syntax::Csv(Dialect { delimiter, .. })) => LabelForm {
+                delimiter,
+                quotes: true,
+            },
+            Some(Syntax::Delimited(delimiter)) => LabelForm {
+                delimiter,
+                quotes: false,
+            },
+            _ => LabelForm::default(),
+        }
     }
 
     /// What a line is: in a CSV file a record, which may have line ends between quotes.

@@ -8,6 +8,7 @@ use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 /// Where the key of each line is.
 #[derive(Debug, Args)]
 #[command(
+    next_help_heading = "Records",
     group = ArgGroup::new("fields").multiple(true),
     group = ArgGroup::new("delimited").multiple(true),
     group = ArgGroup::new("changed").multiple(true),
@@ -187,9 +188,11 @@ impl KeyArguments {
 
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct RecordArguments {
-    /// With --key, write only the first line for each key; without this option, diff and intersect write every line of the
-    /// first file whose key is in the result
+    /// Write only the first line for each key (with --key, --ignore-case or --trim)
+    ///
+    /// Without this option, diff and intersect write every line of the first file whose key is in the result.
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
@@ -223,18 +226,18 @@ impl RecordArguments {
         self.keys_only
     }
 
-    /// The selection, of records if lines are more than their keys.
+    /// The selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no records: the
+    /// library refuses them.
     pub(crate) fn add_to(
         &self,
         selection: Selection,
         keys: &KeyArguments,
-        counts: bool,
+        is_multiset: bool,
     ) -> Selection {
         if self.keys_only || !keys.has_records() {
             return selection;
         }
-        let every = keys.has_fields() && !self.distinct && !counts && selection.can_repeat();
-        if every {
+        if selection.can_repeat() && !self.distinct && !is_multiset {
             selection.of_records().with_repeats()
         } else {
             selection.of_records()

@@ -51,6 +51,13 @@ pub(super) fn find_rows(
             "leave out --which, --count-files, --count, --keys-only and --order sorted",
         );
     }
+    if !request.selection.can_repeat() {
+        return usage(
+            result,
+            "a Parquet output gets rows of the first input, but this command also writes rows that are not in it",
+            "use diff, or intersect without --at-least, --at-most and --exactly, or give the output another name",
+        );
+    }
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options)?;
     let selected = select(sources, selection, &options, &mut numbers);

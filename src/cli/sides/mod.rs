@@ -7,6 +7,7 @@
 mod arguments;
 mod expand;
 mod list;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use outset::{Error, Files, Result, Source};
 pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
 pub(crate) use self::list::read_list;
+pub(crate) use self::words::Purpose;
 
 /// Standard input, as the command line names it.
 const STDIN: &str = "-";
@@ -62,7 +64,7 @@ impl InputArguments {
     /// # Errors
     /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
     /// named twice; [`Error::Input`] for what cannot be looked at.
-    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+    fn sources(&self) -> Result<Vec<Source>> {
         let is_stdin = |side: &&Side| match side {
             Side::File(path) | Side::List(path) => path == Path::new(STDIN),
             Side::Paths(paths) => paths.as_slice() == [Path::new(STDIN)],

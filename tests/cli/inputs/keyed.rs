@@ -46,11 +46,11 @@ fn a21_the_records_of_the_first_file_come_whole() {
         ),
         (
             "intersect --csv -k customer --key-of 2=name --which",
-            "files\torder,customer,item\n11\t2,bob,ink\n11\t3,Cy,pad\n11\t4,bob,pen\n",
+            "files,order,customer,item\n\"11\",2,bob,ink\n\"11\",3,Cy,pad\n\"11\",4,bob,pen\n",
         ),
         (
             "intersect --csv -1 customer -2 name --count --keys-only",
-            "count\tcustomer\n3\tbob\n2\tCy\n",
+            "count,customer\n3,bob\n2,Cy\n",
         ),
         (
             "symdiff --csv -1 customer -2 name --keys-only",
@@ -99,7 +99,7 @@ fn a21_every_syntax_gives_the_same_records() {
             "{\"u\": {\"id\": \"7\"}}\n",
             "{\"u\": {\"id\": 7}, \"n\": 1}\n",
         ),
-        ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\n"),
+        ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\nANN\n"),
         ("--trim", " a\nb\n", "a\t\n", " a\n"),
         (
             "--csv -k 1 --trim -i",
@@ -399,15 +399,11 @@ fn a21_occurrences_are_counted_by_every_strategy() {
         .concat();
     sandbox.write("b", many);
     for strategy in ["auto", "partition", "sieve"] {
-        for command in [
-            "intersect --distinct",
-            "intersect",
-            "intersect --at-least 2",
-        ] {
+        for command in ["intersect --distinct", "intersect --at-least 2"] {
             let keys = "-d , -k 1 --count";
             let outcome = sandbox.run(&format!("{command} {keys} --strategy {strategy} a b"));
             outcome.succeeds();
-            assert_eq!(text(&outcome), "10\tk,1\n", "{strategy}");
+            assert_eq!(text(&outcome), "10,k,1\n", "{strategy}");
         }
     }
     // A file that is two sides has each of its records twice.

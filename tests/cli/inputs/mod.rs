@@ -6,6 +6,7 @@ mod damaged;
 mod headers;
 mod identity;
 mod keyed;
+mod labels;
 mod odd;
 mod parquet;
 mod passed_over;

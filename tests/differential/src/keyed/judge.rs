@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use outset::{BadRecords, Error, Label, Options, Order, Strategy};
+use outset::{BadRecords, Dialect, Error, Label, Options, Order, Strategy, Syntax};
 
 use super::case::Case;
 use super::{Answer, Mode, Wanted, writing};
@@ -36,7 +36,7 @@ impl Case {
         let stats = match result {
             Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
             Err(Error::Usage { .. })
-                if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
+                if options.strategy == Some(Strategy::Memory) && wanted.reads_records_again() =>
             {
                 return;
             }
@@ -73,15 +73,33 @@ impl Case {
             (Mode::Keys, _) => {}
             (_, header) => {
                 let label = match wanted.label {
-                    Label::Sides => "files\t",
-                    Label::SideCount => "file_count\t",
-                    Label::Count => "count\t",
+                    Label::Sides => "files",
+                    Label::SideCount => "file_count",
+                    Label::Count => "count",
                     _ => "",
                 };
-                let behind = |header: &Vec<u8>| [label.as_bytes(), header].concat();
+                let behind = |header: &Vec<u8>| [&self.labelled(label), &header[..]].concat();
                 assert_eq!(found.header, header.as_ref().map(behind), "{about}");
+                assert_eq!(found.dropped_header, *header, "{about}");
             }
         }
+    }
+
+    /// The byte behind a label.
+    fn behind_label(&self) -> u8 {
+        match self.keys.syntax {
+            Syntax::Csv(Dialect { delimiter, .. }) | Syntax::Delimited(delimiter) => delimiter,
+            _ => b'\t',
+        }
+    }
+
+    /// A label, or its name, as it stands before a record; nothing without one.
+    fn labelled(&self, label: &str) -> Vec<u8> {
+        let mut before = label.as_bytes().to_vec();
+        if !label.is_empty() {
+            before.push(self.behind_label());
+        }
+        before
     }
 
     /// The lines of the answer, in the order of the inputs unless they are to be sorted; and what else has their keys.
@@ -105,10 +123,14 @@ impl Case {
         let label = |counts: &[usize]| match wanted.label {
             Label::Sides => {
                 let digit = |&count: &usize| if count > 0 { '1' } else { '0' };
-                counts.iter().map(digit).collect::<String>() + "\t"
+                let digits: String = counts.iter().map(digit).collect();
+                match self.keys.syntax {
+                    Syntax::Csv(_) => format!("\"{digits}\""),
+                    _ => digits,
+                }
             }
-            Label::SideCount => format!("{}\t", sides(counts)),
-            Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
+            Label::SideCount => sides(counts).to_string(),
+            Label::Count => counts.iter().sum::<usize>().to_string(),
             _ => String::new(),
         };
         let first_alone = ["intersect", "diff"].contains(&wanted.name);
@@ -124,7 +146,7 @@ impl Case {
                 _ => record.raw.clone(),
             };
             if written.insert(key) || wanted.mode == Mode::Every {
-                lines.push([label(&counts[key]).into_bytes(), line].concat());
+                lines.push([self.labelled(&label(&counts[key])), line].concat());
             } else {
                 dropped.push(line);
             }
@@ -133,7 +155,12 @@ impl Case {
             // By the lines: a label is no part of the order.
             let behind = |line: &Vec<u8>| match wanted.label {
                 Label::None => line.clone(),
-                _ => line[line.iter().position(|&byte| byte == b'\t').unwrap() + 1..].to_vec(),
+                _ => line[line
+                    .iter()
+                    .position(|&byte| byte == self.behind_label())
+                    .unwrap()
+                    + 1..]
+                    .to_vec(),
             };
             lines.sort_by_key(behind);
         }
