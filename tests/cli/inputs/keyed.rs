@@ -510,28 +510,32 @@ fn b22_lines_that_are_no_addresses_can_be_left_out() {
         (
             "intersect log block",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
         (
             "intersect block log",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
-        ("diff block log", "192.0.2.7\n", "block: left out 3 records"),
+        (
+            "diff block log",
+            "192.0.2.7\n",
+            "block: left out 3 lines without a key",
+        ),
         (
             "intersect --strategy partition log block",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
         (
             "diff --csv -1 ip -2 1 log.csv log",
             "ip,x\n",
-            "log.csv: left out 1 record",
+            "log.csv: left out 1 line without a key",
         ),
         (
             "union block log",
             "192.0.2.1\n192.0.2.7\n198.51.100.2\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
     ] {
         let arguments = format!("{arguments} --key-type ipv4 --bad-records skip --order input");
