@@ -20,6 +20,7 @@ mod block;
 pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
+mod feed;
 pub(crate) mod file;
 pub(crate) mod first_lines;
 mod form;
@@ -59,13 +60,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::feed::Feed;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::Parts;
 use crate::input::source::STDIN;
+use crate::input::stream::StoppableStream;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
+pub use crate::input::feed::Reader;
 pub use crate::input::source::{Files, Source};
 
 /// An input that was opened and checked.
@@ -81,6 +85,8 @@ pub(crate) struct Input {
     first_ordinal: Option<u64>,
     /// How its bytes are reached.
     access: Access,
+    /// What tells whether the end of its stream is the end of its reader, if it has one.
+    feed: Option<Feed>,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
     is_read_once: bool,
     /// Lines of the last complete reading; 0 before it.
@@ -131,6 +137,7 @@ impl Input {
             sides: Vec::new(),
             first_ordinal: None,
             access,
+            feed: None,
             is_read_once: false,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
@@ -405,20 +412,24 @@ impl Input {
         self.parts().is_some_and(Parts::is_warm)
     }
 
-    /// Takes the stream for its one reading.
+    /// Takes the stream for its one reading, which `stop` can end.
     ///
     /// # Errors
     /// [`Error::Input`] the second time, and for a regular file.
-    pub(crate) fn take_stream(&self) -> Result<File> {
+    pub(crate) fn take_stream<'a>(
+        &self,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Result<StoppableStream<'a>> {
         let taken = match &self.access {
             Access::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
             Access::Parts(_) => None,
         };
-        taken.ok_or_else(|| Error::Input {
+        let file = taken.ok_or_else(|| Error::Input {
             path: self.name.clone(),
             source: io::Error::other("a pipe can be read only once"),
             advice: "write it to a file first",
-        })
+        })?;
+        Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
     }
 }
 

@@ -23,6 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Place, Pooled};
+use crate::input::feed::Feed;
 use crate::input::last_end::LastEnd;
 use crate::input::pieces::Piece;
 use crate::input::supply::Supply;
@@ -69,6 +70,8 @@ struct Prompt<'a> {
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
+    /// What tells whether its end is the end of the input; `None` where any end is.
+    feed: Option<Feed>,
     /// Where lines are wanted as soon as they are there.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
@@ -82,9 +85,15 @@ impl<'a> StoppableStream<'a> {
         let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Self {
             file,
+            feed: None,
             prompt: None,
             stop,
         }
+    }
+
+    /// The same stream, whose end `feed` must confirm.
+    pub(super) fn fed_by(self, feed: Option<Feed>) -> Self {
+        Self { feed, ..self }
     }
 
     /// The same stream, to be read in pieces as they come, once they hold the end of a line.
@@ -139,6 +148,7 @@ impl<'a> StoppableStream<'a> {
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
                 Ok(0) => {
+                    self.feed.as_ref().map_or(Ok(()), |feed| feed.check(name))?;
                     return Ok(Filled {
                         bytes: filled,
                         is_ended: true,

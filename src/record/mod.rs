@@ -49,6 +49,7 @@ use crate::error::{Error, Result};
 
 /// How fields stand in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Syntax {
     /// A record has no fields: all of it is the key.
     #[default]
@@ -64,6 +65,7 @@ pub enum Syntax {
 
 /// What becomes of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum BadRecords {
     /// The run fails with [`Error::BadRecord`].
     #[default]

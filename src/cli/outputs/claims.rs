@@ -59,8 +59,9 @@ impl Claims {
     pub(crate) fn and_sources(mut self, sources: &[Source]) -> Self {
         let paths = sources.iter().flat_map(|source| match source {
             Source::Path(path) => std::slice::from_ref(path),
-            Source::Stdin => &[],
             Source::Files(files) => files.paths(),
+            // No path.
+            _ => &[],
         });
         self.inputs.extend(paths.filter_map(|path| claim(path)));
         if sources.contains(&Source::Stdin) {

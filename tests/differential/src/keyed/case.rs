@@ -412,7 +412,7 @@ fn nothing(choices: &mut Choices<'_>, columns: &Columns, keys: &Keys) -> Option<
         _ if is_comment => choices.pick(&["#", "#,\"", "#k\"\t\"", "# {\"id\": 1}"]),
         Syntax::Whole => return None,
         Syntax::JsonLines => choices.pick(&["", "  ", "\t\r"]),
-        Syntax::Delimited(_) | Syntax::Csv(_) => choices.pick(&["", "\r"]),
+        _ => choices.pick(&["", "\r"]),
     };
     Some(Record {
         key: None,
