@@ -16,26 +16,30 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 /// A refusal names the decoders where they take more than these bytes, 256 KiB.
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
+/// What a process needs beside buffers differs by as much from run to run, in bytes: 512 KiB, because the system maps code
+/// in pieces of many sizes. An advised limit has room for that.
+const VARIATION: u64 = 512 << 10;
+
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
 /// [`LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least_beside = |job: &Job| {
+    let least_beside = |job: &Job, slack: u64| {
         let beside = job
             .base_bytes
-            .saturating_add(DecodingPlan::of(job).all_bytes());
+            .saturating_add(DecodingPlan::of(job).all_bytes() + slack);
         LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
     };
-    if job.memory_bytes >= least_beside(job) {
+    if job.memory_bytes >= least_beside(job, 0) {
         return Ok(());
     }
     // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
     // what is added, so raising the limit step by step ends.
-    let mut least = round_mebibytes(least_beside(job));
+    let mut least = round_mebibytes(least_beside(job, VARIATION));
     loop {
-        let next = round_mebibytes(least_beside(&job.with_memory(least)));
+        let next = round_mebibytes(least_beside(&job.with_memory(least), VARIATION));
         if next <= least {
             break;
         }
