@@ -1,8 +1,8 @@
 //! The lines of a result as an iterator, or all at once.
 //!
-//! *Owns:* the thread that a run has where its caller takes lines one by one. *Invariants:* a run goes on only as far as its lines are
-//! taken, and a few thousand lines further; after an error nothing comes. *Cost:* a thread, and up to five pieces of lines of 64 KiB each;
-//! an allocation for each line.
+//! *Owns:* the thread that a run has where its caller takes lines one by one. *Invariants:* a run goes on only as far
+//! as its lines are taken, and a few thousand lines further; after an error nothing comes. *Cost:* a thread, and up to
+//! five pieces of lines of 64 KiB each; an allocation for each line.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -27,8 +27,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// As many pieces wait for the caller at most.
 const WAITING: usize = 3;
 
-/// Returns all lines of `inputs` that `selection` asks for, labels included: [`select`] for results that fit in memory. The lines
-/// are the caller's, and not within [`Options::memory_bytes`].
+/// Returns all lines of `inputs` that `selection` asks for, labels included: [`select`] for results that fit in memory.
+/// The lines are the caller's, and not within [`Options::memory_bytes`].
 ///
 /// ```
 /// use outset::{Options, Selection, Source, collect};
@@ -54,8 +54,8 @@ pub fn collect(inputs: &[Source], selection: Selection, options: &Options) -> Re
 
 /// The lines of a result, one after the other. The run goes on, on threads of its own, while its caller works on them.
 ///
-/// Dropping it before its end stops the run through its [`Options::interrupt`], and waits until its temporary files are gone. An
-/// error is the last that comes.
+/// Dropping it before its end stops the run through its [`Options::interrupt`], and waits until its temporary files are
+/// gone. An error is the last that comes.
 ///
 /// ```
 /// use outset::{Options, Results, Selection, Source};

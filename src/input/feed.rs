@@ -1,22 +1,22 @@
 //! An input that a program reads itself, or has in memory.
 //!
-//! *Owns:* [`Reader`], and the thread that feeds what it gives into a stream. To the engine it is one more pipe: it is read once, and
-//! copied to temporary space where it is needed twice.
+//! *Owns:* [`Reader`], and the thread that feeds what it gives into a stream. To the engine it is one more pipe: it is
+//! read once, and copied to temporary space where it is needed twice.
 //!
 //! ```text
 //!  thread `feed`: Read::read ──▶ 64 KiB ──▶ socket ──▶ StoppableStream, on a thread of the run
 //! ```
 //!
-//! 1. Opening the inputs starts the thread, with one end of a pair of sockets. A socket and no pipe: writing to one whose other end
-//!    is closed can be an error without a signal.
+//! 1. Opening the inputs starts the thread, with one end of a pair of sockets. A socket and no pipe: writing to one
+//!    whose other end is closed can be an error without a signal.
 //! 2. The thread writes what the reader gives, and waits while the socket is full.
-//! 3. At its end it notes whether the reader came to its end, and then closes the socket. So whoever sees the end of the
-//!    stream finds the note. A reader that panics leaves none, which is a failure, too.
-//! 4. A run that ends early closes the other end; the thread ends at its next write. Nobody waits for it: a reader may be
-//!    silent for as long as it wants.
+//! 3. At its end it notes whether the reader came to its end, and then closes the socket. So whoever sees the end of
+//!    the stream finds the note. A reader that panics leaves none, which is a failure, too.
+//! 4. A run that ends early closes the other end; the thread ends at its next write. Nobody waits for it: a reader may
+//!    be silent for as long as it wants.
 //!
-//! *Invariants:* the end of a stream counts as the end of the input only after the reader said so. *Cost:* a thread, 64 KiB, and
-//! the buffer of a socket.
+//! *Invariants:* the end of a stream counts as the end of the input only after the reader said so. *Cost:* a thread, 64
+//! KiB, and the buffer of a socket.
 
 use std::fmt;
 use std::fs::File;
@@ -35,8 +35,8 @@ const PIECE: usize = 64 << 10;
 /// What gives the bytes.
 type Bytes = Box<dyn Read + Send>;
 
-/// An input that is read through [`std::io::Read`]: of a program's own source of lines, or of lines in memory. It can be read
-/// by one run, once.
+/// An input that is read through [`std::io::Read`]: of a program's own source of lines, or of lines in memory. It can
+/// be read by one run, once.
 ///
 /// ```
 /// use outset::{Options, Reader, Source, intersect};
@@ -61,8 +61,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads lines from `bytes`, on a thread of its own. Messages and statistics call them `name`. What is compressed is decoded
-    /// as from a pipe. If reading fails or panics, so does the run.
+    /// Reads lines from `bytes`, on a thread of its own. Messages and statistics call them `name`. What is compressed
+    /// is decoded as from a pipe. If reading fails or panics, so does the run.
     pub fn new(name: impl Into<PathBuf>, bytes: impl Read + Send + 'static) -> Self {
         Self {
             name: name.into(),

@@ -1,8 +1,9 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
-//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files ([`parts`]),
-//! sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an input ([`reading`]) in chunks that end at line ends ([`chunk`]), and
-//! the one place that knows what a line is ([`lines`]). Nothing else in the crate knows terminators.
+//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files
+//! ([`parts`]), sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an
+//! input ([`reading`]) in chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
+//! ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts. What an input is decides whether it was
@@ -295,8 +296,8 @@ impl Input {
         Some(parts.all().iter().map(|part| part.state.size).sum())
     }
 
-    /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has no
-    /// such files.
+    /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has
+    /// no such files.
     pub(crate) fn null_rows(&self) -> Option<u64> {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         tables.map(|table| table.left_out().0).reduce(u64::add)

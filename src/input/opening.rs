@@ -1,8 +1,8 @@
 //! Opening inputs: what each source is, and which of them are the same.
 //!
-//! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not what
-//! it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a file is
-//! closed again.
+//! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not
+//! what it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a
+//! file is closed again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -23,8 +23,8 @@ use crate::input::{Access, Input, file, unreadable};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for other
-/// inputs: where their keys are, and whether they have headers.
+/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for
+/// other inputs: where their keys are, and whether they have headers.
 type Identity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
@@ -32,8 +32,8 @@ impl Input {
     /// files in the same order.
     ///
     /// # Errors
-    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
-    /// anything else that can be read only once, named twice, and for a list without files; what is wrong with a header.
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or anything else that
+    /// can be read only once, named twice, and for a list without files; what is wrong with a header.
     pub(crate) fn open_all(sources: &[Source], opening: Opening<'_>) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {

@@ -11,8 +11,8 @@
 //!  buffer n+1    |fo|ur⏎five⏎six ...                                   and in front of the next buffer
 //! ```
 //!
-//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what
-//! follows the line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
+//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what follows the
+//! line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
 //! several lines.
 
 use std::fs::File;
@@ -228,7 +228,8 @@ impl<'a> StreamChunks<'a> {
         })
     }
 
-    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece has ended. A line that is longer than the buffer comes alone.
+    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece
+    /// has ended. A line that is longer than the buffer comes alone.
     ///
     /// # Errors
     /// As [`Supply::fill`] and [`Supply::next_piece`]; [`crate::Error::LineTooLong`].
@@ -319,9 +320,9 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them. `None`
-    /// where no line ends in it, or where what follows has no room in the carry. At the end of the stream the last line needs no
-    /// terminator.
+    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them.
+    /// `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream the
+    /// last line needs no terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());

@@ -1,4 +1,5 @@
-//! Lines that are no records: blank ones and comments, which are passed over and counted; and files of which nothing is left.
+//! Lines that are no records: blank ones and comments, which are passed over and counted; and files of which nothing is
+//! left.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! Random files of records.
 //!
-//! *Owns:* what stands in them, and where their keys are. *Invariants:* each record has what it was written from beside it.
-//! *Cost:* a few thousand records.
+//! *Owns:* what stands in them, and where their keys are. *Invariants:* each record has what it was written from beside
+//! it. *Cost:* a few thousand records.
 
 use std::fs;
 use std::path::{Path, PathBuf};

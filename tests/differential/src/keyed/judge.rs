@@ -1,7 +1,7 @@
 //! The naive answer.
 //!
-//! *Owns:* what must come of a case, and the comparison. *Invariants:* sorted maps of the fields that records were written
-//! from. *Cost:* an entry for each key.
+//! *Owns:* what must come of a case, and the comparison. *Invariants:* sorted maps of the fields that records were
+//! written from. *Cost:* an entry for each key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
