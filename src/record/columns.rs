@@ -114,14 +114,11 @@ impl Columns {
         }
     }
 
-    /// What separates the fields of a record that has a key in some of them; `None` of objects, and of whole lines.
+    /// What separates the fields of a record; `None` of objects, and of lines that are compared whole.
     pub(crate) fn delimiter(&self) -> Option<u8> {
         match self.syntax {
-            Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
-                if self.has_fields() =>
-            {
-                Some(delimiter)
-            }
+            Syntax::Csv(Dialect { delimiter, .. }) => Some(delimiter),
+            Syntax::Delimited(delimiter) if self.has_fields() => Some(delimiter),
             _ => None,
         }
     }
