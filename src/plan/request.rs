@@ -26,20 +26,24 @@ const VARIATION: u64 = 512 << 10;
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least_beside = |job: &Job, slack: u64| {
+    let least_beside = |job: &Job| {
         let beside = job
             .base_bytes
-            .saturating_add(DecodingPlan::of(job).all_bytes() + slack);
+            .saturating_add(DecodingPlan::of(job).all_bytes());
         LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
     };
-    if job.memory_bytes >= least_beside(job, 0) {
+    if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
+    let advised = |job: &Job| match least_beside(job) {
+        LEAST_MEMORY_BYTES => LEAST_MEMORY_BYTES,
+        least => round_mebibytes(least + VARIATION),
+    };
     // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
     // what is added, so raising the limit step by step ends.
-    let mut least = round_mebibytes(least_beside(job, VARIATION));
+    let mut least = advised(job);
     loop {
-        let next = round_mebibytes(least_beside(&job.with_memory(least), VARIATION));
+        let next = advised(&job.with_memory(least));
         if next <= least {
             break;
         }
