@@ -257,6 +257,7 @@ pub use output::{CountSink, OutputFile, OutputWriter, Sink, WriteSink};
 pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
 pub use record::{BadRecords, Field, Joined, KeyForm, Keys, Syntax};
+pub use run::listing::Listing;
 pub use run::survey::job_for;
 pub use selection::{Label, Order, Selection};
 pub use stats::Stats;

@@ -8,7 +8,7 @@
 //! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
 //!   time of writing) is compared whenever it is opened and after it was read.
 //!
-//! *Cost:* 80 bytes for each file, beside its path; nine system calls or so to check one.
+//! *Cost:* [`bytes_to_list`] for each file; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
@@ -22,6 +22,7 @@ use crate::input::form::Form;
 use crate::input::keying::Opening;
 use crate::input::parquet::Table;
 use crate::input::{file, unreadable};
+use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
 /// What tells that a file is still as it was at the start.
@@ -86,11 +87,22 @@ pub(super) struct Part {
     pub(super) form: Form,
 }
 
+/// What one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed to the end of
+/// the run.
+pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
+    // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
+    let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
+    let columns = size_of::<Arc<Columns>>() as u64;
+    // The command compares it with its outputs, and opening compares the sides.
+    let ids = (size_of::<Option<FileId>>() + size_of::<FileId>()) as u64;
+    path + size_of::<Part>() as u64 + ids + columns
+}
+
 /// The regular files of an input: can be read by position, any number of times.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// Where each is.
-    paths: Arc<[PathBuf]>,
+    paths: Arc<Vec<PathBuf>>,
     /// As many, in the same order.
     all: Vec<Part>,
     /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
@@ -115,7 +127,7 @@ impl Parts {
             form,
         };
         Self {
-            paths: Arc::from([path]),
+            paths: Arc::new(vec![path]),
             all: vec![part],
             name: Some(name),
             range: None,
@@ -149,7 +161,11 @@ impl Parts {
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(paths: Arc<[PathBuf]>, number: u32, opening: Opening<'_>) -> Result<Self> {
+    pub(super) fn check(
+        paths: Arc<Vec<PathBuf>>,
+        number: u32,
+        opening: Opening<'_>,
+    ) -> Result<Self> {
         let mut parts = Vec::with_capacity(paths.len());
         let mut start = 0;
         for path in paths.iter() {

@@ -64,7 +64,9 @@ pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
+pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
+pub(crate) use shares::LEAST_USABLE_BYTES;
 pub use strategy::Strategy;
 
 /// The least memory limit that is accepted.
