@@ -108,7 +108,10 @@ fn c15_a_name_that_no_file_can_have_ends_the_reading_of_a_list() {
 fn c15_a_file_for_a_key_is_read_no_further_than_a_key_goes() {
     let sandbox = Sandbox::with(b"one\n", b"");
     sandbox.write("long", vec![b'1'; 30 << 20]);
-    sandbox.write("padded", [&b" ".repeat(2000)[..], &[b'1'; 64], b"\n\n"].concat());
+    sandbox.write(
+        "padded",
+        [&b" ".repeat(2000)[..], &[b'1'; 64], b"\n\n"].concat(),
+    );
     for file in ["long", "/dev/zero"] {
         let parts = ["is longer than 4 KiB", "write 64 hexadecimal digits"];
         let union = format!("union a --hash-key-file {file}");
