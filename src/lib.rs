@@ -247,7 +247,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::lines::{LineFormat, Lines};
 #[cfg(feature = "parquet")]
-pub use input::parquet::{Copied, RowCopy};
+pub use input::parquet::{Advance, Copied, RowCopy};
 pub use input::{Files, Source};
 pub use interrupt::Interrupt;
 pub use notice::{Foreign, Notice};
