@@ -56,7 +56,7 @@ use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
-use crate::input::parts::Parts;
+use crate::input::parts::{Padding, Parts};
 use crate::input::source::STDIN;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
@@ -92,6 +92,8 @@ pub(crate) struct Input {
     keeps_records: bool,
     /// Records without a key of the last complete reading.
     bad_records: AtomicU64,
+    /// What was passed over at the end of a stream.
+    padding: Padding,
 }
 
 #[derive(Debug)]
@@ -119,6 +121,7 @@ impl Input {
             keying: None,
             keeps_records: false,
             bad_records: AtomicU64::new(0),
+            padding: Padding::default(),
         }
     }
 
@@ -252,6 +255,18 @@ impl Input {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         let of_tables: u64 = tables.map(|table| table.left_out().1).sum();
         self.bad_records.load(Ordering::Relaxed) + of_tables
+    }
+
+    /// What was passed over at the end of a file or stream.
+    fn padding(&self) -> &Padding {
+        self.parts().map_or(&self.padding, Parts::padding)
+    }
+
+    /// A file with bytes behind its compressed data that are no data, and how many; known once it was read.
+    pub(crate) fn padded(&self) -> Option<(&Path, u64)> {
+        // A copy of a pipe has none, and the pipe may have had some.
+        let found = self.padding().found().or_else(|| self.padding.found());
+        found.map(|(part, bytes)| (self.part_name(part), bytes))
     }
 
     /// The bytes of its files, where some of them are decoded.

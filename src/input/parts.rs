@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
@@ -110,6 +111,29 @@ pub(super) struct Parts {
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
+    padding: Padding,
+}
+
+/// Bytes behind compressed data that were passed over.
+#[derive(Debug, Default)]
+pub(super) struct Padding {
+    /// Of the file that is named; 0 where nothing was.
+    bytes: AtomicU64,
+    part: AtomicUsize,
+}
+
+impl Padding {
+    /// Notes `bytes` of a file; of several files one is remembered.
+    pub(super) fn note(&self, part: usize, bytes: u64) {
+        self.part.store(part, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The number of a file, and the bytes of it.
+    pub(super) fn found(&self) -> Option<(usize, u64)> {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        (bytes > 0).then(|| (self.part.load(Ordering::Relaxed), bytes))
+    }
 }
 
 impl Parts {
@@ -131,6 +155,7 @@ impl Parts {
             all: vec![part],
             name: Some(name),
             range: None,
+            padding: Padding::default(),
         }
     }
 
@@ -181,12 +206,18 @@ impl Parts {
             all: parts,
             name: None,
             range: None,
+            padding: Padding::default(),
         })
     }
 
     /// All parts.
     pub(super) fn all(&self) -> &[Part] {
         &self.all
+    }
+
+    /// What was passed over at the end of one.
+    pub(super) fn padding(&self) -> &Padding {
+        &self.padding
     }
 
     /// How messages call a part.

@@ -157,6 +157,10 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
             count: input.bad_records(),
         });
     }
+    for (input, bytes) in inputs.iter().filter_map(Input::padded) {
+        let input = input.to_owned();
+        observer.noticed(&Notice::Padding { input, bytes });
+    }
     for input in inputs {
         if let Some(count) = input.null_rows().filter(|&count| count > 0) {
             let input = input.name().to_owned();
