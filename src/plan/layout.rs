@@ -25,6 +25,7 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::memory::buffer::PAGE;
+use crate::plan::buckets::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::read_in_order;
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
@@ -306,11 +307,11 @@ impl Layout {
     }
 }
 
-/// The largest block that a bucket fills if the caller chose how many there are: what the bucket of the largest input will have,
+/// The largest block that a bucket fills if the caller wants very many of them: what the bucket of the largest input will have,
 /// in whole pages, with room for chance. Of larger ones, mostly empty, memory would have room for those of one input alone, and a
 /// file would be written for each bucket.
 pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
-    if job.buckets.is_none() {
+    if u64::from(job.buckets.unwrap_or(0)) < DEFAULT_BUCKETS {
         return LARGEST;
     }
     let largest = read_in_order(job).iter().map(|extent| extent.bytes).max();

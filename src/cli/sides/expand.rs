@@ -142,7 +142,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
             .filter(|text| has_wildcard(text));
         match (component, text) {
             (Component::Normal(_), Some(text)) => {
-                found = matching_in(&found, (pattern, text), files)?
+                found = matching_in(&found, (pattern, text), files)?;
             }
             _ => found.iter_mut().for_each(|path| path.push(component)),
         }

@@ -119,7 +119,7 @@ fn the_limit_that_is_advised_for_many_buckets_behind_a_stored_filter_is_accepted
 
 #[test]
 fn very_many_buckets_that_fit_in_memory_are_not_written() {
-    for buckets in [10, 1000, 10_000, 60_000] {
+    for buckets in [1000, 10_000, 60_000] {
         let many = Job {
             buckets: Some(buckets),
             strategy: Some(Strategy::Partition),
