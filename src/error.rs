@@ -92,6 +92,16 @@ pub enum Error {
         /// What to do.
         advice: &'static str,
     },
+    /// An input of which all records were left out, because none has a key.
+    #[error("{}: {} left out, because none has a key (one of them {what}): check --key and the format, because --bad-records skip leaves nothing", path.display(), all_lines(*lines))]
+    NoRecords {
+        /// The input.
+        path: PathBuf,
+        /// As many lines were left out.
+        lines: u64,
+        /// What is wrong with one of the records.
+        what: String,
+    },
     /// A row of a Parquet file whose key cannot be written as a record.
     #[error("{}: the key of row {row} {what}: {advice}", path.display())]
     BadRow {
@@ -270,6 +280,7 @@ impl Error {
             | Self::InputChanged { .. }
             | Self::Undecodable { .. }
             | Self::BadRecord { .. }
+            | Self::NoRecords { .. }
             | Self::BadRow { .. }
             | Self::NotAnAddress { .. } => ErrorKind::Input,
             Self::Temp { .. } | Self::TempLimit { .. } => ErrorKind::Temp,
@@ -315,6 +326,14 @@ fn errno(source: &io::Error) -> Option<Errno> {
 /// Where a record starts: the number of its line, or its place in bytes.
 fn place(line: Option<u64>, offset: u64) -> String {
     line.map_or_else(|| format!("byte {offset}"), |line| format!("line {line}"))
+}
+
+/// All of a number of lines.
+fn all_lines(lines: u64) -> String {
+    match lines {
+        1 => "its only line was".to_owned(),
+        _ => format!("all of its {lines} lines were"),
+    }
 }
 
 /// How long a line is, as far as that is known.

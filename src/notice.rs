@@ -41,7 +41,7 @@ pub enum Notice {
     BadRecords {
         /// The input.
         input: PathBuf,
-        /// How many.
+        /// How many lines, or rows, they are.
         count: u64,
     },
     /// Rows of Parquet files have NULL in a column of the key, and were left out.
@@ -150,9 +150,9 @@ impl fmt::Display for Notice {
                 "{}: left out {}: --bad-records fail shows the first",
                 input.display(),
                 if *count == 1 {
-                    "1 record that has no key".to_owned()
+                    "1 line without a key".to_owned()
                 } else {
-                    format!("{count} records that have no key")
+                    format!("{count} lines without a key")
                 }
             ),
             Self::NullRows { input, count } => write!(

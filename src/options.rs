@@ -6,18 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::hash::HashKey;
-use crate::input::keying::Opening;
 use crate::input::lines::LineFormat;
+use crate::input::request::Opening;
 use crate::interrupt::Interrupt;
 use crate::observer::Observer;
 use crate::plan::Strategy;
-use crate::record::{KeyForm, Keys};
+use crate::record::{Dialect, KeyForm, Keys, Syntax};
+use crate::selection::LabelForm;
 use crate::sys::machine;
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 
 /// How the content of a line is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum KeyType {
     /// Bytes, compared as they are.
     #[default]
@@ -158,10 +160,27 @@ impl Options {
         self.keys.as_ref().map_or_else(KeyForm::default, Keys::form)
     }
 
+    /// How a label stands before a line: as one more field, where lines have fields with a delimiter.
+    pub(crate) fn label_form(&self) -> LabelForm {
+        match self.keys.as_ref().map(|keys| keys.syntax) {
+            Some(Syntax::Csv(Dialect { delimiter, .. })) => LabelForm {
+                delimiter,
+                quotes: true,
+            },
+            Some(Syntax::Delimited(delimiter)) => LabelForm {
+                delimiter,
+                quotes: false,
+            },
+            _ => LabelForm::default(),
+        }
+    }
+
     /// What a line is: in a CSV file a record, which may have line ends between quotes.
     pub(crate) fn line_format(&self) -> LineFormat {
+        let keys = self.keys.as_ref();
         LineFormat {
-            quoted: self.format.quoted || self.keys.as_ref().is_some_and(Keys::has_quotes),
+            quoted: keys.and_then(Keys::quotes).or(self.format.quoted),
+            comment: keys.and_then(|keys| keys.comment).or(self.format.comment),
             ..self.format
         }
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// The report of a run (`--stats`).
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Stats {
     /// The crate's version.
     pub version: &'static str,
@@ -39,6 +40,7 @@ pub struct Stats {
 
 /// An input.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct InputStats {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
@@ -52,9 +54,12 @@ pub struct InputStats {
     pub stored_bytes: Option<u64>,
     /// Its lines, repeats included.
     pub lines: u64,
-    /// Records that were left out because they have no key; only where lines are records.
+    /// Lines that were left out because their records have no key; only where lines are records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bad_records: Option<u64>,
+    /// Blank lines and comments, which are no records; only where lines are records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<u64>,
     /// Rows that were left out because they have NULL in the key; only of Parquet files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub null_rows: Option<u64>,
@@ -62,6 +67,7 @@ pub struct InputStats {
 
 /// The result.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct OutputStats {
     /// Lines written, each once.
     pub lines: u64,
@@ -71,6 +77,7 @@ pub struct OutputStats {
 
 /// Memory of the process.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct MemoryStats {
     /// The limit.
     pub limit_bytes: u64,
@@ -80,6 +87,7 @@ pub struct MemoryStats {
 
 /// Temporary disk.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct TempStats {
     /// Bytes written to it.
     pub written_bytes: u64,
@@ -93,6 +101,7 @@ pub struct TempStats {
 
 /// Buckets.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct BucketStats {
     /// Buckets on the first level.
     pub count: u32,
@@ -109,6 +118,7 @@ pub struct BucketStats {
 
 /// The buckets of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BucketClass {
     /// The fewest lines of a bucket in the class.
     pub from_lines: u64,
@@ -145,6 +155,7 @@ impl BucketClass {
 
 /// A filter.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct FilterStats {
     /// Its kind.
     pub kind: &'static str,
@@ -178,7 +189,8 @@ pub(crate) fn is_zero(lines: &f64) -> bool {
 }
 
 /// A phase of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct PhaseStats {
     /// Its name.
     pub name: String,

@@ -43,6 +43,11 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// The bytes of the line, with one more for its end: what progress counts.
+    pub(super) fn line_bytes(&self) -> u64 {
+        self.line.len() as u64 + 1
+    }
+
     /// What stands before the label.
     pub(super) fn front(&self, order: Order) -> Front {
         let mut front = Front::new();

@@ -41,7 +41,8 @@ pub(super) struct Merging<'m, 's> {
 }
 
 impl Merging<'_, '_> {
-    /// Hands the entries of all `runs` and `buffers` to `each`, in order.
+    /// Hands the entries of all `runs` and `buffers` to `each`, in order. `advance` hears of the bytes of lines that
+    /// merges before the last go through.
     ///
     /// # Errors
     /// What `each` reports; where a run cannot be read or written, or is damaged.
@@ -49,13 +50,14 @@ impl Merging<'_, '_> {
         self,
         runs: Vec<Run>,
         buffers: Vec<WorkBuffer>,
+        advance: &dyn Fn(u64),
         each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         let failure = FirstFailure::default();
         // All runs have a request each, from the start.
         let loaders = runs.len().min(MOST_LOADERS);
         loads::with_queue(self.rules.space, loaders, &failure, |queue| {
-            failure.record(self.merge_all(runs, buffers, queue, each));
+            failure.record(self.merge_all(runs, buffers, queue, advance, each));
         });
         failure.into_result()
     }
@@ -65,6 +67,7 @@ impl Merging<'_, '_> {
         mut runs: Vec<Run>,
         mut buffers: Vec<WorkBuffer>,
         queue: &LoadQueue,
+        advance: &dyn Fn(u64),
         mut each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         // Those of the fewest bytes last, where they are taken first: what is merged twice should be little.
@@ -77,8 +80,10 @@ impl Merging<'_, '_> {
             let some = runs.split_off(runs.len().saturating_sub(self.room_for(&runs).max(2)));
             let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
             let mut sources = self.open(some, queue)?;
-            Tournament::new(&mut sources, self.rules.order)?
-                .for_each(|entry, shared| writer.push(entry, shared, self.rules.order))?;
+            Tournament::new(&mut sources, self.rules.order)?.for_each(|entry, shared| {
+                advance(entry.line_bytes());
+                writer.push(entry, shared, self.rules.order)
+            })?;
             discard(sources, self.rules.space);
             runs.insert(0, writer.finish()?);
         }
@@ -93,6 +98,35 @@ impl Merging<'_, '_> {
         Tournament::new(&mut sources, self.rules.order)?.for_each(|entry, _| each(entry))?;
         discard(sources, self.rules.space);
         Ok(())
+    }
+
+    /// How many bytes of lines the merges before the last go through: about, for what a merged run takes is assumed.
+    pub(super) fn bytes_before_last(&self, runs: &[Run]) -> u64 {
+        let mut sizes: Vec<[u64; 3]> = runs
+            .iter()
+            .map(|run| [run.written_bytes(), run.reading_bytes(), run.line_bytes()])
+            .collect();
+        sizes.sort_by_key(|&[written, ..]| std::cmp::Reverse(written));
+        let available = self.budget.available_bytes();
+        let mut bytes = 0;
+        loop {
+            let mut left = available;
+            let fits = |&&[_, reading, _]: &&[u64; 3]| {
+                let fits = reading <= left;
+                left = left.saturating_sub(reading);
+                fits
+            };
+            let room = sizes.iter().rev().take_while(fits).count();
+            if room >= sizes.len() {
+                return bytes;
+            }
+            let some = sizes.split_off(sizes.len().saturating_sub(room.max(2)));
+            let merged = some.iter().fold([0; 3], |all, run| {
+                [all[0] + run[0], all[1].max(run[1]), all[2] + run[2]]
+            });
+            bytes += merged[2];
+            sizes.insert(0, merged);
+        }
     }
 
     /// Where the blocks of the next run belong.

@@ -108,12 +108,16 @@ impl<'s> Collector<'s> {
         self.lock().written
     }
 
-    /// Passes on the header of the answer, before all lines.
+    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops has
+    /// no labels.
     ///
     /// # Errors
     /// What the sink reports.
-    pub(crate) fn header(&self, header: &[u8]) -> Result<()> {
-        self.lock().pass_on((0, 0), |sink| sink.header(header))
+    pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
+        self.lock().pass_on((0, 0), |sink| {
+            sink.header(&[label, header].concat())?;
+            sink.duplicates_header(header)
+        })
     }
 
     /// How many lines outboxes have brought that were flushed since, in order or not.
@@ -134,6 +138,13 @@ impl<'s> Collector<'s> {
         self.sorter.is_some()
     }
 
+    /// About how many bytes of lines [`Collector::finish`] will go through with this budget, when no thread has an outbox any
+    /// more.
+    pub(crate) fn bytes_to_order(&self, budget: &MemoryBudget) -> u64 {
+        let sorter = self.sorter.as_ref();
+        sorter.map_or(0, |sorter| sorter.bytes_to_merge(budget))
+    }
+
     /// Passes on what was held back to be put in order, when no thread has an outbox any more. `budget` is the memory
     /// that a merge may use; `advance` hears of bytes and lines that were passed on.
     ///
@@ -148,9 +159,9 @@ impl<'s> Collector<'s> {
             return Ok(());
         };
         let mut out = Outbox::new(&self);
-        sorter.merge(budget, |entry| {
+        sorter.merge(budget, &|bytes| advance(bytes, 0), |entry| {
             out.push_found(entry)?;
-            advance(entry.line.len() as u64 + 1, entry.times);
+            advance(entry.line_bytes(), entry.times);
             Ok(())
         })?;
         out.flush()

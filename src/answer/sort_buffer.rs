@@ -51,6 +51,8 @@ pub(super) struct SortBuffer {
     filled: usize,
     /// Entries held.
     entries: usize,
+    /// The bytes of their lines, with one more for the end of each.
+    line_bytes: u64,
     order: Order,
 }
 
@@ -64,6 +66,7 @@ impl SortBuffer {
             buffer: Buffer::new(budget, "sorting the result", bytes.min(MOST_BYTES))?,
             filled: 0,
             entries: 0,
+            line_bytes: 0,
             order,
         })
     }
@@ -93,7 +96,13 @@ impl SortBuffer {
         let place = [rank, start as u64];
         self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&place));
         self.entries += 1;
+        self.line_bytes += entry.line_bytes();
         true
+    }
+
+    /// What a merge goes through of it, in bytes of lines.
+    pub(super) fn line_bytes(&self) -> u64 {
+        self.line_bytes
     }
 
     /// Puts the entries in order.
@@ -152,7 +161,7 @@ impl SortBuffer {
 
     /// Takes all entries out.
     pub(super) fn clear(&mut self) {
-        (self.filled, self.entries) = (0, 0);
+        (self.filled, self.entries, self.line_bytes) = (0, 0, 0);
     }
 }
 

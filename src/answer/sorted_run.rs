@@ -34,6 +34,8 @@ pub(super) struct Run {
     block_bytes: u64,
     blocks: u64,
     entries: u64,
+    /// The bytes of the lines, with one more for the end of each.
+    line_bytes: u64,
     /// The longest entry, in bytes.
     longest: u64,
     /// Where the last block ends in the file.
@@ -48,6 +50,11 @@ impl Run {
         let is_long = record_bytes(self.longest as usize) + HEADER > self.block_bytes as usize;
         let long = if is_long { self.longest + 2 * PAGE } else { 0 };
         2 * self.block_bytes + long
+    }
+
+    /// What a merge goes through of it, in bytes of lines.
+    pub(super) fn line_bytes(&self) -> u64 {
+        self.line_bytes
     }
 
     /// Bytes on disk.
@@ -115,6 +122,7 @@ impl<'a> RunWriter<'a> {
                 block_bytes: block.len() as u64,
                 blocks: 0,
                 entries: 0,
+                line_bytes: 0,
                 longest: 0,
                 end: 0,
                 written_bytes: 0,
@@ -171,6 +179,7 @@ impl<'a> RunWriter<'a> {
             self.write(kind)?;
         }
         self.run.entries += 1;
+        self.run.line_bytes += entry.line_bytes();
         self.run.longest = self.run.longest.max(length as u64);
         Ok(())
     }

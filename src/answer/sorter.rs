@@ -188,13 +188,35 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
+    /// About how many bytes of lines [`Sorter::merge`] will go through with this budget; no thread pushes any more.
+    pub(crate) fn bytes_to_merge(&self, budget: &MemoryBudget) -> u64 {
+        let buffers: Vec<_> = std::iter::from_fn(|| self.idle.1.try_recv().ok()).collect();
+        let held = buffers
+            .iter()
+            .map(|work| work.buffer.line_bytes())
+            .sum::<u64>();
+        for buffer in buffers {
+            let _is_open = self.idle.0.send(buffer);
+        }
+        let state = self.lock();
+        let written = state.runs.iter().map(Run::line_bytes).sum::<u64>();
+        let merging = Merging {
+            rules: &self.rules,
+            budget,
+            next: state.next,
+        };
+        held + written + merging.bytes_before_last(&state.runs)
+    }
+
+    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more. `advance`
+    /// hears of the bytes of lines that are merged before they come to `each`.
     ///
     /// # Errors
     /// What `each` reports; where a run cannot be read, or is damaged.
     pub(crate) fn merge(
         self,
         budget: &MemoryBudget,
+        advance: &dyn Fn(u64),
         mut each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         let Self {
@@ -207,7 +229,7 @@ impl<'s> Sorter<'s> {
             budget,
             next,
         };
-        merging.merge(runs, buffers, |entry| each(entry))
+        merging.merge(runs, buffers, advance, |entry| each(entry))
     }
 }
 
@@ -257,7 +279,15 @@ mod tests {
             found.push(entry.line.to_vec());
             Ok(())
         };
-        sorter.merge(&budget, collect).unwrap();
+        let planned = sorter.bytes_to_merge(&budget);
+        let merged = std::cell::Cell::new(0);
+        sorter
+            .merge(&budget, &|bytes| merged.set(merged.get() + bytes), collect)
+            .unwrap();
+        let bytes: u64 = found.iter().map(|line| line.len() as u64 + 1).sum();
+        assert!(merged.get() > 0, "nothing was heard of the first level");
+        let share = (merged.get() + bytes) as f64 / planned as f64;
+        assert!((0.9..=1.1).contains(&share), "{share} of {planned}");
         assert!(
             space.space_use().written_bytes > written,
             "one level was enough"

@@ -7,8 +7,8 @@
 //! slice unless lines are records ([`Keyed`]).
 //!
 //! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
-//! stays in the second-level cache between hashing, probing and copying. Keys add as much, and where they are no pieces of
-//! their records up to 32 KiB and a record more.
+//! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no pieces
+//! of their records up to 16 KiB and a key more; the records that wait for such keys as much again.
 
 pub(crate) mod gather;
 mod ordinals;
@@ -18,7 +18,7 @@ pub(crate) use ordinals::{ORDINAL_BYTES, Ordinals};
 
 use crate::error::Result;
 use crate::hash::LineHasher;
-use crate::record::{Bad, Columns, Key};
+use crate::record::{Bad, Columns, Key, PassedOver};
 use crate::selection::NO_ORDINAL;
 
 /// Lines in a batch. Enough to hide memory latency behind prefetches and to spread the cost of a
@@ -30,8 +30,8 @@ pub(crate) const BATCH: usize = 2048;
 const STEP: usize = 256;
 /// Records in a batch: fewer, because their keys take memory, too.
 const RECORDS: usize = BATCH / 2;
-/// Where keys are built, a batch ends with the record that brings its records to as many bytes: 32 KiB.
-const BUILT_BYTES: usize = 32 << 10;
+/// Where keys are built, a batch ends with the record that brings them to as many bytes: 16 KiB.
+const BUILT_BYTES: usize = 16 << 10;
 
 /// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
 /// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
@@ -63,51 +63,54 @@ pub(crate) struct Keyed<'k> {
     pub(crate) columns: &'k Columns,
     /// Whether the lines of a batch are the records; else they are the keys.
     pub(crate) keeps_records: bool,
+    /// The lines that are no records; `None` where all are: what was spilled, and rows.
+    pub(crate) passed_over: Option<PassedOver>,
     /// Whether a key can be one; a record with another is as one without a key. `None` where each can.
     pub(crate) is_key: Option<fn(&[u8]) -> bool>,
-    /// Hears of each record without a key, which is left out unless this fails.
+    /// Hears of each record without a key, and of each line that is none, which is left out unless this fails.
     pub(crate) on_bad: &'k dyn Fn(&[u8], Bad) -> Result<()>,
 }
 
 impl Keyed<'_> {
-    /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal.
+    /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal. Returns how many records it
+    /// went through: those behind them are as they were, because there is no room for more keys.
     ///
     /// # Errors
     /// What `on_bad` reports.
     fn take<'r>(
         &self,
-        records: &mut Vec<&'r [u8]>,
-        ordinals: &mut Vec<u64>,
+        records: &mut [&'r [u8]],
+        ordinals: &mut [u64],
         keys: &mut Vec<Key<'r>>,
         built: &mut Vec<u8>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         keys.clear();
         built.clear();
-        let mut kept = 0;
         for index in 0..records.len() {
-            match self.columns.key(records[index], built) {
-                Ok(key) if self.takes(&key, built) => keys.push(key),
-                Ok(_) => {
-                    (self.on_bad)(records[index], Bad::NoAddress)?;
-                    continue;
-                }
-                Err(bad) => {
-                    (self.on_bad)(records[index], bad)?;
-                    continue;
-                }
+            if built.len() >= BUILT_BYTES {
+                return Ok(index);
             }
-            records[kept] = records[index];
-            if let Some(&ordinal) = ordinals.get(index) {
-                ordinals[kept] = ordinal;
+            let record = records[index];
+            let key = match self.passed_over {
+                Some(lines) if lines.has(record) => Err(Bad::PassedOver),
+                _ => self.columns.key(record, built),
+            };
+            match key {
+                Ok(key) if self.takes(&key, built) => {
+                    records[keys.len()] = record;
+                    if let Some(&ordinal) = ordinals.get(index) {
+                        ordinals[keys.len()] = ordinal;
+                    }
+                    keys.push(key);
+                }
+                Ok(_) => (self.on_bad)(record, Bad::NoAddress)?,
+                Err(bad) => (self.on_bad)(record, bad)?,
             }
-            kept += 1;
         }
-        records.truncate(kept);
-        ordinals.truncate(kept);
-        Ok(())
+        Ok(records.len())
     }
 
-    /// Whether this can be a key.
+    /// True if this can be a key.
     fn takes(&self, key: &Key<'_>, built: &[u8]) -> bool {
         self.is_key.is_none_or(|is_key| match key {
             Key::Piece(piece) => is_key(piece),
@@ -175,26 +178,6 @@ pub(crate) fn absent(indexes: &[u32], end: usize, others: &mut Vec<u32>) {
     others.extend(next..end as u32);
 }
 
-/// Takes the records of a batch.
-fn take_records<'a>(
-    lines: &mut impl Iterator<Item = &'a [u8]>,
-    keyed: Keyed<'_>,
-    group: &mut Vec<&'a [u8]>,
-) {
-    if !keyed.columns.builds_keys() {
-        group.extend(lines.take(RECORDS));
-        return;
-    }
-    let mut bytes = 0;
-    while group.len() < RECORDS
-        && bytes < BUILT_BYTES
-        && let Some(line) = lines.next()
-    {
-        bytes += line.len();
-        group.push(line);
-    }
-}
-
 /// Adds the next [`STEP`] lines to a batch; `None` where it is full, or there are no more.
 fn take_step<'g, 'a>(
     lines: &mut impl Iterator<Item = &'a [u8]>,
@@ -223,6 +206,8 @@ pub(crate) fn for_each_batch<'a>(
 ) -> Result<u64> {
     let mut group: Vec<&'a [u8]> = Vec::with_capacity(BATCH);
     let mut taken = Vec::new();
+    // Records for whose keys the last batch had no room, and their ordinals.
+    let (mut waiting, mut waiting_ordinals) = (Vec::new(), Vec::new());
     let mut count = 0;
     // An iterator may go on after its first `None`, and is asked once more after a batch that was not full.
     let mut lines = lines.fuse();
@@ -236,9 +221,12 @@ pub(crate) fn for_each_batch<'a>(
         hashes.clear();
         places.clear();
         match keyed {
-            Some(keyed) => {
-                take_records(&mut lines, keyed, &mut group);
-                ordinals.take(&mut group, places);
+            Some(_) => {
+                group.append(&mut waiting);
+                places.append(&mut waiting_ordinals);
+                let waited = group.len();
+                group.extend(lines.by_ref().take(RECORDS - waited));
+                ordinals.take(&mut group[waited..], places);
             }
             None => {
                 while let Some(step) = take_step(&mut lines, &mut group) {
@@ -254,7 +242,11 @@ pub(crate) fn for_each_batch<'a>(
         let keys = match keyed {
             None => &group[..],
             Some(keyed) => {
-                keyed.take(&mut group, places, &mut taken, built)?;
+                let done = keyed.take(&mut group, places, &mut taken, built)?;
+                waiting.extend_from_slice(&group[done..]);
+                waiting_ordinals.extend(places.iter().skip(done));
+                group.truncate(taken.len());
+                places.truncate(taken.len());
                 let key = |key: &Key<'a>| match key {
                     Key::Piece(piece) => piece,
                     Key::Built(range) => &built[range.clone()],

@@ -36,7 +36,9 @@ use super::size::SizeArguments;
     name = "outset",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    // In scripts, the last of two wins: what a user adds to a command overrides it.
+    args_override_self = true
 )]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct Cli {
@@ -171,6 +173,7 @@ pub(crate) struct PlanArguments {
 
 /// Which strategy runs, and whether the result may be approximate.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct ChoiceArguments {
     /// Strategy; auto chooses one to fit the memory limit
     ///
@@ -206,6 +209,7 @@ impl ChoiceArguments {
 
 /// Whether the machine is measured first.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct CalibrationArguments {
     /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
     ///
@@ -229,6 +233,7 @@ impl CalibrationArguments {
 
 /// Filters stored in files.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
@@ -260,7 +265,7 @@ pub(crate) struct RunArguments {
     machine: MachineArguments,
 
     /// Number of buckets [default: chosen by the plan]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 
     /// Maximum number of filter bits per key
@@ -268,7 +273,7 @@ pub(crate) struct RunArguments {
     /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
     /// filters. Default: as many bits as fit in memory, up to the point where more bits no
     /// longer help.
-    #[arg(long, value_name = "B", value_parser = parse_bits)]
+    #[arg(long, value_name = "B", help_heading = "Strategy", value_parser = parse_bits)]
     bits_per_key: Option<f64>,
 
     #[command(flatten)]
@@ -280,7 +285,7 @@ pub(crate) struct RunArguments {
     /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
     /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address
     /// is an error, or left out with --bad-records skip
-    #[arg(long, value_name = "TYPE", group = "keyed")]
+    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = "Records")]
     key_type: Option<KeyTypeName>,
 }
 
@@ -295,7 +300,8 @@ impl PlanArguments {
             let selection = self.written.add_to(selection);
             let selection = self.order.add_to(self.repeats.add_to(selection));
             let keys = &self.run.lines.reading.keys;
-            self.records.add_to(selection, keys, self.written.counts())
+            self.records
+                .add_to(selection, keys, self.written.is_multiset())
         };
         if self.operation != Operation::Overlaps {
             return Ok(as_asked(selection));
@@ -336,6 +342,7 @@ impl RunArguments {
 
 /// Checks that the user overrides.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Resources")]
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///

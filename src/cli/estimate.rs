@@ -15,8 +15,8 @@ use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments};
-use crate::cli::numbers;
+use super::sides::{FILES, InputArguments, Purpose};
+use crate::cli::numbers::{self, counted, grouped};
 
 /// Fewer common lines in the sample than this are a faint sign.
 const FEW: u64 = 10;
@@ -26,8 +26,8 @@ const FEW: u64 = 10;
 /// Reads each FILE once, using a few MiB of memory. For each FILE, outset prints the number of lines, of
 /// distinct lines, and of distinct lines that no other FILE has (for the first FILE: what `outset diff`
 /// writes). It also prints the number of lines common to all FILEs, and their share of the distinct lines
-/// of each FILE (containment) and of all distinct lines (Jaccard index). Estimates have bounds, which hold in
-/// 99 of 100 runs. Inputs of up to 65,536 distinct lines are counted exactly (fewer under a low memory limit).
+/// of each FILE (containment) and of all distinct lines (Jaccard index). Estimates have bounds, each of which
+/// holds in 99 of 100 runs. Inputs of up to 65,536 distinct lines are counted exactly (fewer under a low memory limit).
 /// `-` is standard input, and a FILE may be a FIFO.
 #[derive(Debug, Args)]
 #[command(mut_arg(FILES, |file| file.help("Two or more files, each an input of its own (one side; see --side); `-` is standard input")))]
@@ -51,11 +51,16 @@ pub(crate) struct EstimateArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 2,
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose)?;
     let mut claims = Claims::reading(arguments.inputs.lists().chain(arguments.lines.key_file()))
         .and_sources(&sources);
     claims.write(None, "the estimate")?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
     let options = Options {
         format: arguments.lines.format(),
         hash_key: arguments.lines.hash_key(),
@@ -89,7 +94,10 @@ fn describe_input(input: &InputEstimate, sees_common: bool) -> Vec<String> {
     let path = visible(&input.path);
     let distinct = describe_count(input.distinct);
     let mut lines = vec![
-        format!("{path}: {} lines, {distinct} distinct", input.lines),
+        format!(
+            "{path}: {}, {distinct} distinct",
+            counted(input.lines, "line")
+        ),
         format!("  in no other file: {}", describe_count(input.only)),
     ];
     if sees_common && input.lines > 0 {
@@ -104,8 +112,9 @@ fn describe_common(found: &Estimate) -> Vec<String> {
     if found.is_too_small_to_see() {
         return vec![
             format!(
-                "common: too few to estimate: at most {:.0} lines (at 99%); none of {} sampled lines is common",
-                common.high, found.sample_lines
+                "common: too few to estimate: at most {} lines (at 99%); none of {} sampled lines is common",
+                whole(common.high),
+                grouped(found.sample_lines)
             ),
             "  to count them: outset intersect --count-only".to_owned(),
         ];
@@ -120,7 +129,8 @@ fn describe_common(found: &Estimate) -> Vec<String> {
     if found.common_seen < FEW && !common.is_exact() {
         lines.push(format!(
             "  uncertain: only {} of {} sampled lines are common",
-            found.common_seen, found.sample_lines
+            found.common_seen,
+            grouped(found.sample_lines)
         ));
     }
     lines
@@ -133,10 +143,16 @@ fn describe_count(bounds: Bounds) -> String {
         high,
     } = bounds;
     if bounds.is_exact() {
-        format!("{estimate:.0}")
+        whole(estimate)
     } else {
-        format!("about {estimate:.0} ({low:.0} to {high:.0} at 99%)")
+        let (low, high) = (whole(low), whole(high));
+        format!("about {} ({low} to {high} at 99%)", whole(estimate))
     }
+}
+
+/// A number of lines that need not be whole.
+fn whole(lines: f64) -> String {
+    grouped(lines.round() as u64)
 }
 
 fn describe_share(bounds: Bounds) -> String {

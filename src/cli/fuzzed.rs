@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use outset::{Interrupt, Options};
 
 use super::arguments::Command;
-use super::{parse, plan, size, usage_line};
+use super::{parse, plan, size, usage};
 
 /// Longer lists of arguments are cut.
 const MOST: usize = 40;
@@ -21,10 +21,14 @@ const MOST: usize = 40;
 pub(crate) fn parse_options(data: &[u8]) {
     let arguments = data.split(|&byte| byte == 0).take(MOST);
     let arguments = arguments.map(|argument| OsString::from_vec(argument.to_vec()));
-    match parse([OsString::from("outset")].into_iter().chain(arguments)) {
+    let arguments: Vec<OsString> = [OsString::from("outset")]
+        .into_iter()
+        .chain(arguments)
+        .collect();
+    match parse(arguments.iter().cloned()) {
         Ok(cli) => use_options(&cli.command),
         Err(error) if error.use_stderr() => {
-            let line = super::escaping::visible(&usage_line(&error, "outset"));
+            let line = super::escaping::visible(&usage::line(&error, arguments));
             assert!(
                 line.starts_with("usage: ") && !line.contains(char::is_control),
                 "{line}"

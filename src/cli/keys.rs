@@ -3,11 +3,12 @@
 //! *Owns:* their definitions, and the translation to [`Keys`]. *Invariants:* without any of them a line is its own key.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use outset::{BadRecords, Field, Keys, Options, Selection, Syntax};
+use outset::{BadRecords, Dialect, Field, Keys, Options, Selection, Syntax};
 
 /// Where the key of each line is.
 #[derive(Debug, Args)]
 #[command(
+    next_help_heading = "Records",
     group = ArgGroup::new("fields").multiple(true),
     group = ArgGroup::new("delimited").multiple(true),
     group = ArgGroup::new("changed").multiple(true),
@@ -51,11 +52,22 @@ pub(crate) struct KeyArguments {
 
     /// Lines are records of comma-separated values
     ///
-    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. A quote elsewhere is
-    /// an error. With --delimiter, C takes the place of the comma. A CR before the line end is not a part of the last
-    /// field.
+    /// As in RFC 4180: a field in double quotes may contain commas, line ends and doubled quotes. In a field that does
+    /// not begin with a quote, quotes are text. With --delimiter, C takes the place of the comma. A CR before the line
+    /// end is not a part of the last field.
     #[arg(long, groups = ["delimited", "keyed"])]
     csv: bool,
+
+    /// In CSV files, the character C makes the next one text, as \ does in what MySQL writes
+    #[arg(long, requires = "csv", value_name = "C", value_parser = parse_delimiter)]
+    escape: Option<u8>,
+
+    /// Pass over lines that begin with the character C, also before a header
+    ///
+    /// They are counted (--stats), and are in no result. Blank lines are passed over without this option, if --key says
+    /// what is compared.
+    #[arg(long, group = "keyed", value_name = "C", value_parser = parse_delimiter)]
+    comment: Option<u8>,
 
     /// Each line is a JSON object
     ///
@@ -82,8 +94,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read, for example because it has too few fields or a misplaced quote,
-    /// is not a JSON object, or (with -z) has a newline in an unquoted field
+    /// What to do with a line whose key cannot be read, for example because it has too few fields or text after a closing
+    /// quote, or is not a JSON object
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -101,7 +113,8 @@ impl KeyArguments {
     pub(crate) fn keys(&self) -> Option<Keys> {
         // The definitions see to it that no other option stands alone.
         let has_headers = self.header || !self.header_of.is_empty();
-        if !(has_headers || self.csv || self.skips_bad() || self.has_records()) {
+        let has_format = self.csv || self.comment.is_some();
+        if !(has_headers || has_format || self.skips_bad() || self.has_records()) {
             return None;
         }
         let mut fields_of = self.key_of.clone();
@@ -130,6 +143,7 @@ impl KeyArguments {
             fields,
             ignores_case: self.ignore_case,
             trims: self.trim,
+            comment: self.comment,
             bad_records: match self.bad_records {
                 BadRecordsName::Fail => BadRecords::Fail,
                 BadRecordsName::Skip => BadRecords::Skip,
@@ -146,7 +160,10 @@ impl KeyArguments {
 
     fn syntax(&self) -> Syntax {
         if self.csv {
-            return Syntax::Csv(self.delimiter.unwrap_or(b','));
+            return Syntax::Csv(Dialect {
+                delimiter: self.delimiter.unwrap_or(b','),
+                escape: self.escape,
+            });
         }
         if self.jsonl {
             return Syntax::JsonLines;
@@ -171,9 +188,11 @@ impl KeyArguments {
 
 /// Which of the lines with a selected key are written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct RecordArguments {
-    /// With --key, write only the first line for each key; without this option, diff and intersect write every line of the
-    /// first file whose key is in the result
+    /// Write only the first line for each key (with --key, --ignore-case or --trim)
+    ///
+    /// Without this option, diff and intersect write every line of the first file whose key is in the result.
     #[arg(long, requires = "changed", conflicts_with = "all")]
     distinct: bool,
 
@@ -207,18 +226,18 @@ impl RecordArguments {
         self.keys_only
     }
 
-    /// The selection, of records if lines are more than their keys.
+    /// The selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no records: the
+    /// library refuses them.
     pub(crate) fn add_to(
         &self,
         selection: Selection,
         keys: &KeyArguments,
-        counts: bool,
+        is_multiset: bool,
     ) -> Selection {
         if self.keys_only || !keys.has_records() {
             return selection;
         }
-        let every = keys.has_fields() && !self.distinct && !counts && selection.can_repeat();
-        if every {
+        if selection.can_repeat() && !self.distinct && !is_multiset {
             selection.of_records().with_repeats()
         } else {
             selection.of_records()

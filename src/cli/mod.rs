@@ -2,8 +2,8 @@
 //!
 //! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
 //! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what they [`mod@print`], exit
-//! status ([`exit`]), signals ([`signals`]), closed streams ([`streams`]), progress ([`progress`]), the
-//! final [`summary`], the page of a run ([`mod@report`]), and the one form of [`numbers`] and [`text`].
+//! status ([`exit`]), signals ([`signals`]), what wrong [`usage`] gets to hear, closed streams ([`streams`]), progress ([`progress`]), the
+//! final [`summary`], the page of a run ([`mod@report`]), where reports come from ([`origin`]), and the one form of [`numbers`] and [`text`].
 //! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
 //! about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for
 //! signals.
@@ -22,6 +22,7 @@ mod manual;
 mod numbers;
 mod operation;
 mod options;
+mod origin;
 mod outputs;
 mod overlaps;
 mod plan;
@@ -35,6 +36,7 @@ mod signals;
 mod size;
 mod streams;
 mod summary;
+mod usage;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -162,54 +164,8 @@ fn not_a_command(
         warn(&failure.to_string());
         return Ok(ExitStatus::of(failure));
     }
-    warn(&usage_line(error, &command_name(arguments)));
+    warn(&usage::line(error, arguments));
     Ok(ExitStatus::Usage)
-}
-
-/// The command that these arguments name, with the program before it: `outset filter build`.
-fn command_name(arguments: impl IntoIterator<Item = OsString>) -> String {
-    let mut command = &Cli::command();
-    let mut name = command.get_name().to_owned();
-    for argument in arguments.into_iter().skip(1) {
-        let Some(next) = command.find_subcommand(&argument) else {
-            break;
-        };
-        name = format!("{name} {}", next.get_name());
-        command = next;
-    }
-    name
-}
-
-/// What is wrong with the arguments of `command`, in one line.
-fn usage_line(error: &clap::Error, command: &str) -> String {
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
-    // Where the first line ends in a colon, what it announces follows.
-    let detail = if first.ends_with(':') {
-        lines.next().unwrap_or_default()
-    } else {
-        ""
-    };
-    let detail = options_of_group(detail).unwrap_or_else(|| detail.to_owned());
-    let values = lines.find(|line| line.starts_with("[possible values:"));
-    let parts = [first, &detail, values.unwrap_or_default()];
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    format!("usage: {}: see '{command} --help'", parts.join(" "))
-}
-
-/// The options of the group that the parser prints as `<--key <FIELD>|-1 <FIELD>>`, without their values.
-fn options_of_group(group: &str) -> Option<String> {
-    let group = group.strip_prefix("<-")?.strip_suffix('>')?;
-    // A value may have the line between options in it.
-    let names = group.split("|-").map(|option| {
-        let name = option.split(' ').next().unwrap_or_default();
-        format!("-{name}")
-    });
-    Some(format!("one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to fail.

@@ -1,20 +1,16 @@
 //! Numbers as the command line prints them.
 //!
-//! *Owns:* every form: in sentences a size, count, rate or time in its largest unit, as in messages of the
-//! library; in tables whole numbers in groups of three and rates with four significant digits, which tell
+//! *Owns:* every form: in sentences a size, rate or time in its largest unit, as in messages of the
+//! library; counts in groups of three, wherever people read them (a result that programs read, such as a number of
+//! `--count-only` or JSON, has plain digits); in tables rates with four significant digits, which tell
 //! two numbers of hash functions apart; and columns under each other. *Invariants:* a size looks the same
 //! everywhere, but for `outset size`, whose answer it is; no rate is rounded to zero or up to all.
 
-use outset::size::{display_bytes, display_count, display_duration, display_rate};
+use outset::size::{display_bytes, display_duration, display_rate};
 
 /// A size: `64 MiB`, `1.5 GiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     display_bytes(bytes).to_string()
-}
-
-/// A count in a sentence: `20 M`.
-pub(crate) fn count(count: u64) -> String {
-    display_count(count).to_string().trim().to_owned()
 }
 
 /// A rate in a sentence: `1.256%`.
@@ -81,15 +77,15 @@ pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
-/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that.
+/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that. Two shares that are nearly
+/// all can be told apart: they have decimals up to the first that is not a 9.
 pub(crate) fn share(share: f64) -> String {
-    let text = percent(share);
-    if share >= 1.0 || !text.starts_with("100") {
-        return text;
-    }
-    // Enough decimals to reach the first one that is not a 9; the arithmetic is not exact.
     let missing = (1.0 - share) * 100.0;
-    let decimals = (-missing.log10() - 1e-6).ceil().clamp(0.0, 15.0) as usize;
+    if missing <= 0.0 || missing > 1.0 {
+        return percent(share);
+    }
+    // The arithmetic is not exact.
+    let decimals = (-missing.log10() - 1e-3).ceil().clamp(2.0, 15.0) as usize;
     format!("{:.decimals$}%", share * 100.0)
 }
 
@@ -160,6 +156,9 @@ mod tests {
         for (part, text) in [
             (1.0, "100.0%"),
             (0.5, "50.00%"),
+            (0.995, "99.50%"),
+            (0.999_909, "99.991%"),
+            (0.999_95, "99.995%"),
             (0.999_98, "99.998%"),
             (0.999_999_9, "99.99999%"),
         ] {
@@ -168,7 +167,6 @@ mod tests {
         let times = [0.0021, 0.25, 1.254, 200.0, 7500.0].map(duration);
         let texts = ["2.1 ms", "250 ms", "1.25 s", "3 min 20 s", "2 h 05 min"];
         assert_eq!(times, texts);
-        assert_eq!(count(20_000_000), "20 M");
         assert_eq!(binary(2_396_265), "2.285 MiB");
         assert_eq!(binary(4 << 30), "4 GiB");
         assert_eq!(decimal(5_990_661_488), "5.991 GB");

@@ -16,6 +16,7 @@ use outset::{Interrupt, LineFormat, Options, Result, machine};
 
 /// What a command may use of the machine.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Resources")]
 pub(crate) struct MachineArguments {
     /// Memory limit for the whole process, such as 64M, 4G or 50%
     ///
@@ -52,6 +53,7 @@ impl MachineArguments {
 
 /// What a line is.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Inputs")]
 pub(crate) struct FormatArguments {
     /// Lines end in NUL instead of newline
     #[arg(short, long)]
@@ -86,12 +88,12 @@ pub(crate) struct LineArguments {
     ///
     /// A fixed key makes a run reproducible: lines land in the same buckets each time. Do not use one on
     /// untrusted data: anyone who knows the key can craft lines that slow the run down.
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", help_heading = "Strategy")]
     hash_key: Option<HashKey>,
 
     /// Read the hash key from FILE (64 hexadecimal digits): other users can see the argument of --hash-key, but not a
     /// private file
-    #[arg(long, value_name = "FILE", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
+    #[arg(long, value_name = "FILE", help_heading = "Strategy", conflicts_with = "hash_key", value_parser = KeyFile::parser())]
     hash_key_file: Option<KeyFile>,
 }
 
@@ -143,6 +145,7 @@ pub(crate) struct ReadingArguments {
 
 /// Whether compressed inputs are decoded.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Inputs")]
 pub(crate) struct DecodingArguments {
     /// Whether to decode inputs that are compressed with gzip, bzip2, xz, zstd or lz4
     ///
@@ -175,6 +178,7 @@ impl DecodingArguments {
 
 /// Where temporary files go.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Resources")]
 pub(crate) struct TempArguments {
     /// Directory for temporary files; repeat the option to use several directories
     ///
@@ -212,6 +216,18 @@ impl TempArguments {
     }
 }
 
+/// What to say of directories for temporary files that are not there, where a run needed none of them.
+pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
+    let missing = options.temp_dirs.iter().filter(|place| !place.is_dir());
+    let line = |place: &PathBuf| {
+        let place = place.display();
+        format!(
+            "{place}: is no directory for temporary files: check --temp-dir (this run needs none so far)"
+        )
+    };
+    missing.map(line).collect()
+}
+
 /// When an input is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Decompress {
@@ -221,6 +237,7 @@ enum Decompress {
 
 /// What is said on standard error.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Diagnostics")]
 pub(crate) struct TalkArguments {
     /// When to show progress, speed and remaining time on standard error
     ///

@@ -12,11 +12,10 @@ use outset::{Interrupt, Options, Overlaps, Result, overlaps};
 
 use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
 use super::escaping::visible;
-use super::options::TalkArguments;
+use super::options::{TalkArguments, missing_temp_dirs};
 use super::outputs::Claims;
-use super::print::print_into;
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments};
+use super::sides::{FILES, InputArguments, Purpose};
 use super::summary::summary;
 use super::warn;
 
@@ -35,6 +34,14 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     inputs: InputArguments,
 
+    /// Write the table to FILE, complete or not at all [default: standard output]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Print the table and the statistics of the run as JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
     #[command(flatten)]
     choice: ChoiceArguments,
 
@@ -44,16 +51,12 @@ pub(crate) struct OverlapsArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    /// Print the table and the statistics of the run as JSON
-    #[arg(long)]
-    json: bool,
-
     /// Write a report of the overlaps to FILE, as an HTML page with charts
     ///
     /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
     /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
     /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     report: Option<PathBuf>,
 
     #[command(flatten)]
@@ -62,24 +65,35 @@ pub(crate) struct OverlapsArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 1,
+        lacks_output: arguments.output.is_none(),
+    };
+    let sources = arguments.inputs.sources_for(purpose)?;
     let key_file = arguments.run.lines.key_file();
     let mut claims =
         Claims::reading(arguments.inputs.lists().chain(key_file)).and_sources(&sources);
-    claims.write(None, "the table")?;
+    claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_page(arguments.report.as_deref())?;
+    claims.check_names(false, &arguments.talk)?;
     let mut outputs = claims.open(interrupt)?;
     let reporter = Arc::new(Reporter::new(&arguments.talk));
-    let options = arguments.run.options(None, interrupt);
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
+    let options = arguments
+        .run
+        .options(arguments.output.as_deref(), interrupt);
     let options = Options {
         observer: Some(outputs.observer(reporter.clone())),
         ..arguments.force.add_to(arguments.choice.add_to(options))
     };
+    outputs.note_temp_dirs(&options);
+    reporter.announce(missing_temp_dirs(&options));
     let found = overlaps(&sources, &options)?;
     reporter.finish();
-    let filled = outputs.fill_page(|page| page.fill_overlaps(&found));
+    let filled = outputs.fill_page(|page, origin| page.fill_overlaps(&found, origin));
     // The table is there whatever becomes of the page.
-    print_into(|out| {
+    let result = outputs.require_result()?;
+    let written = result.written(|out| {
         if arguments.json {
             serde_json::to_writer_pretty(&mut *out, &found)?;
             writeln!(out)
@@ -87,6 +101,7 @@ pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Resul
             describe(&found, out)
         }
     })?;
+    result.flush(written)?;
     filled?;
     outputs.put_in_place()?;
     if !arguments.talk.quiet {

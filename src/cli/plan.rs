@@ -10,15 +10,24 @@ use super::arguments::PlanArguments;
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use super::sides::Purpose;
+use super::warn;
 use crate::cli::numbers;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()> {
-    let sources = arguments.inputs.sources()?;
+    let selection = arguments.selection()?;
+    let purpose = Purpose {
+        least: match arguments.filters.filter {
+            Some(_) => 1,
+            None => selection.least_sides(),
+        },
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose)?;
     let read = arguments.inputs.lists().chain(&arguments.filters.filter);
     let mut claims = Claims::reading(read).and_sources(&sources);
     claims.write(None, "the plan")?;
-    let selection = arguments.selection()?;
     let options = arguments.run.options(None, interrupt);
     let options = arguments
         .records
@@ -28,14 +37,22 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
     }
+    let names = arguments.inputs.names_of_sides(&sources);
     let plan = if arguments.estimate {
         let reporter = Arc::new(Reporter::new(&arguments.talk));
+        reporter.announce(names);
         options.observer = Some(reporter.clone());
         let (_, plan) = plan_with_estimate(&sources, selection, &options)?;
         reporter.finish();
         plan
     } else if arguments.lines.is_empty() {
-        plan_for(&sources, selection, &options)?
+        let plan = plan_for(&sources, selection, &options)?;
+        if !arguments.talk.quiet {
+            for name in &names {
+                warn(name);
+            }
+        }
+        plan
     } else {
         plan_for_shapes(arguments, selection, &options)?
     };
@@ -156,7 +173,7 @@ pub(super) fn describe(plan: &Plan) -> String {
             numbers::bytes(plan.limit_bytes())
         ),
         format!(
-            "  the process and its buffers take {}; the rest holds filters, sets and blocks kept in memory",
+            "  the process and its buffers take up to {}; the rest holds filters, sets and blocks kept in memory",
             numbers::bytes(plan.buffer_bytes())
         ),
     ];
@@ -254,12 +271,12 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
     if costs.expected_missing_lines > 0.0 {
         lines.push(format!(
             "  about {} lines expected to be missing from the result",
-            numbers::count(costs.expected_missing_lines as u64)
+            numbers::grouped(costs.expected_missing_lines as u64)
         ));
     } else if !costs.exact {
         lines.push(format!(
             "  about {} false lines expected in the result",
-            numbers::count(costs.expected_false_lines as u64)
+            numbers::grouped(costs.expected_false_lines as u64)
         ));
     }
     lines

@@ -3,7 +3,7 @@
 //! *Owns:* the one way of writing a finished text there. *Invariants:* a closed or unwritable standard
 //! output is an error, never silence.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use outset::{Error, Result};
 
@@ -19,15 +19,6 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();
     check_stdout()
         .and_then(|()| stdout.write_all(bytes))
-        .and_then(|()| stdout.flush())
-        .map_err(unwritable)
-}
-
-/// Writes what may be too much for one text to standard output, piece by piece.
-pub(crate) fn print_into(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut stdout = BufWriter::new(io::stdout().lock());
-    check_stdout()
-        .and_then(|()| write(&mut stdout))
         .and_then(|()| stdout.flush())
         .map_err(unwritable)
 }

@@ -41,6 +41,7 @@ pub(crate) fn install(interrupt: &Interrupt) -> Result<(), Error> {
         .stack_size(STACK_BYTES)
         .spawn(move || {
             if let Some(signal) = signals.forever().next() {
+                screen::interrupt();
                 interrupt.stop_and_clean_up();
                 screen::end(SCREEN_PATIENCE);
                 end_by(signal);

@@ -14,14 +14,14 @@ pub(super) fn label(stats: &Stats) -> Option<String> {
         numbers::rate(filter.predicted_fpr),
         numbers::rate(filter.fill_fpr)
     );
-    let lines = stats.output.lines;
+    let lines = numbers::grouped(stats.output.lines);
     if stats.command != "intersect" {
         let (missing, are) = about(filter.expected_missing_lines);
         return Some(format!(
             "approximate result: each of its {lines} lines is right, but {missing} more {are} expected to be missing {rates}"
         ));
     }
-    let (expected, are) = about(filter.expected_false_lines.min(lines as f64));
+    let (expected, are) = about(filter.expected_false_lines.min(stats.output.lines as f64));
     Some(format!(
         "approximate result: no common line is missing, but {expected} of {lines} lines {are} expected to be false {rates}"
     ))
@@ -34,7 +34,7 @@ fn about(lines: f64) -> (String, &'static str) {
     }
     let lines = lines.round() as u64;
     let verb = if lines == 1 { "is" } else { "are" };
-    (format!("about {lines}"), verb)
+    (format!("about {}", numbers::grouped(lines)), verb)
 }
 
 /// What the lines of the result are called.
@@ -74,7 +74,7 @@ pub(super) fn summary(stats: &Stats) -> String {
     };
     format!(
         "{} {found} ({how}, {}) in {:.2} s; peak memory {} of {}; {disk}",
-        stats.output.lines,
+        numbers::grouped(stats.output.lines),
         stats.strategy,
         stats.seconds,
         numbers::bytes(stats.memory.peak_rss_bytes),

@@ -7,7 +7,7 @@
 use crate::compare::Mistake;
 use crate::error::{Error, Result};
 use crate::estimate::{Bounds, estimate, estimate_opened};
-use crate::input::keying::Opening;
+use crate::input::request::Opening;
 use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::plan;

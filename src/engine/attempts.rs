@@ -102,7 +102,8 @@ impl<'a> Engine<'a> {
             }
             // Once, however many attempts there are, and not where the run is refused.
             if let Some(header) = header.take() {
-                self.out.header(&header)?;
+                let label = self.selection.label.header(self.selection.label_form);
+                self.out.header(&label, &header)?;
             }
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
@@ -121,8 +122,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the answer, if the inputs have any: that of the first input whose records, or keys, may be in it,
-    /// after a name for the label.
+    /// The header of the lines of the answer, if the inputs have any: that of the first input whose records, or keys, may be in it.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
@@ -158,8 +158,7 @@ impl<'a> Engine<'a> {
                     .into(),
             });
         }
-        let label = self.selection.label_name().as_bytes();
-        Ok(Some([label, &header].concat()))
+        Ok(Some(header))
     }
 
     /// Samples the inputs.
@@ -205,7 +204,7 @@ impl<'a> Engine<'a> {
         if !out.is_sorting() {
             return Ok(());
         }
-        let phase = run.phase("order", None);
+        let phase = run.phase("order", Some(out.bytes_to_order(&run.budget)));
         out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))
     }
 
@@ -292,6 +291,7 @@ impl<'a> Engine<'a> {
             stored_bytes: input.stored_bytes(),
             lines: input.lines(),
             bad_records: input.keying().map(|_| input.bad_records()),
+            passed_over: input.keying().map(|_| input.passed_over()),
             null_rows: input.null_rows(),
         };
         Stats {

@@ -82,6 +82,7 @@ pub fn select(
         Some(filter) => filter.stored().rules().hasher,
         None => LineHasher::new(options.hash_key)?,
     };
+    let selection = selection.with_label_form(options.label_form());
     let opened = open(inputs, selection, options)?;
     check_calibration(&opened, options)?;
     let saving = open_target(options, &opened)?;

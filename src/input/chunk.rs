@@ -43,7 +43,13 @@ impl Chunk {
         &self.buffer[self.start..self.end]
     }
 
-    /// Whether it has the first bytes of a file.
+    /// As many of its bytes are among the first `bytes` of its file.
+    pub(crate) fn bytes_in_front(&self, bytes: u64) -> usize {
+        let front = if self.piece_start == 0 { bytes } else { 0 };
+        (front.saturating_sub(self.offset) as usize).min(self.bytes().len())
+    }
+
+    /// True if it has the first bytes of a file.
     pub(crate) fn is_first_of_file(&self) -> bool {
         self.offset == 0 && self.piece_start == 0
     }

@@ -1,62 +1,35 @@
 //! How the lines of an input are records: where their keys are, and which of its lines are headers.
 //!
-//! *Owns:* reading headers, and what is known of each file since then. *Invariants:* the columns of every file are known
-//! before any record is read; the header of a file is no record of it. *Cost:* up to 64 KiB read of each file where there
-//! are headers; nothing elsewhere.
+//! *Owns:* what is known of each file since its header was read. *Invariants:* the columns of every file are known
+//! before any record is read; the header of a file is no record of it. *Cost:* reading headers ([`front`](crate::input::front))
+//! where there are some, and 24 bytes for each file.
 
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::input::chunk::Place;
-use crate::input::compressed::{Front, recognise};
-use crate::input::lines::LineFormat;
+use crate::input::front::{Front, front_of_part, front_of_stream};
 use crate::input::parts::Parts;
-use crate::input::stream::StoppableStream;
+use crate::input::request::Opening;
 use crate::input::supply::{PieceOpening, Supply, bytes_before};
-use crate::input::{Input, unreadable};
-use crate::interrupt::Interrupt;
-use crate::memory::budget::MemoryBudget;
-use crate::record::{BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES};
-
-/// How inputs are opened.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Opening<'a> {
-    /// Whether what is compressed is decoded.
-    pub(crate) decodes: bool,
-    /// What a line is.
-    pub(crate) format: LineFormat,
-    /// Where the keys of lines are; `None` where a line is its own key.
-    pub(crate) keys: Option<&'a Keys>,
-    /// The number of the first input with the caller, 1 for all of them.
-    pub(crate) first_number: u32,
-    /// What a decoder may have that reads a header, in bytes.
-    pub(crate) memory_bytes: u64,
-    /// Ends the waiting for a header.
-    pub(crate) interrupt: &'a Interrupt,
-}
-
-#[cfg(test)]
-impl<'a> Opening<'a> {
-    /// For lines that are their own keys.
-    pub(crate) fn plain(interrupt: &'a Interrupt) -> Self {
-        Self {
-            interrupt,
-            decodes: true,
-            format: LineFormat::default(),
-            keys: None,
-            first_number: 1,
-            memory_bytes: 1 << 20,
-        }
-    }
-}
+use crate::record::{
+    BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES, PassedOver, Syntax,
+};
 
 /// How the lines of an input are records.
 #[derive(Debug)]
 pub(crate) struct Keying {
     /// Where the keys are in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
+    /// What each file has before its first record, in bytes: a header, with comments and blank lines before it.
+    fronts: Vec<u64>,
+    /// The lines that are no records, of each file; `None` of rows, which are all records.
+    passed_over: Vec<Option<PassedOver>>,
+    /// True if a byte order mark at the start of a text is no part of its first record.
+    drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
     header: Option<(Header, usize)>,
     /// What each of its fields is called, by the rules for comparing keys.
@@ -65,8 +38,6 @@ pub(crate) struct Keying {
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
     taken: (u64, u64),
-    /// Whether the first line of each file is its header.
-    has_headers: bool,
     /// Whether a record without a key is left out.
     skips_bad: bool,
 }
@@ -84,22 +55,33 @@ impl Keying {
         let Some(keys) = opening.keys else {
             return Ok(None);
         };
-        let mut keying = Self::new(keys, number);
+        let mut keying = Self::new(keys);
         for part in 0..parts.all().len() {
             if let Some(table) = parts.all()[part].form.table() {
                 let columns = Columns::of_table(keys, number, table.columns());
                 let header = table.header().map(|names| Header {
                     record: names.to_vec(),
                 });
-                keying.add(keys, columns, header, parts.name(part))?;
+                let bytes = table.header().map_or(0, |names| names.len() as u64 + 1);
+                keying.passed_over.push(None);
+                keying.add(
+                    keys,
+                    columns,
+                    Front {
+                        header,
+                        bytes,
+                        lines: 1,
+                    },
+                    parts.name(part),
+                )?;
                 continue;
             }
-            let header = if keys.has_header_of(number) {
-                header_of_part(parts, part, opening)?
+            let front = if keys.has_header_of(number) {
+                front_of_part(parts, part, passed_over(keys, number), opening)?
             } else {
-                None
+                Front::default()
             };
-            keying.add_text(keys, number, header, parts.name(part))?;
+            keying.add_text(keys, number, front, parts.name(part))?;
         }
         Ok(Some(keying))
     }
@@ -117,65 +99,54 @@ impl Keying {
         let Some(keys) = opening.keys else {
             return Ok(None);
         };
-        let mut keying = Self::new(keys, number);
-        let header = if keys.has_header_of(number) {
-            header_of_stream(stream, name, opening)?
-        } else {
-            None
-        };
-        keying.add_text(keys, number, header, name)?;
-        // It is read already.
-        keying.has_headers = false;
-        if let Some((header, _)) = &keying.header {
-            let lines = memchr::memchr_iter(opening.format.terminator, &header.record).count();
-            keying.taken = (header.record.len() as u64 + 1, lines as u64 + 1);
+        let mut keying = Self::new(keys);
+        if !keys.has_header_of(number) {
+            keying.add_text(keys, number, Front::default(), name)?;
+            return Ok(Some(keying));
         }
+        let front = front_of_stream(stream, name, passed_over(keys, number), opening)?;
+        // It is read already, and so is a mark before it.
+        keying.taken = (front.bytes, front.lines);
+        keying.drops_marks = false;
+        keying.add_text(keys, number, Front { bytes: 0, ..front }, name)?;
         Ok(Some(keying))
     }
 
-    fn new(keys: &Keys, number: u32) -> Self {
+    fn new(keys: &Keys) -> Self {
         Self {
             columns: Vec::new(),
+            fronts: Vec::new(),
+            passed_over: Vec::new(),
+            drops_marks: keys.syntax != Syntax::Whole,
             header: None,
             names: Vec::new(),
             other_part: None,
             taken: (0, 0),
-            has_headers: keys.has_header_of(number),
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
     }
 
     /// Adds a file of text.
-    fn add_text(
-        &mut self,
-        keys: &Keys,
-        number: u32,
-        header: Option<Header>,
-        name: &Path,
-    ) -> Result<()> {
-        let columns = match (&header, self.columns.last()) {
+    fn add_text(&mut self, keys: &Keys, number: u32, front: Front, name: &Path) -> Result<()> {
+        let columns = match (&front.header, self.columns.last()) {
             // Without a header and without records.
             (None, Some(last)) if keys.has_header_of(number) => Columns::clone(last),
-            _ => keys.columns(number, header.as_ref(), name)?,
+            _ => keys.columns(number, front.header.as_ref(), name)?,
         };
-        self.add(keys, columns, header, name)
+        self.passed_over.push(Some(columns.passed_over()));
+        self.add(keys, columns, front, name)
     }
 
     /// Adds a file whose columns are known.
-    fn add(
-        &mut self,
-        keys: &Keys,
-        columns: Columns,
-        header: Option<Header>,
-        name: &Path,
-    ) -> Result<()> {
+    fn add(&mut self, keys: &Keys, columns: Columns, front: Front, name: &Path) -> Result<()> {
         let columns = match self.columns.last() {
             Some(last) if **last == columns => Arc::clone(last),
             _ => Arc::new(columns),
         };
         self.columns.push(columns);
+        self.fronts.push(front.bytes);
         let part = self.columns.len() - 1;
-        if let Some(header) = header {
+        if let Some(header) = front.header {
             let names = header.names(keys, name)?.into_iter();
             let names = names
                 .map(|name| keys.folded_name(&name).into_owned())
@@ -192,6 +163,22 @@ impl Keying {
     /// Where the keys are in the file with this number.
     pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
         &self.columns[part]
+    }
+
+    /// What the file with this number has before its first record, in bytes.
+    pub(crate) fn front(&self, part: usize) -> u64 {
+        self.fronts[part]
+    }
+
+    /// The lines of the file with this number that are no records; `None` where all are.
+    pub(crate) fn passed_over(&self, part: usize) -> Option<PassedOver> {
+        self.passed_over[part]
+    }
+
+    /// The bytes at the start of a file that begins with `front` which are no part of its first record: those of a byte order mark.
+    pub(crate) fn mark(&self, front: &[u8]) -> usize {
+        let has_mark = self.drops_marks && front.starts_with(BYTE_ORDER_MARK);
+        if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
     }
 
     /// Checks that the fields of all files are in the same places.
@@ -239,11 +226,6 @@ impl Keying {
         &self.names
     }
 
-    /// Whether the first line of each file is its header.
-    pub(crate) fn has_headers(&self) -> bool {
-        self.has_headers
-    }
-
     /// Whether a CR before the line end is no part of any key.
     pub(crate) fn ignores_cr(&self) -> bool {
         self.columns[0].ignores_cr()
@@ -256,87 +238,14 @@ impl Keying {
 
     /// The same for a copy of a stream, which has no header.
     pub(super) fn of_copy(self) -> Self {
-        Self {
-            has_headers: false,
-            ..self
-        }
+        let fronts = vec![0; self.fronts.len()];
+        Self { fronts, ..self }
     }
 }
 
-/// The header of a file; `None` of an empty one.
-fn header_of_part(parts: &Parts, part: usize, opening: Opening<'_>) -> Result<Option<Header>> {
-    let budget = MemoryBudget::new(opening.memory_bytes, 0);
-    let stop = || opening.interrupt.check();
-    let mut supply = Supply::of_part(parts, part, &stop, &budget)?;
-    let mut bytes = vec![0; MOST_HEADER_BYTES];
-    let (mut filled, mut is_ended) = (0, false);
-    while filled < bytes.len() && !is_ended {
-        let more = supply.fill(&mut bytes[filled..])?;
-        (filled, is_ended) = (filled + more.bytes, more.is_ended);
-        let mut lines = opening.format.lines(&bytes[..filled]);
-        if let (Some(first), Some(_)) = (lines.next(), lines.next()) {
-            return Ok(Some(Header {
-                record: first.to_vec(),
-            }));
-        }
-    }
-    let only = opening.format.lines(&bytes[..filled]).next();
-    match only {
-        Some(_) if !is_ended => Err(too_long(parts.name(part))),
-        only => Ok(only.map(|record| Header {
-            record: record.to_vec(),
-        })),
-    }
-}
-
-/// Reads the header of a stream, byte by byte, so that nothing behind it is taken.
-fn header_of_stream(stream: &File, name: &Path, opening: Opening<'_>) -> Result<Option<Header>> {
-    let stop = || opening.interrupt.check();
-    // The same open file: what is read here is gone from the stream.
-    let same = stream
-        .try_clone()
-        .map_err(|error| unreadable(name, error))?;
-    let mut stream = StoppableStream::new(same, &stop);
-    let (mut bytes, mut byte) = (Vec::new(), [0]);
-    let mut is_inside = false;
-    loop {
-        if stream.fill(&mut byte, name)?.bytes == 0 {
-            break;
-        }
-        bytes.push(byte[0]);
-        is_inside ^= opening.format.quoted && byte[0] == b'"';
-        if byte[0] == opening.format.terminator && !is_inside {
-            break;
-        }
-        if opening.decodes && matches!(recognise(&bytes, false), Front::Frame(_)) {
-            return Err(Error::Usage {
-                what: format!(
-                    "{}: the header of compressed data cannot be read from a pipe",
-                    name.display()
-                ),
-                advice: "pipe the data decompressed, or give a file".into(),
-            });
-        }
-        if bytes.len() > MOST_HEADER_BYTES {
-            return Err(too_long(name));
-        }
-    }
-    let record = opening.format.lines(&bytes).next();
-    Ok(record.map(|record| Header {
-        record: record.to_vec(),
-    }))
-}
-
-fn too_long(name: &Path) -> Error {
-    Error::Usage {
-        what: format!(
-            "{}: its first record is longer than 64 KiB, so it cannot be a header",
-            name.display()
-        ),
-        advice:
-            "leave out --header and give fields by their numbers, or check quotes and line ends"
-                .into(),
-    }
+/// The lines of a text of the input with `number` that are no records.
+fn passed_over(keys: &Keys, number: u32) -> PassedOver {
+    PassedOver::of(keys, !keys.fields_of(number).is_empty())
 }
 
 impl Input {

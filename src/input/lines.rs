@@ -4,6 +4,10 @@
 //! part of a line; a last line without one counts; an empty line is a line; bytes are never changed
 //! otherwise. *Cost:* 2 to 3 ns for a line of 64 bytes, no copy.
 
+use crate::input::block::{SEARCHED, matches};
+use crate::input::quotes::{Marks, Quotes, Walk};
+use crate::record::Dialect;
+
 /// How lines are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineFormat {
@@ -11,8 +15,10 @@ pub struct LineFormat {
     pub terminator: u8,
     /// Whether one CR before the terminator (or the end of the input) is left out of the line.
     pub strip_cr: bool,
-    /// Whether a terminator between double quotes belongs to the line, as in a record of a CSV file.
-    pub quoted: bool,
+    /// The quotes of a CSV file, in which a terminator belongs to the line; `None` where quotes are bytes like all others.
+    pub quoted: Option<Dialect>,
+    /// The byte that begins a line in which quotes have no meaning: a comment. All lines come, comments as well.
+    pub comment: Option<u8>,
 }
 
 impl Default for LineFormat {
@@ -20,7 +26,8 @@ impl Default for LineFormat {
         Self {
             terminator: b'\n',
             strip_cr: false,
-            quoted: false,
+            quoted: None,
+            comment: None,
         }
     }
 }
@@ -42,30 +49,31 @@ impl LineFormat {
         memchr::memchr(self.terminator, bytes)
     }
 
-    /// Where the last line in `bytes` ends, terminator included; `None` where no line ends in it. `is_inside` says
-    /// whether `bytes` begins between quotes, and becomes whether it ends so.
-    pub(crate) fn last_end(self, bytes: &[u8], is_inside: &mut bool) -> Option<usize> {
-        if !self.quoted {
-            return self.find_last(bytes).map(|at| at + 1);
+    /// The bytes that mean something where quotes count.
+    #[inline]
+    pub(super) fn marks(self) -> Option<Marks> {
+        let marks = |dialect| Marks {
+            terminator: self.terminator,
+            dialect,
+            comment: self.comment,
+            are_simple: dialect.escape.is_none() && self.comment.is_none(),
+        };
+        self.quoted.map(marks)
+    }
+
+    /// Finds the end of the first line of `bytes`: its terminator, or the end of the bytes if they are all that there is. `None`
+    /// where it does not end in them.
+    pub(crate) fn first_end(self, bytes: &[u8], is_all: bool) -> Option<usize> {
+        match self.marks() {
+            Some(marks) => Walk::new(0).end(bytes, marks, is_all),
+            None => self.find(bytes).or(is_all.then_some(bytes.len())),
         }
-        let mut inside = u64::from(*is_inside).wrapping_neg();
-        let mut last = None;
-        for (number, block) in bytes.chunks(SEARCHED).enumerate() {
-            let ends = ends_outside(&filled(block), self.terminator, &mut inside);
-            // Behind the bytes there are zeros, which a NUL at the end of lines must not find.
-            let ends = ends & (u64::MAX >> (SEARCHED - block.len()));
-            if ends != 0 {
-                last = Some(number * SEARCHED + SEARCHED - ends.leading_zeros() as usize);
-            }
-        }
-        *is_inside = inside != 0;
-        last
     }
 
     /// The same without regard to quotes: for a piece of a file that may begin between some.
     pub(crate) fn unquoted(self) -> Self {
         Self {
-            quoted: false,
+            quoted: None,
             ..self
         }
     }
@@ -92,12 +100,9 @@ pub struct Lines<'a> {
     /// The terminators in the last [`SEARCHED`] bytes that were searched, lowest bit first, less
     /// those that were passed.
     ends: u64,
-    /// All bits set while the search is between quotes.
-    inside: u64,
+    /// The state of the search, where quotes count.
+    quotes: Quotes,
 }
-
-/// Bytes that are searched together.
-const SEARCHED: usize = 64;
 
 impl<'a> Lines<'a> {
     fn new(format: LineFormat, bytes: &'a [u8]) -> Self {
@@ -107,7 +112,7 @@ impl<'a> Lines<'a> {
             start: 0,
             searched: 0,
             ends: 0,
-            inside: 0,
+            quotes: Quotes::START,
         }
     }
 
@@ -119,11 +124,12 @@ impl<'a> Lines<'a> {
             let Some(block) = self.bytes[self.searched..].first_chunk::<SEARCHED>() else {
                 return self.next_end_in_rest();
             };
-            self.ends = ends_in(block, self.format.terminator);
-            if self.format.quoted {
-                let between;
-                (between, self.inside) = between_quotes(block, self.inside);
-                self.ends &= !between;
+            match self.format.marks() {
+                None => self.ends = matches(block, self.format.terminator),
+                Some(marks) => match ends_outside(self.quotes, block, marks) {
+                    Some(found) => (self.ends, self.quotes) = found,
+                    None => return self.next_end_by_walk(marks),
+                },
             }
             self.searched += SEARCHED;
         }
@@ -135,54 +141,30 @@ impl<'a> Lines<'a> {
     /// As [`Lines::next_end`], where fewer bytes are left than a block has. They are searched again for each line, which is
     /// short work.
     #[inline(never)]
-    fn next_end_in_rest(&self) -> usize {
-        let passed = self.start.saturating_sub(self.searched);
-        let rest = &self.bytes[self.searched..];
-        if !self.format.quoted {
-            let found = self.format.find(&rest[passed..]);
-            return found.map_or(self.bytes.len(), |found| self.searched + passed + found);
+    fn next_end_in_rest(&mut self) -> usize {
+        if let Some(marks) = self.format.marks() {
+            return self.next_end_by_walk(marks);
         }
-        let mut inside = self.inside;
-        let ends = ends_outside(&filled(rest), self.format.terminator, &mut inside);
-        // A terminator of zeros is none behind the bytes.
-        let ends = ends >> passed << passed & !(u64::MAX << rest.len());
-        match ends {
-            0 => self.bytes.len(),
-            ends => self.searched + ends.trailing_zeros() as usize,
-        }
+        let from = self.start.max(self.searched);
+        let found = self.format.find(&self.bytes[from..]);
+        found.map_or(self.bytes.len(), |found| from + found)
+    }
+
+    /// As [`Lines::next_end`], from the start of the line on. The search goes on behind it.
+    #[inline(never)]
+    fn next_end_by_walk(&mut self, marks: Marks) -> usize {
+        let all = self.bytes.len();
+        let end = Walk::new(self.start).end(self.bytes, marks, true);
+        let end = end.unwrap_or(all);
+        (self.searched, self.quotes) = (all.min(end + 1), Quotes::START);
+        end
     }
 }
 
-/// `bytes`, at most [`SEARCHED`] of them, with zeros behind them up to a whole block.
-#[inline]
-fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
-    let mut block = [0; SEARCHED];
-    block[..bytes.len()].copy_from_slice(bytes);
-    block
-}
-
-/// A bit for each byte of `block` that is the terminator and not between quotes. `inside` has all bits set where the block
-/// begins between quotes, and becomes the same for the next block.
-///
-/// Each quote changes sides: the exclusive or of all quotes up to a byte tells its side. A doubled quote changes it twice.
-/// *Source:* Langdale and Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 2019, section 3.1.1.
-#[inline]
-fn ends_outside(block: &[u8; SEARCHED], terminator: u8, inside: &mut u64) -> u64 {
-    let between;
-    (between, *inside) = between_quotes(block, *inside);
-    ends_in(block, terminator) & !between
-}
-
-/// A bit for each byte of `block` that is between quotes, and what [`ends_outside`] calls `inside` for the next block.
-/// Values, no reference: so that [`Lines`] stays in registers where there are no quotes.
+/// As [`Quotes::ends`]. Values and a call of its own, so that [`Lines`] stays in registers where there are no quotes.
 #[inline(never)]
-fn between_quotes(block: &[u8; SEARCHED], inside: u64) -> (u64, u64) {
-    let mut between = ends_in(block, b'"');
-    for shift in [1, 2, 4, 8, 16, 32] {
-        between ^= between << shift;
-    }
-    between ^= inside;
-    (between, ((between as i64) >> 63) as u64)
+fn ends_outside(quotes: Quotes, block: &[u8; SEARCHED], marks: Marks) -> Option<(u64, Quotes)> {
+    quotes.ends(block, SEARCHED, marks)
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -203,30 +185,6 @@ impl<'a> Iterator for Lines<'a> {
             line => Some(line),
         }
     }
-}
-
-/// A bit for each byte of `block` that is the terminator.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn ends_in(block: &[u8; SEARCHED], terminator: u8) -> u64 {
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
-
-    let (parts, _) = block.as_chunks::<16>();
-    parts.iter().rev().fold(0, |ends, part| {
-        let bytes: __m128i = bytemuck::must_cast(*part);
-        #[expect(unsafe_code, reason = "vector instructions")]
-        // SAFETY: these are instructions of SSE2, which every x86-64 processor has.
-        let equal =
-            unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(terminator as i8))) };
-        ends << 16 | u64::from(equal as u16)
-    })
-}
-
-/// A bit for each byte of `block` that is the terminator.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn ends_in(block: &[u8; SEARCHED], terminator: u8) -> u64 {
-    memchr::memchr_iter(terminator, block).fold(0, |ends, at| ends | 1 << at)
 }
 
 #[cfg(test)]
@@ -261,53 +219,6 @@ mod tests {
                     expected.pop();
                 }
                 assert_eq!(split(LineFormat::default(), bytes), expected);
-            }
-        }
-    }
-
-    /// The lines, and where the last one ends, by a loop over bytes.
-    fn split_quoted(bytes: &[u8]) -> (Vec<&[u8]>, Option<usize>, bool) {
-        let (mut lines, mut start, mut inside, mut last) = (Vec::new(), 0, false, None);
-        for (at, &byte) in bytes.iter().enumerate() {
-            inside ^= byte == b'"';
-            if byte == b'\n' && !inside {
-                lines.push(&bytes[start..at]);
-                start = at + 1;
-                last = Some(start);
-            }
-        }
-        if start < bytes.len() {
-            lines.push(&bytes[start..]);
-        }
-        (lines, last, inside)
-    }
-
-    #[test]
-    fn a21_line_ends_between_quotes_belong_to_the_line() {
-        let format = LineFormat {
-            quoted: true,
-            ..LineFormat::default()
-        };
-        for gap in 2..90usize {
-            let bytes: Vec<u8> = (0..700)
-                .map(|i| match (i * i / 5) % gap {
-                    0 => b'"',
-                    1 => b'\n',
-                    _ => b'x',
-                })
-                .collect();
-            for length in (0..700).rev().take(130).chain([0, 1, 63, 64, 65, 128]) {
-                let bytes = &bytes[..length];
-                let (lines, last, ends_inside) = split_quoted(bytes);
-                assert_eq!(split(format, bytes), lines);
-                // In two steps, of which the second may begin between quotes.
-                let middle = length / 3;
-                let (front, back) = bytes.split_at(middle);
-                let mut inside = false;
-                let first = format.last_end(front, &mut inside);
-                let second = format.last_end(back, &mut inside);
-                assert_eq!(second.map(|end| middle + end).or(first), last);
-                assert_eq!(inside, ends_inside);
             }
         }
     }

@@ -16,14 +16,18 @@
 //! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
 //! file being read.
 
+mod block;
 pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
+mod feed;
 pub(crate) mod file;
 pub(crate) mod first_lines;
 mod form;
+mod front;
 pub(crate) mod keying;
 mod lanes;
+pub(crate) mod last_end;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
 mod opening;
@@ -35,9 +39,11 @@ pub(crate) mod parquet;
 pub(crate) mod parts;
 mod pieces;
 pub(crate) mod placed;
+mod quotes;
 pub(crate) mod range;
 pub(crate) mod reading;
 mod repeats;
+pub(crate) mod request;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod stream;
@@ -54,13 +60,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::feed::Feed;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::{Padding, Parts};
 use crate::input::source::STDIN;
+use crate::input::stream::StoppableStream;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
+pub use crate::input::feed::Reader;
 pub use crate::input::source::{Files, Source};
 
 /// An input that was opened and checked.
@@ -76,6 +85,8 @@ pub(crate) struct Input {
     first_ordinal: Option<u64>,
     /// How its bytes are reached.
     access: Access,
+    /// What tells whether the end of its stream is the end of its reader, if it has one.
+    feed: Option<Feed>,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
     is_read_once: bool,
     /// Lines of the last complete reading; 0 before it.
@@ -90,10 +101,25 @@ pub(crate) struct Input {
     keying: Option<Keying>,
     /// Whether its records are kept whole; else only their keys are.
     keeps_records: bool,
-    /// Records without a key of the last complete reading.
+    /// Lines of records without a key of the last complete reading.
     bad_records: AtomicU64,
+    /// Blank lines and comments of the last complete reading.
+    passed_over: AtomicU64,
     /// What was passed over at the end of a stream.
     padding: Padding,
+}
+
+/// What a complete reading found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadCounts {
+    /// Lines that were worked on.
+    pub(crate) lines: u64,
+    /// Bytes of all lines, terminators included.
+    pub(crate) bytes: u64,
+    /// Lines of records without a key.
+    pub(crate) bad_records: u64,
+    /// Blank lines and comments.
+    pub(crate) passed_over: u64,
 }
 
 #[derive(Debug)]
@@ -113,6 +139,7 @@ impl Input {
             sides: Vec::new(),
             first_ordinal: None,
             access,
+            feed: None,
             is_read_once: false,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
@@ -122,6 +149,7 @@ impl Input {
             keeps_records: false,
             bad_records: AtomicU64::new(0),
             padding: Padding::default(),
+            passed_over: AtomicU64::new(0),
         }
     }
 
@@ -244,13 +272,19 @@ impl Input {
     }
 
     /// Notes what a complete reading found.
-    pub(crate) fn note_reading(&self, lines: u64, bytes: u64, bad_records: u64) {
-        self.lines.store(lines, Ordering::Relaxed);
-        self.read_bytes.store(bytes, Ordering::Relaxed);
-        self.bad_records.store(bad_records, Ordering::Relaxed);
+    pub(crate) fn note_reading(&self, found: ReadCounts) {
+        self.lines.store(found.lines, Ordering::Relaxed);
+        self.read_bytes.store(found.bytes, Ordering::Relaxed);
+        self.bad_records.store(found.bad_records, Ordering::Relaxed);
+        self.passed_over.store(found.passed_over, Ordering::Relaxed);
     }
 
-    /// How many of its records have no key and were left out, once it was read.
+    /// How many blank lines and comments it has, once it was read.
+    pub(crate) fn passed_over(&self) -> u64 {
+        self.passed_over.load(Ordering::Relaxed)
+    }
+
+    /// How many of its lines, and of its rows, belong to records that have no key and were left out, once it was read.
     pub(crate) fn bad_records(&self) -> u64 {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         let of_tables: u64 = tables.map(|table| table.left_out().1).sum();
@@ -393,20 +427,24 @@ impl Input {
         self.parts().is_some_and(Parts::is_warm)
     }
 
-    /// Takes the stream for its one reading.
+    /// Takes the stream for its one reading, which `stop` can end.
     ///
     /// # Errors
     /// [`Error::Input`] the second time, and for a regular file.
-    pub(crate) fn take_stream(&self) -> Result<File> {
+    pub(crate) fn take_stream<'a>(
+        &self,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Result<StoppableStream<'a>> {
         let taken = match &self.access {
             Access::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
             Access::Parts(_) => None,
         };
-        taken.ok_or_else(|| Error::Input {
+        let file = taken.ok_or_else(|| Error::Input {
             path: self.name.clone(),
             source: io::Error::other("a pipe can be read only once"),
             advice: "write it to a file first",
-        })
+        })?;
+        Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
     }
 }
 

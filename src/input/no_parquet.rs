@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
-use crate::input::keying::Opening;
+use crate::input::request::Opening;
 use crate::input::stream::Filled;
 use crate::memory::budget::MemoryBudget;
 

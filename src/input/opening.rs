@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::input::feed::Reader;
 use crate::input::form::Form;
-use crate::input::keying::{Keying, Opening};
+use crate::input::keying::Keying;
 use crate::input::parts::{Parts, has_size};
+use crate::input::request::Opening;
 use crate::input::source::{Files, STDIN, Source};
 use crate::input::{Access, Input, file, unreadable};
 use crate::record::{Field, Keys, Syntax};
@@ -116,6 +118,7 @@ impl Input {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
             Source::Files(files) => return Self::open_files(files, number, opening),
+            Source::Reader(reader) => return Self::open_reader(reader, opening),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -141,6 +144,20 @@ impl Input {
         };
         let input = Self {
             is_read_once,
+            ..Self::new(name, access, opening.decodes)
+        };
+        Ok((input, vec![FileId::of(&metadata)]))
+    }
+
+    /// Starts reading what a program gives.
+    fn open_reader(reader: &Reader, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
+        let name = reader.name().to_owned();
+        let (file, feed) = reader.start()?;
+        let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
+        let access = Access::Stream(Mutex::new(Some(file)));
+        let input = Self {
+            feed: Some(feed),
+            is_read_once: true,
             ..Self::new(name, access, opening.decodes)
         };
         Ok((input, vec![FileId::of(&metadata)]))

@@ -27,7 +27,7 @@ use crate::input::claims::{self, Claims};
 use crate::input::lanes::Lanes;
 use crate::input::parts::Parts;
 use crate::input::pieces::{Cuts, Pieces};
-use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::input::stream::StreamChunks;
 use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
         let mut chunk_rules = rules.chunks;
         let parts = match input.parts() {
             None => {
-                let mut stream = StoppableStream::new(input.take_stream()?, rules.stop);
+                let mut stream = input.take_stream(rules.stop)?;
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }
@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
                 return Self::in_lanes(input, vec![supply], rules);
             }
             // Where lines end between quotes shows only from the start of a file on.
-            Some(parts) if parts.decoding().is_some() || chunk_rules.format.quoted => {
+            Some(parts) if parts.decoding().is_some() || chunk_rules.format.quoted.is_some() => {
                 let supplies = supplies(input, parts, rules)?;
                 return Self::in_lanes(input, supplies, rules);
             }
@@ -185,7 +185,7 @@ fn supplies<'a>(
     };
     let cuts = if lanes == 1 {
         Cuts::None
-    } else if rules.chunks.format.quoted {
+    } else if rules.chunks.format.quoted.is_some() {
         Cuts::Rows
     } else {
         Cuts::All
@@ -220,10 +220,10 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::input::chunk::Pooled;
-    use crate::input::keying::Opening;
     use crate::input::lines::LineFormat;
     use crate::input::long_lines::{LimitAdvice, LongLines};
     use crate::input::placed::PlacedFailure;
+    use crate::input::request::Opening;
     use crate::input::{Files, Source};
     use crate::interrupt::Interrupt;
 

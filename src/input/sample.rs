@@ -123,9 +123,11 @@ impl<'k> Sampler<'k> {
         let terminator = self.format.terminator;
         if window.offset == 0 {
             // A mark before a header is in no key.
-            let is_in_header = self.keying.is_some_and(Keying::has_headers);
+            let drops_mark =
+                |keying: &Keying| keying.mark(window.bytes) > 0 || keying.front(window.part) > 0;
+            let drops_mark = self.keying.is_some_and(drops_mark);
             let found = Foreign::of(window.bytes);
-            let found = found.filter(|&kind| !(is_in_header && kind == Foreign::ByteOrderMark));
+            let found = found.filter(|&kind| !(drops_mark && kind == Foreign::ByteOrderMark));
             self.foreign = self.foreign.or(found);
             self.take_first_line(window);
         }
@@ -158,14 +160,18 @@ impl<'k> Sampler<'k> {
     fn take_first_line(&mut self, window: &Window<'_>) {
         let Some(keying) = self.keying else { return };
         let delimiter = keying.columns(window.part).delimiter();
-        let first = self.format.lines(window.bytes).next();
+        let passed_over = keying.columns(window.part).passed_over();
+        let mut lines = self
+            .format
+            .lines(&window.bytes[keying.mark(window.bytes)..]);
+        let first = lines.find(|line| !passed_over.has(line));
         let Some((delimiter, first)) = delimiter.zip(first) else {
             return;
         };
         if noted_delimiter(first).is_some() {
             self.foreign = self.foreign.or(Some(Foreign::DelimiterNote));
         }
-        if !keying.has_headers() {
+        if keying.front(window.part) == 0 {
             self.first_lines.add(first, delimiter);
         }
     }
@@ -179,6 +185,9 @@ impl<'k> Sampler<'k> {
         let mut built = Vec::new();
         for record in window.whole_lines(self.format) {
             built.clear();
+            if columns.passed_over().has(record) {
+                continue;
+            }
             let key = match columns.key(record, &mut built) {
                 Ok(Key::Piece(key)) => key,
                 Ok(Key::Built(range)) => &built[range],
@@ -257,7 +266,7 @@ impl Lengths {
 mod tests {
     use super::*;
     use crate::input::Source;
-    use crate::input::keying::Opening;
+    use crate::input::request::Opening;
     use crate::interrupt::Interrupt;
 
     fn sample_of(bytes: &[u8]) -> Sample {

@@ -7,11 +7,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::input::feed::Reader;
+
 /// How standard input is called in messages.
 pub(crate) const STDIN: &str = "-";
 
 /// What a user names as an input: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// A file, a FIFO or a device.
     Path(PathBuf),
@@ -19,6 +22,8 @@ pub enum Source {
     Stdin,
     /// Many files that are one side.
     Files(Files),
+    /// What a program reads itself, or has in memory.
+    Reader(Reader),
 }
 
 /// Regular files that are read as one input, in their order, as if they were concatenated.
@@ -90,7 +95,14 @@ impl fmt::Display for Source {
             Self::Path(path) => path.display().fmt(f),
             Self::Stdin => f.write_str(STDIN),
             Self::Files(files) => files.name.display().fmt(f),
+            Self::Reader(reader) => reader.name().display().fmt(f),
         }
+    }
+}
+
+impl From<Reader> for Source {
+    fn from(reader: Reader) -> Self {
+        Self::Reader(reader)
     }
 }
 

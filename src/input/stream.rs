@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what
-//! follows the line's end goes to the carry.
+//! follows the line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
+//! several lines.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -22,6 +23,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Place, Pooled};
+use crate::input::feed::Feed;
+use crate::input::last_end::LastEnd;
 use crate::input::pieces::Piece;
 use crate::input::supply::Supply;
 use crate::input::{Input, unreadable};
@@ -67,6 +70,8 @@ struct Prompt<'a> {
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
+    /// What tells whether its end is the end of the input; `None` where any end is.
+    feed: Option<Feed>,
     /// Where lines are wanted as soon as they are there.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
@@ -80,9 +85,15 @@ impl<'a> StoppableStream<'a> {
         let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Self {
             file,
+            feed: None,
             prompt: None,
             stop,
         }
+    }
+
+    /// The same stream, whose end `feed` must confirm.
+    pub(super) fn fed_by(self, feed: Option<Feed>) -> Self {
+        Self { feed, ..self }
     }
 
     /// The same stream, to be read in pieces as they come, once they hold the end of a line.
@@ -137,6 +148,7 @@ impl<'a> StoppableStream<'a> {
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
                 Ok(0) => {
+                    self.feed.as_ref().map_or(Ok(()), |feed| feed.check(name))?;
                     return Ok(Filled {
                         bytes: filled,
                         is_ended: true,
@@ -188,8 +200,8 @@ pub(crate) struct StreamChunks<'a> {
     offset: u64,
     /// Whether the stream or piece has no more bytes. The carry may still have some.
     is_ended: bool,
-    /// Whether what was searched of the present line ends between quotes.
-    is_inside: bool,
+    /// The search for the last line end of the present buffer.
+    search: LastEnd,
 }
 
 impl<'a> StreamChunks<'a> {
@@ -212,7 +224,7 @@ impl<'a> StreamChunks<'a> {
             carried: 0,
             offset: 0,
             is_ended: false,
-            is_inside: false,
+            search: LastEnd::new(0),
         })
     }
 
@@ -285,7 +297,7 @@ impl<'a> StreamChunks<'a> {
             if filled == long.len() {
                 let mut lengthened = long_lines.lengthen(&mut long, self.name(), self.offset);
                 if let Err(Error::LineTooLong { is_quoted, .. }) = &mut lengthened {
-                    *is_quoted = self.is_inside;
+                    *is_quoted = self.search.ends_inside(&long, self.rules.format);
                 }
                 lengthened?;
             }
@@ -307,19 +319,25 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, looking from `searched` on; keeps what follows them. `None` where no
-    /// line ends in it. At the end of the stream the last line needs no terminator.
+    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them. `None`
+    /// where no line ends in it, or where what follows has no room in the carry. At the end of the stream the last line needs no
+    /// terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());
         }
         if searched == 0 {
-            self.is_inside = false;
+            let keying = self.input.keying();
+            let is_start = self.offset == 0 && self.supply.place().start == 0;
+            let mark = keying
+                .filter(|_| is_start)
+                .map_or(0, |keying| keying.mark(data));
+            self.search = LastEnd::new(mark);
         }
-        let new = &data[searched..];
-        let end = searched + self.rules.format.last_end(new, &mut self.is_inside)?;
+        let end = self.search.advance(data, self.rules.format)?;
         let rest = &data[end..];
-        self.carry[..rest.len()].copy_from_slice(rest);
+        // Behind a quote that was not closed, several lines may end long before what showed that.
+        self.carry.get_mut(..rest.len())?.copy_from_slice(rest);
         self.carried = rest.len();
         Some(end)
     }

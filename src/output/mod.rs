@@ -72,6 +72,15 @@ pub trait Sink: Send {
         Ok(())
     }
 
+    /// The header of what the result drops: as [`Sink::header`], which it follows, but without a name for the labels, which
+    /// these lines do not have.
+    ///
+    /// # Errors
+    /// As [`Sink::line`].
+    fn duplicates_header(&mut self, _header: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Lines that the result drops, as in [`Sink::block`].
     ///
     /// # Errors

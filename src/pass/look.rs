@@ -43,6 +43,7 @@ pub(crate) fn look(
         let keyed = input.keying().map(|keying| Keyed {
             columns: keying.columns(window.part),
             keeps_records: false,
+            passed_over: keying.passed_over(window.part),
             is_key: None,
             on_bad: &leave_out,
         });

@@ -24,17 +24,18 @@
 //!
 //! *Cost:* the chunk buffers of the plan's layout, granted by the budget for the time of the scan.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
-use crate::input::Input;
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::keying::Keying;
 use crate::input::long_lines::LongLines;
 use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
 use crate::input::supply::PieceOpening;
+use crate::input::{Input, ReadCounts};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::pass::pipeline::pipeline;
@@ -158,12 +159,19 @@ pub(super) struct Counts {
     lines: u64,
     /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
     bytes: u64,
-    /// Records without a key, which no worker saw.
+    /// Lines of records without a key, which no worker saw.
     bad_records: u64,
+    /// Blank lines and comments.
+    passed_over: u64,
+    /// What is wrong with one of the records without a key, and the file that it is in.
+    first_bad: Option<(Bad, usize)>,
 }
 
 impl Counts {
     /// Compares what was read with the size of the file, and lets the input note it.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`] where the sizes differ; [`Error::NoRecords`] where all records were left out.
     pub(super) fn check_and_note(self, input: &Input) -> Result<()> {
         if let Some(size) = input.bytes().filter(|&size| size != self.bytes) {
             return Err(Error::InputChanged {
@@ -171,7 +179,20 @@ impl Counts {
                 what: format!("{} of {size} bytes were read", self.bytes),
             });
         }
-        input.note_reading(self.lines, self.bytes, self.bad_records);
+        let of_lines = self.first_bad.filter(|_| self.lines == 0);
+        if let (Some((bad, part)), Some(keying)) = (of_lines, input.keying()) {
+            return Err(Error::NoRecords {
+                path: input.name().to_owned(),
+                lines: self.bad_records,
+                what: bad.describe(keying.columns(part)).0,
+            });
+        }
+        input.note_reading(ReadCounts {
+            lines: self.lines,
+            bytes: self.bytes,
+            bad_records: self.bad_records,
+            passed_over: self.passed_over,
+        });
         Ok(())
     }
 }
@@ -191,8 +212,12 @@ pub(super) struct Tally<'a> {
     lines: AtomicU64,
     /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
     bytes: AtomicU64,
-    /// Records without a key that were left out.
+    /// Lines of records without a key that were left out.
     bad_records: AtomicU64,
+    /// Blank lines and comments.
+    passed_over: AtomicU64,
+    /// As in [`Counts`].
+    first_bad: OnceLock<(Bad, usize)>,
 }
 
 impl<'a> Tally<'a> {
@@ -211,6 +236,8 @@ impl<'a> Tally<'a> {
             lines: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             bad_records: AtomicU64::new(0),
+            passed_over: AtomicU64::new(0),
+            first_bad: OnceLock::new(),
         }
     }
 
@@ -220,6 +247,8 @@ impl<'a> Tally<'a> {
             lines: self.lines.into_inner(),
             bytes: self.bytes.into_inner(),
             bad_records: self.bad_records.into_inner(),
+            passed_over: self.passed_over.into_inner(),
+            first_bad: self.first_bad.into_inner(),
         }
     }
 
@@ -305,28 +334,56 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Counts a record without a key. Where it is, is looked up in the end if it fails the scan.
+    /// Passes over what a chunk has of the front of its file: a mark, a header, and comments before that, which it counts.
+    /// Returns where the first record starts in the chunk.
+    fn pass_over_front(&self, keying: &Keying, chunk: &Chunk) -> usize {
+        let front = chunk.bytes_in_front(keying.front(chunk.part));
+        let mark = if chunk.is_first_of_file() {
+            keying.mark(chunk.bytes())
+        } else {
+            0
+        };
+        if let Some(passed_over) = keying.passed_over(chunk.part).filter(|_| front > 0) {
+            let lines = self
+                .run
+                .options
+                .line_format()
+                .lines(&chunk.bytes()[mark..front]);
+            let count = lines.filter(|line| passed_over.has(line)).count() as u64;
+            self.passed_over.fetch_add(count, Ordering::Relaxed);
+        }
+        front.max(mark)
+    }
+
+    /// Counts the lines of a record without a key, and lines that are no records. Where it is, is looked up in the end if
+    /// it fails the scan.
     ///
     /// # Errors
     /// [`Error::BadRecord`], unless such records are to be left out.
     fn leave_out(&self, record: &[u8], bad: Bad, chunk: &Chunk) -> Result<()> {
-        match self.input.keying() {
-            Some(keying) if !keying.skips_bad() => {
-                let (what, advice) = bad.describe(keying.columns(chunk.part));
-                let error = Error::BadRecord {
-                    path: self.input.part_name(chunk.part).to_owned(),
-                    line: None,
-                    offset: 0,
-                    what,
-                    advice,
-                };
-                Err(self.placed.note_at(chunk.place_of(record), error))
-            }
-            _ => {
-                self.bad_records.fetch_add(1, Ordering::Relaxed);
-                Ok(())
-            }
+        if bad == Bad::PassedOver {
+            self.passed_over.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
         }
+        let Some(keying) = self.input.keying() else {
+            return Ok(());
+        };
+        if keying.skips_bad() {
+            self.first_bad.get_or_init(|| (bad, chunk.part));
+            let ends = memchr::memchr_iter(self.run.options.format.terminator, record).count();
+            self.bad_records
+                .fetch_add(1 + ends as u64, Ordering::Relaxed);
+            return Ok(());
+        }
+        let (what, advice) = bad.describe(keying.columns(chunk.part));
+        let error = Error::BadRecord {
+            path: self.input.part_name(chunk.part).to_owned(),
+            line: None,
+            offset: 0,
+            what,
+            advice,
+        };
+        Err(self.placed.note_at(chunk.place_of(record), error))
     }
 
     /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
@@ -342,16 +399,15 @@ impl<'a> Tally<'a> {
         fail_point!("work");
         self.run.interrupt().check()?;
         let bytes = chunk.bytes();
-        let mut lines = self.run.options.line_format().lines(bytes);
         let keying = self.input.keying();
-        if chunk.is_first_of_file() && keying.is_some_and(Keying::has_headers) {
-            lines.next();
-        }
+        let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
+        let lines = self.run.options.line_format().lines(&bytes[front..]);
         let ordinals = self.ordinals_in(chunk)?;
         let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
         let keyed = keying.map(|keying| Keyed {
             columns: keying.columns(chunk.part),
             keeps_records: self.input.keeps_records(),
+            passed_over: keying.passed_over(chunk.part),
             is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),
             on_bad: &on_bad,
         });

@@ -16,13 +16,17 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 /// A refusal names the decoders where they take more than these bytes, 256 KiB.
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
+/// What a process needs beside buffers differs by as much from run to run, in bytes: 512 KiB, because the system maps code
+/// in pieces of many sizes. An advised limit has room for that.
+const VARIATION: u64 = 512 << 10;
+
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
 /// [`LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    if job.memory_bytes >= least_beside(job) {
+    if job.memory_bytes >= least_beside(job, 0) {
         return Ok(());
     }
     let least = least_for_any_plan(job);
@@ -42,11 +46,11 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
     })
 }
 
-/// What the process takes in any plan, in bytes.
-fn least_beside(job: &Job) -> u64 {
+/// What the process takes in any plan, in bytes, and `slack` more.
+fn least_beside(job: &Job, slack: u64) -> u64 {
     let beside = job
         .base_bytes
-        .saturating_add(DecodingPlan::of(job).all_bytes());
+        .saturating_add(DecodingPlan::of(job).all_bytes() + slack);
     LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
 }
 
@@ -54,9 +58,9 @@ fn least_beside(job: &Job) -> u64 {
 pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
     // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
     // what is added, so raising the limit step by step ends.
-    let mut least = round_mebibytes(least_beside(job));
+    let mut least = round_mebibytes(least_beside(job, VARIATION));
     loop {
-        let next = round_mebibytes(least_beside(&job.with_memory(least)));
+        let next = round_mebibytes(least_beside(&job.with_memory(least), VARIATION));
         if next <= least {
             return least;
         }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::record::{Bad, Field, Keys, Syntax, csv, delimited, json};
+use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited, json};
 
 /// The most bytes of a key that is no piece of its record: 256 KiB.
 pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
@@ -35,6 +35,8 @@ pub(crate) struct Columns {
     paths: Vec<json::Path>,
     ignores_case: bool,
     trims: bool,
+    /// The lines of a text that are no records.
+    passed_over: PassedOver,
     /// Whether the number of a row and a tab stand before each record.
     has_row_numbers: bool,
 }
@@ -62,6 +64,7 @@ impl Columns {
             paths,
             ignores_case: keys.ignores_case,
             trims: keys.trims,
+            passed_over: PassedOver::of(keys, !names.is_empty()),
             has_row_numbers: false,
         }
     }
@@ -114,7 +117,9 @@ impl Columns {
     /// What separates the fields of a record that has a key in some of them; `None` of objects, and of whole lines.
     pub(crate) fn delimiter(&self) -> Option<u8> {
         match self.syntax {
-            Syntax::Delimited(delimiter) | Syntax::Csv(delimiter) if !self.names.is_empty() => {
+            Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
+                if self.has_fields() =>
+            {
                 Some(delimiter)
             }
             _ => None,
@@ -127,14 +132,19 @@ impl Columns {
         has_line_ends && !self.names.is_empty()
     }
 
-    /// Whether each key is made anew; else a key is a piece of its record, but for some of JSON objects.
+    /// Whether each key is made anew; else a key is a piece of its record, but for some that have quotes or escapes.
     fn changes(&self) -> bool {
         self.ignores_case || self.trims || self.names.len() > 1
     }
 
-    /// Whether a key may be no piece of its record.
-    pub(crate) fn builds_keys(&self) -> bool {
-        self.changes() || self.syntax == Syntax::JsonLines
+    /// True if fields are compared; else all of a line is.
+    pub(crate) fn has_fields(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// The lines of a text that are no records.
+    pub(crate) fn passed_over(&self) -> PassedOver {
+        self.passed_over
     }
 
     /// The key of `record`, which has no terminator. A key that is not a piece of it is appended to `built`.
@@ -170,13 +180,16 @@ impl Columns {
                 delimited::for_fields(record, delimiter, &self.places, |_, field| key = field)?;
                 return Ok(Key::Piece(key));
             }
-            Syntax::Csv(delimiter) if !self.changes() => {
-                let mut key = record;
+            Syntax::Csv(dialect) if !self.changes() => {
                 let record = without_cr(record);
-                csv::for_fields(record, delimiter, &self.places, |_, field| {
-                    key = field.written(delimiter);
+                let mut key = Some(record);
+                csv::for_fields(record, dialect, &self.places, |_, field| {
+                    key = field.written(dialect);
                 })?;
-                return Ok(Key::Piece(key));
+                return match key {
+                    Some(piece) => Ok(Key::Piece(piece)),
+                    None => self.written_anew(record, dialect, built),
+                };
             }
             Syntax::Delimited(delimiter) => {
                 let mut fields = vec![&[][..]; self.places.len()];
@@ -185,20 +198,15 @@ impl Columns {
                 })?;
                 self.build(&fields, built)?;
             }
-            Syntax::Csv(delimiter) => {
+            Syntax::Csv(dialect) => {
                 let mut fields = vec![Cow::default(); self.places.len()];
                 let mut is_long = false;
-                csv::for_fields(
-                    without_cr(record),
-                    delimiter,
-                    &self.places,
-                    |index, field| {
-                        is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
-                        if !is_long {
-                            fields[self.order[index]] = field.text();
-                        }
-                    },
-                )?;
+                csv::for_fields(without_cr(record), dialect, &self.places, |index, field| {
+                    is_long |= field.bytes() > 2 * MOST_BUILT_BYTES;
+                    if !is_long {
+                        fields[self.order[index]] = field.text(dialect);
+                    }
+                })?;
                 if is_long {
                     return Err(Bad::LongKey);
                 }
@@ -209,12 +217,34 @@ impl Columns {
         Ok(Key::Built(start..built.len()))
     }
 
+    /// The key of a record whose only field does not stand in it as a key is written.
+    #[cold]
+    fn written_anew<'r>(
+        &self,
+        record: &'r [u8],
+        dialect: Dialect,
+        built: &mut Vec<u8>,
+    ) -> Result<Key<'r>, Bad> {
+        let start = built.len();
+        let mut is_long = false;
+        csv::for_fields(record, dialect, &self.places, |_, field| {
+            is_long = field.bytes() > MOST_BUILT_BYTES;
+            if !is_long {
+                csv::write(&field.text(dialect), dialect.of_keys(), built);
+            }
+        })?;
+        if is_long {
+            return Err(Bad::LongKey);
+        }
+        Ok(Key::Built(start..built.len()))
+    }
+
     /// The key that is all of the record, as it stands in the file. Quotes are checked: one that is out of place may have
     /// moved the ends of records.
     fn whole<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
-        if let Syntax::Csv(delimiter) = self.syntax {
-            csv::for_fields(without_cr(record), delimiter, &[], |_, _| {})?;
+        if let Syntax::Csv(dialect) = self.syntax {
+            csv::for_fields(without_cr(record), dialect, &[], |_, _| {})?;
         }
         if !self.changes() {
             return Ok(Key::Piece(record));
@@ -235,17 +265,19 @@ impl Columns {
         for (index, field) in fields.iter().enumerate() {
             let field = field.as_ref();
             let field = if self.trims { trim(field) } else { field };
-            // Before it is put in quotes or behind a delimiter, which may be a letter.
+            // Before it is put in quotes.
             let field = self.folded(field);
             match self.syntax {
-                Syntax::Csv(delimiter) | Syntax::Delimited(delimiter) if index > 0 => {
+                Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
+                    if index > 0 =>
+                {
                     built.push(delimiter);
                 }
                 _ => {}
             }
             match self.syntax {
-                Syntax::Csv(delimiter) if !self.names.is_empty() => {
-                    csv::write(&field, delimiter, built);
+                Syntax::Csv(dialect) if self.has_fields() => {
+                    csv::write(&field, dialect.of_keys(), built);
                 }
                 _ => built.extend_from_slice(&field),
             }
@@ -253,13 +285,21 @@ impl Columns {
         Ok(())
     }
 
-    /// A field in the case in which it is compared.
+    /// A field in the case in which it is compared. A letter that is the delimiter of several fields without quotes stays
+    /// a capital: no field has the small one, and it would pass for the end of a field.
     fn folded<'t>(&self, field: &'t [u8]) -> Cow<'t, [u8]> {
-        if self.ignores_case {
-            Cow::Owned(field.to_ascii_lowercase())
-        } else {
-            Cow::Borrowed(field)
+        if !self.ignores_case {
+            return Cow::Borrowed(field);
         }
+        let mut folded = field.to_ascii_lowercase();
+        if let Syntax::Delimited(delimiter) = self.syntax
+            && self.names.len() > 1
+        {
+            for byte in folded.iter_mut().filter(|byte| **byte == delimiter) {
+                *byte = delimiter.to_ascii_uppercase();
+            }
+        }
+        Cow::Owned(folded)
     }
 
     /// The key of an object: its only field as text, several of them as a list of texts.

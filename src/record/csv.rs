@@ -1,12 +1,106 @@
 //! Fields of comma-separated values (RFC 4180).
 //!
-//! *Owns:* the rules for quotes. *Invariants:* a record is looked at to its end, so that a quote out of place, which may
-//! have moved the ends of records, is never passed over. *Cost:* two searches for each field; behind the last field that is
-//! wanted one for the whole rest, if it has no quotes.
+//! *Owns:* the rules for quotes. *Invariants:* a quote opens a field only at its start; inside a field that has no quotes
+//! around it, it is text, as Python, DuckDB, Polars and Excel read it. A record is looked at to its end, so that a field that
+//! is damaged is noticed wherever it is. *Cost:* two searches for each field; behind the last field that is wanted one for
+//! the whole rest, if it has no quotes.
+//!
+//! ```text
+//!  in the record     the field says     because
+//!  3.5" disk         3.5" disk          no quote at the start: quotes are text
+//!  "3.5"" disk"      3.5" disk          two quotes are one
+//!  "3.5\" disk"      3.5" disk          with the escape \
+//!  "a" b             damaged            text after the closing quote
+//!  "a                damaged            never closed
+//! ```
 
 use std::borrow::Cow;
 
 use crate::record::Bad;
+
+/// The bytes that mean something in a CSV file, beside quotes and line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// The byte between two fields.
+    pub delimiter: u8,
+    /// A byte that makes the next one text, whatever that is, in quotes and outside of them: `\` in what MySQL writes. Two
+    /// quotes in a quoted field are one in any case.
+    pub escape: Option<u8>,
+}
+
+impl Dialect {
+    /// Fields with this byte between them, and no escape.
+    pub const fn new(delimiter: u8) -> Self {
+        Self {
+            delimiter,
+            escape: None,
+        }
+    }
+
+    /// Finds the quote that closes a field whose text goes on at `from`. A quote at the very end of `bytes` may be the first of
+    /// two, unless `is_all`: nothing follows.
+    #[inline]
+    pub(crate) fn closing_quote(self, bytes: &[u8], from: usize, is_all: bool) -> Closing {
+        if let Some(escape) = self.escape {
+            return closing_quote_among_escapes(bytes, from, escape, is_all);
+        }
+        let (mut at, mut is_plain) = (from, true);
+        while let Some(found) = memchr::memchr(b'"', &bytes[at..]) {
+            at += found;
+            match bytes.get(at + 1) {
+                Some(b'"') => (at, is_plain) = (at + 2, false),
+                None if !is_all => return Closing::Beyond(at),
+                _ => return Closing::At { at, is_plain },
+            }
+        }
+        Closing::Beyond(bytes.len())
+    }
+
+    /// The way in which keys are written, without escapes: so they are the same, whatever they were read from.
+    pub(super) const fn of_keys(self) -> Self {
+        Self::new(self.delimiter)
+    }
+
+    /// True if a field with this text is only a field between quotes. A CR alone needs none.
+    fn needs_quotes(self, text: &[u8]) -> bool {
+        let has = |byte| memchr::memchr(byte, text).is_some();
+        memchr::memchr3(b'\n', self.delimiter, b'"', text).is_some() || self.escape.is_some_and(has)
+    }
+}
+
+/// Where a quoted field ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// At a quote.
+    At {
+        /// Where that is.
+        at: usize,
+        /// True if the search passed no quotes that are one, and no escapes.
+        is_plain: bool,
+    },
+    /// Not in these bytes. With more of them the search goes on here.
+    Beyond(usize),
+}
+
+/// As [`Dialect::closing_quote`], where a quote behind an escape closes nothing.
+#[inline(never)]
+fn closing_quote_among_escapes(bytes: &[u8], from: usize, escape: u8, is_all: bool) -> Closing {
+    let (mut at, mut is_plain) = (from, true);
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(found) = memchr::memchr2(b'"', escape, rest) else {
+            return Closing::Beyond(bytes.len());
+        };
+        at += found;
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'"', None) if !is_all => return Closing::Beyond(at),
+            (b'"', next) if next != Some(&b'"') => return Closing::At { at, is_plain },
+            (_, None) => return Closing::Beyond(at),
+            // Two quotes, or an escape and what it makes text.
+            (_, Some(_)) => (at, is_plain) = (at + 2, false),
+        }
+    }
+}
 
 /// A field as it stands in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +109,8 @@ pub(super) struct RawField<'r> {
     content: &'r [u8],
     /// The same with the quotes.
     quoted: Option<&'r [u8]>,
-    /// Whether there are doubled quotes in it.
-    has_quotes: bool,
+    /// True if the bytes are what the field says: there are no escapes, and no quotes that stand for others.
+    is_plain: bool,
 }
 
 impl<'r> RawField<'r> {
@@ -25,50 +119,55 @@ impl<'r> RawField<'r> {
         self.content.len()
     }
 
-    /// What the field says: without the quotes around it, and one quote for two.
-    pub(super) fn text(&self) -> Cow<'r, [u8]> {
-        if !self.has_quotes {
+    /// What the field says: without the quotes around it, one quote for two, and without escapes.
+    pub(super) fn text(&self, dialect: Dialect) -> Cow<'r, [u8]> {
+        if self.is_plain {
             return Cow::Borrowed(self.content);
         }
         let mut text = Vec::with_capacity(self.content.len());
-        let mut rest = self.content;
-        while let Some(quote) = memchr::memchr(b'"', rest) {
-            text.extend_from_slice(&rest[..=quote]);
-            rest = &rest[quote + 2..];
+        let mut bytes = self.content.iter().copied();
+        while let Some(byte) = bytes.next() {
+            let is_double = byte == b'"' && self.quoted.is_some();
+            let is_first_of_two = is_double || Some(byte) == dialect.escape;
+            // An escape at the end of the record has nothing behind it.
+            let byte = if is_first_of_two {
+                bytes.next()
+            } else {
+                Some(byte)
+            };
+            text.extend(byte);
         }
-        text.extend_from_slice(rest);
         Cow::Owned(text)
     }
 
-    /// The one way to write the field: with quotes where it needs them, and without where not.
-    pub(super) fn written(&self, delimiter: u8) -> &'r [u8] {
-        match self.quoted {
-            Some(quoted) if self.has_quotes || needs_quotes(self.content, delimiter) => quoted,
-            _ => self.content,
+    /// The one way to write the field, if it stands so in the record: with quotes where it needs them, and without where
+    /// not. `None` where it has to be written anew.
+    #[inline]
+    pub(super) fn written(&self, dialect: Dialect) -> Option<&'r [u8]> {
+        match self.is_plain {
+            true if !dialect.needs_quotes(self.content) => Some(self.content),
+            // Doubled quotes stay.
+            _ if self.is_plain || dialect.escape.is_none() => self.quoted,
+            _ => None,
         }
     }
 }
 
-/// Whether a field with this text is only a field between quotes. A CR alone needs none.
-fn needs_quotes(text: &[u8], delimiter: u8) -> bool {
-    memchr::memchr3(b'\n', delimiter, b'"', text).is_some()
-}
-
 /// Appends the one way to write a field with this text.
-pub(super) fn write(text: &[u8], delimiter: u8, out: &mut Vec<u8>) {
-    if !needs_quotes(text, delimiter) {
+pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+    if dialect.needs_quotes(text) {
+        write_quoted(text, dialect, out);
+    } else {
         out.extend_from_slice(text);
-        return;
     }
-    write_quoted(text, out);
 }
 
 /// Appends a field with this text between quotes.
-pub(super) fn write_quoted(text: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_quoted(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     out.push(b'"');
     for &byte in text {
-        if byte == b'"' {
-            out.push(b'"');
+        if byte == b'"' || Some(byte) == dialect.escape {
+            out.push(byte);
         }
         out.push(byte);
     }
@@ -79,10 +178,10 @@ pub(super) fn write_quoted(text: &[u8], out: &mut Vec<u8>) {
 /// checked.
 ///
 /// # Errors
-/// [`Bad::TooFewFields`], what is wrong with the quotes, and [`Bad::LineEnd`] in one of these fields.
+/// [`Bad::TooFewFields`], and what is wrong with the quotes.
 pub(super) fn for_fields<'r>(
     record: &'r [u8],
-    delimiter: u8,
+    dialect: Dialect,
     places: &[u32],
     mut found: impl FnMut(usize, RawField<'r>),
 ) -> Result<(), Bad> {
@@ -90,21 +189,17 @@ pub(super) fn for_fields<'r>(
     let mut number = 0;
     for (index, &place) in places.iter().enumerate() {
         loop {
-            let (field, behind) = first(rest.ok_or(Bad::TooFewFields(place + 1))?, delimiter)?;
+            let (field, behind) = first(rest.ok_or(Bad::TooFewFields(place + 1))?, dialect)?;
             rest = behind;
             number += 1;
             if number > place {
-                // Where records end in NUL. It would have to be written with quotes, which are not there.
-                if field.quoted.is_none() && memchr::memchr(b'\n', field.content).is_some() {
-                    return Err(Bad::LineEnd);
-                }
                 found(index, field);
                 break;
             }
         }
     }
     while let Some(left) = rest.filter(|left| memchr::memchr(b'"', left).is_some()) {
-        rest = first(left, delimiter)?.1;
+        rest = first(left, dialect)?.1;
     }
     Ok(())
 }
@@ -113,10 +208,10 @@ pub(super) fn for_fields<'r>(
 ///
 /// # Errors
 /// What is wrong with the quotes.
-pub(super) fn fields(record: &[u8], delimiter: u8) -> Result<Vec<RawField<'_>>, Bad> {
+pub(super) fn fields(record: &[u8], dialect: Dialect) -> Result<Vec<RawField<'_>>, Bad> {
     let (mut fields, mut rest) = (Vec::new(), Some(record));
     while let Some(left) = rest {
-        let (field, behind) = first(left, delimiter)?;
+        let (field, behind) = first(left, dialect)?;
         fields.push(field);
         rest = behind;
     }
@@ -125,44 +220,55 @@ pub(super) fn fields(record: &[u8], delimiter: u8) -> Result<Vec<RawField<'_>>, 
 
 /// The first field of `record`, and what stands behind the delimiter that ends it: `None` if it is the last.
 #[inline]
-fn first(record: &[u8], delimiter: u8) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
+fn first(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
     if record.first() == Some(&b'"') {
-        return first_quoted(record, delimiter);
+        return first_quoted(record, dialect);
     }
-    let end = memchr::memchr2(delimiter, b'"', record);
+    let (end, is_plain) = match dialect.escape {
+        None => (memchr::memchr(dialect.delimiter, record), true),
+        Some(escape) => first_escaped(record, dialect.delimiter, escape),
+    };
     let field = |content| RawField {
         content,
         quoted: None,
-        has_quotes: false,
+        is_plain,
     };
-    match end {
-        None => Ok((field(record), None)),
-        Some(end) if record[end] == delimiter => {
-            Ok((field(&record[..end]), Some(&record[end + 1..])))
+    Ok(match end {
+        None => (field(record), None),
+        Some(end) => (field(&record[..end]), Some(&record[end + 1..])),
+    })
+}
+
+/// Where a field without quotes around it ends, if that is before the end of the record, and whether it has no escapes.
+fn first_escaped(record: &[u8], delimiter: u8, escape: u8) -> (Option<usize>, bool) {
+    let (mut at, mut is_plain) = (0, true);
+    loop {
+        let rest = record.get(at..).unwrap_or_default();
+        let Some(found) = memchr::memchr2(delimiter, escape, rest) else {
+            return (None, is_plain);
+        };
+        at += found;
+        if record[at] == delimiter {
+            return (Some(at), is_plain);
         }
-        Some(_) => Err(Bad::StrayQuote),
+        (at, is_plain) = (at + 2, false);
     }
 }
 
 /// As [`first`], of a record that begins with a quote.
-fn first_quoted(record: &[u8], delimiter: u8) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
-    let (mut end, mut has_quotes) = (1, false);
-    loop {
-        end += memchr::memchr(b'"', &record[end..]).ok_or(Bad::OpenQuote)?;
-        if record.get(end + 1) != Some(&b'"') {
-            break;
-        }
-        has_quotes = true;
-        end += 2;
-    }
+#[inline]
+fn first_quoted(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>), Bad> {
+    let Closing::At { at: end, is_plain } = dialect.closing_quote(record, 1, true) else {
+        return Err(Bad::OpenQuote);
+    };
     let field = RawField {
         content: &record[1..end],
         quoted: Some(&record[..=end]),
-        has_quotes,
+        is_plain,
     };
     match record.get(end + 1) {
         None => Ok((field, None)),
-        Some(&byte) if byte == delimiter => Ok((field, Some(&record[end + 2..]))),
+        Some(&byte) if byte == dialect.delimiter => Ok((field, Some(&record[end + 2..]))),
         Some(_) => Err(Bad::BehindQuote),
     }
 }

@@ -116,7 +116,7 @@ impl Keys {
         let joined = match self.syntax {
             Syntax::Whole => None,
             Syntax::Delimited(delimiter) => Some(Joined::Delimited(delimiter)),
-            Syntax::Csv(delimiter) => Some(Joined::Csv(delimiter)),
+            Syntax::Csv(dialect) => Some(Joined::Csv(dialect.delimiter)),
             Syntax::JsonLines => Some(Joined::Json),
         };
         let form = KeyForm {

@@ -16,7 +16,7 @@ pub(crate) const MOST_HEADER_BYTES: usize = 64 << 10;
 /// The most names that a message has.
 pub(crate) const MOST_SHOWN: usize = 20;
 /// What some programs put before a text in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first record of a file, which names its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +44,14 @@ impl Header {
     pub(crate) fn names(&self, keys: &Keys, path: &Path) -> Result<Vec<Vec<u8>>> {
         let record = self.fields();
         match keys.syntax {
-            Syntax::Csv(delimiter) => {
-                let fields = csv::fields(record, delimiter).map_err(|_| Error::Usage {
+            Syntax::Csv(dialect) => {
+                let fields = csv::fields(record, dialect).map_err(|_| Error::Usage {
                     what: format!("{}: the header has a misplaced quote", path.display()),
                     advice: "correct it, or give --delimiter instead of --csv".into(),
                 })?;
                 Ok(fields
                     .iter()
-                    .map(|field| field.text().into_owned())
+                    .map(|field| field.text(dialect).into_owned())
                     .collect())
             }
             Syntax::Delimited(delimiter) => {

@@ -57,6 +57,7 @@ impl Path {
 ///
 /// # Errors
 /// Where it is no JSON object.
+#[inline]
 pub(super) fn value<'r>(
     record: &'r [u8],
     path: &Path,
@@ -101,6 +102,7 @@ struct Object<'p> {
 impl<'r> DeserializeSeed<'r> for Object<'_> {
     type Value = Option<&'r RawValue>;
 
+    #[inline]
     fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
         reader.deserialize_map(self)
     }
@@ -113,6 +115,7 @@ impl<'r> Visitor<'r> for Object<'_> {
         f.write_str("an object")
     }
 
+    #[inline]
     fn visit_map<A: MapAccess<'r>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (name, below) = self
             .names

@@ -27,17 +27,21 @@ mod field;
 mod form;
 mod header;
 mod json;
+mod passed_over;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "parquet")]
 mod writing;
 
 pub(crate) use columns::{Columns, Key};
+pub(crate) use csv::Closing;
+pub use csv::Dialect;
 pub use field::Field;
 pub use form::{Joined, KeyForm};
-pub(crate) use header::{Header, MOST_HEADER_BYTES, noted_delimiter};
+pub(crate) use header::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, noted_delimiter};
 #[cfg(feature = "parquet")]
 pub(crate) use header::{MOST_SHOWN, shown as shown_names};
+pub(crate) use passed_over::PassedOver;
 #[cfg(feature = "parquet")]
 pub(crate) use writing::{Unwritable, Writing};
 
@@ -45,21 +49,23 @@ use crate::error::{Error, Result};
 
 /// How fields stand in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Syntax {
     /// A record has no fields: all of it is the key.
     #[default]
     Whole,
     /// Fields with this byte between them, and no quotes: what TSV is.
     Delimited(u8),
-    /// Comma-separated values as in RFC 4180, with this byte between fields: a field in double quotes may have delimiters
-    /// and line ends in it, and two double quotes stand for one.
-    Csv(u8),
+    /// Comma-separated values as in RFC 4180: a field in double quotes may have delimiters and line ends in it, and two double
+    /// quotes stand for one. In a field that does not begin with a quote, quotes are text.
+    Csv(Dialect),
     /// Each record is a JSON object.
     JsonLines,
 }
 
-/// What becomes of a record that has no key: a field is missing, a quote is out of place, it is no JSON object.
+/// What becomes of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum BadRecords {
     /// The run fails with [`Error::BadRecord`].
     #[default]
@@ -71,9 +77,9 @@ pub enum BadRecords {
 /// Which part of a record is its key, and how keys are compared.
 ///
 /// ```
-/// use outset::{Keys, Syntax};
+/// use outset::{Dialect, Keys, Syntax};
 /// let by_url = Keys {
-///     syntax: Syntax::Csv(b','),
+///     syntax: Syntax::Csv(Dialect::new(b',')),
 ///     fields: vec!["url".parse().unwrap()],
 ///     has_header: true,
 ///     ..Keys::default()
@@ -102,6 +108,8 @@ pub struct Keys {
     pub trims: bool,
     /// What becomes of records without a key.
     pub bad_records: BadRecords,
+    /// The byte that begins a line which is no record, but a comment. Such lines are passed over and counted.
+    pub comment: Option<u8>,
     /// Whether the records of the first input, a Parquet file, are the numbers of its rows, from 0.
     pub row_numbers: bool,
 }
@@ -179,6 +187,12 @@ impl Keys {
                 );
             }
         }
+        if let Syntax::Csv(Dialect { delimiter, escape }) = self.syntax
+            && escape.is_some_and(|escape| [delimiter, b'"', b'\n', b'\r'].contains(&escape))
+        {
+            let what = "this character has another meaning".into();
+            return usage("--escape", what, "give another one, such as \\");
+        }
         if given.is_empty() && self.syntax == Syntax::JsonLines {
             return usage("--jsonl", "needs a key".into(), "add --key with a name");
         }
@@ -189,9 +203,12 @@ impl Keys {
         Ok(())
     }
 
-    /// Whether a record may have line ends in it.
-    pub(crate) fn has_quotes(&self) -> bool {
-        matches!(self.syntax, Syntax::Csv(_))
+    /// The quotes of records that may have line ends in them.
+    pub(crate) fn quotes(&self) -> Option<Dialect> {
+        match self.syntax {
+            Syntax::Csv(dialect) => Some(dialect),
+            _ => None,
+        }
     }
 }
 
@@ -226,14 +243,12 @@ fn check_numbers(mut numbers: Vec<u32>, inputs: u32, (option, what): (&str, &str
 pub(crate) enum Bad {
     /// It has fewer fields than this number.
     TooFewFields(u32),
-    /// A quote within a field that does not begin with one.
-    StrayQuote,
+    /// It is no record, but blank or a comment.
+    PassedOver,
     /// Something between the closing quote of a field and the next delimiter.
     BehindQuote,
     /// A quote that is never closed.
     OpenQuote,
-    /// A newline in a field of the key that has no quotes.
-    LineEnd,
     /// Its key is not an IPv4 address, though keys are to be such.
     NoAddress,
     /// It is not a JSON object.
@@ -252,22 +267,19 @@ impl Bad {
         const OR_SKIP: &str = "correct it, or leave such records out with --bad-records skip";
         const OR_NAME: &str = "correct it, leave such records out with --bad-records skip, or, if the number is a name \
                                in the header, give it as name:NUMBER";
-        const QUOTES: &str = "double the quotes in a quoted field, or, if quotes have no special meaning in this file, \
-                              give --delimiter instead of --csv";
+        const QUOTES: &str = "double the quotes in a quoted field; or give --escape, or, if quotes have no special meaning \
+                              in this file, --delimiter instead of --csv; or leave such records out with --bad-records skip";
         match self {
             Self::TooFewFields(wanted) if columns.has_number(wanted) => {
                 (format!("has no field {wanted}"), OR_NAME)
             }
             Self::TooFewFields(wanted) => (format!("has no field {wanted}"), OR_SKIP),
-            Self::StrayQuote => ("has a quote within a field".into(), QUOTES),
+            Self::PassedOver => ("is blank, or a comment".into(), OR_SKIP),
             Self::BehindQuote => ("has text after a closing quote".into(), QUOTES),
-            Self::LineEnd => (
-                "has a newline in an unquoted field".into(),
-                "put quotes around the field, or leave such records out with --bad-records skip",
-            ),
             Self::OpenQuote => (
                 "has a quote that is never closed".into(),
-                "close it, or, if quotes have no special meaning in this file, give --delimiter instead of --csv",
+                "close it; or, if quotes have no special meaning in this file, give --delimiter instead of --csv; or leave \
+                 such records out with --bad-records skip",
             ),
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),

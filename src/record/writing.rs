@@ -97,18 +97,18 @@ impl Writing {
                 }
                 record.extend_from_slice(text);
             }
-            Syntax::Csv(delimiter) => {
+            Syntax::Csv(dialect) => {
                 if self.terminator != b'\n' && has(self.terminator) {
                     return Err(Unwritable::LineEnd);
                 }
                 if place > 0 {
-                    record.push(delimiter);
+                    record.push(dialect.delimiter);
                 }
                 // At the end of a record it would be a part of the line end.
                 if text.ends_with(b"\r") {
-                    csv::write_quoted(text, record);
+                    csv::write_quoted(text, dialect, record);
                 } else {
-                    csv::write(text, delimiter, record);
+                    csv::write(text, dialect, record);
                 }
             }
             Syntax::JsonLines => {

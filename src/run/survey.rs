@@ -29,7 +29,8 @@ const GROWTH_BYTES: u64 = 1 << 20;
 /// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a run. A debug
 /// build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 const PROGRAM_BYTES: u64 = 33 << 18;
-/// Memory of a worker for the keys of a batch of records, in bytes: where they are, and copies of 32 KiB of them.
+/// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the records
+/// that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;

@@ -18,6 +18,7 @@
 //! *Cost:* a comparison or two for each distinct line.
 
 mod kept;
+mod label;
 mod marks;
 mod order;
 mod rule;
@@ -27,6 +28,8 @@ mod tally;
 use serde::Serialize;
 
 pub(crate) use kept::{Found, Kept};
+pub use label::Label;
+pub(crate) use label::LabelForm;
 use marks::LARGEST_MARK;
 pub(crate) use marks::{EXCLUDED, MOST_COUNTED_SIDES, Marks};
 pub use order::Order;
@@ -58,6 +61,9 @@ pub struct Selection {
     pub(crate) records: bool,
     /// What stands before each line.
     pub(crate) label: Label,
+    /// How it stands there.
+    #[serde(skip)]
+    pub(crate) label_form: LabelForm,
     /// In which order the lines come.
     pub(crate) order: Order,
 }
@@ -86,23 +92,6 @@ pub(crate) enum Approximate {
     Union,
 }
 
-/// What is written before each line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Label {
-    /// Nothing.
-    #[default]
-    None,
-    /// A digit for each side, 1 if it has the line and 0 if not, and a tab: `101`. For 16 sides at most.
-    Sides,
-    /// The number of sides that have the line, and a tab.
-    SideCount,
-    /// The number of occurrences in all sides together, and a tab.
-    Count,
-    /// The digits of [`Label::Sides`] in place of the line.
-    SidesOnly,
-}
-
 impl Selection {
     /// The lines that every side has.
     pub const fn intersection() -> Self {
@@ -113,6 +102,10 @@ impl Selection {
             occurrences: Occurrences::Once,
             records: false,
             label: Label::None,
+            label_form: LabelForm {
+                delimiter: b'\t',
+                quotes: false,
+            },
             order: Order::Any,
         }
     }
@@ -223,14 +216,9 @@ impl Selection {
         self.in_first || (self.least.is_none() && self.most.is_none())
     }
 
-    /// What stands before the header of the answer: what the label of each line is.
-    pub(crate) fn label_name(&self) -> &'static str {
-        match self.label {
-            Label::None | Label::SidesOnly => "",
-            Label::Sides => "files\t",
-            Label::SideCount => "file_count\t",
-            Label::Count => "count\t",
-        }
+    /// The same with its labels in this form.
+    pub(crate) const fn with_label_form(self, label_form: LabelForm) -> Self {
+        Self { label_form, ..self }
     }
 
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
@@ -297,9 +285,10 @@ impl Selection {
         Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
     }
 
-    /// Whether each line is written as often as the first side has it.
+    /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are counted:
+    /// then those of the first side must be known before, too.
     pub(crate) fn repeats(&self) -> bool {
-        self.occurrences == Occurrences::OfFirst
+        self.occurrences == Occurrences::OfFirst && !self.counts()
     }
 
     /// Whether the occurrences of all sides are counted.
@@ -313,6 +302,11 @@ impl Selection {
 
     /// Whether of the records with the same key the first one is written.
     pub(crate) fn picks_first(&self) -> bool {
+        self.records && self.occurrences != Occurrences::OfFirst
+    }
+
+    /// Whether records are written that must be read once more, when the last of them was counted or the first is known.
+    pub(crate) fn reads_records_again(&self) -> bool {
         self.records && !self.repeats()
     }
 

@@ -6,10 +6,10 @@
 //!
 //! | text | as a size | as a count | as a rate |
 //! |---|---|---|---|
-//! | `64` | 64 bytes | 64 | refused, above 1 |
+//! | `64` | 64 bytes | 64 | refused, 1 or more |
 //! | `64M`, `64MiB` | 64 · 1024² | 64 · 1000² (`64M` only) | refused |
 //! | `64MB` | 64 · 1000² | refused | refused |
-//! | `5e9` | 5 · 10⁹ bytes | 5 · 10⁹ | refused, above 1 |
+//! | `5e9` | 5 · 10⁹ bytes | 5 · 10⁹ | refused, 1 or more |
 //! | `50%` | half of a base ([`Size::Share`]) | refused | 0.5 |
 //!
 //! Units may be in lower case, and spaces may stand before a unit and around the whole.
@@ -32,7 +32,7 @@ const BYTES_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1
 const SIZE_FORMAT: &str = "a size: give a number and a unit, such as 64M, 4G, 1.5GiB (powers of 1024), 500MB (powers of 1000) or 50%";
 const COUNT_FORMAT: &str =
     "a count: give a whole number, such as 20000000, 5e9, 20M (powers of 1000)";
-const RATE_FORMAT: &str = "a rate: give a number from 0 to 1, or a percentage such as 1%";
+const RATE_FORMAT: &str = "a rate: give a percentage such as 1%, or a number below 1 such as 0.01";
 
 /// A byte size as written: absolute, or a share of the base that the default is a share of, too.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -105,7 +105,8 @@ pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
     whole(number, zeros).ok_or_else(bad)
 }
 
-/// Parses a rate: `0.01` or `1%`; the result is in 0..=1.
+/// Parses a rate: `0.01` or `1%`; the result is in 0..=1. A number of 1 or more is refused without a per cent sign: who
+/// types 1 means 1 %.
 ///
 /// # Errors
 /// [`ParseSizeError`] with the expected format.
@@ -113,7 +114,7 @@ pub fn parse_rate(text: &str) -> Result<f64, ParseSizeError> {
     let bad = || error(text, RATE_FORMAT);
     let rate = match text.trim().strip_suffix('%') {
         Some(percent) => positive(percent).ok_or_else(bad)? / 100.0,
-        None => positive(text).ok_or_else(bad)?,
+        None => positive(text).filter(|&rate| rate < 1.0).ok_or_else(bad)?,
     };
     if rate <= 1.0 { Ok(rate) } else { Err(bad()) }
 }

@@ -31,7 +31,13 @@ fn counts_and_rates() {
     assert!(parse_count("20MiB").is_err());
     assert_eq!(parse_rate("1%"), Ok(0.01));
     assert_eq!(parse_rate("0.05"), Ok(0.05));
-    assert!(parse_rate("5").is_err());
+    assert_eq!(parse_rate("100%"), Ok(1.0));
+    for text in ["5", "1", "1.0", "1e3", " 1 "] {
+        let refused = parse_rate(text).map_err(|error| error.to_string());
+        let said = format!("'{text}' is not {RATE_FORMAT}");
+        assert!(said.contains("a percentage such as 1%"), "{said}");
+        assert_eq!(refused, Err(said));
+    }
     assert!(parse_rate("-0.1").is_err());
 }
 

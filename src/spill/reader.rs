@@ -211,6 +211,7 @@ impl ContentReader {
         let keyed = bucket.columns.as_ref().map(|columns| Keyed {
             columns,
             keeps_records: true,
+            passed_over: None,
             is_key: None,
             on_bad: &on_bad,
         });

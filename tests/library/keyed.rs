@@ -6,7 +6,7 @@ use std::process::Command;
 use differential::choices::Choices;
 use differential::keyed;
 use differential::place::quick_directory;
-use outset::{Keys, Options, Selection, Syntax};
+use outset::{Dialect, Keys, Options, Selection, Syntax};
 
 use crate::truth::{QUICK_BYTES, Row, rows, sha256};
 use crate::util::{EXACT, MIB, Place, beside_others, run_to_select};
@@ -113,11 +113,11 @@ fn a21_all_real_lines_in_columns_that_python_wrote_give_the_recorded_answers() {
 
 /// What Python writes lines as, and how the column is read.
 const KINDS: [(&str, Syntax, &str, bool); 4] = [
-    ("csv", Syntax::Csv(b','), "the \"line\"", true),
+    ("csv", Syntax::Csv(Dialect::new(b',')), "the \"line\"", true),
     ("tsv", Syntax::Delimited(b'\t'), "2", false),
     ("jsonl", Syntax::JsonLines, "of.line", false),
     // Only where pyarrow is installed.
-    ("parquet", Syntax::Csv(b','), "of.line", false),
+    ("parquet", Syntax::Csv(Dialect::new(b',')), "of.line", false),
 ];
 
 /// Checks the rows that are wanted, each as those kinds that are wanted for its number.

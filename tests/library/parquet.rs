@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use differential::choices::Choices;
 use differential::targets::parquet::read;
-use outset::{Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax};
+use outset::{
+    Dialect, Error, ErrorKind, Field, Interrupt, Keys, Options, RowCopy, Selection, Syntax,
+};
 
 use crate::util::{Place, alone, run_to_select};
 
@@ -153,7 +155,7 @@ fn b23_a_key_with_a_line_end_is_refused_or_left_out_or_quoted() {
     assert_eq!(found, [b"a".to_vec(), b"d\r".to_vec()].into());
     assert_eq!(stats.inputs[0].bad_records, Some(1));
     let keys = options.keys.as_mut().unwrap();
-    (keys.bad_records, keys.syntax) = (outset::BadRecords::Fail, Syntax::Csv(b','));
+    (keys.bad_records, keys.syntax) = (outset::BadRecords::Fail, Syntax::Csv(Dialect::new(b',')));
     let (found, _) = run(&options).unwrap();
     assert_eq!(
         found,

@@ -68,6 +68,7 @@ pub(crate) fn run_join(arguments: &JoinArguments, interrupt: &Interrupt) -> Resu
     let mut claims = Claims::reading(files.iter().chain(arguments.list()));
     claims.write_result(arguments.output.as_deref(), "-o")?;
     claims.write_stats(work.stats.as_deref())?;
+    claims.check_names(false, &work.talk)?;
     let outputs = claims.open(interrupt)?;
     let result = outputs.require_result()?;
     let mut options = arguments.options(interrupt);

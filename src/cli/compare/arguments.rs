@@ -85,14 +85,14 @@ pub(crate) struct CompareArguments {
     list_missing: Option<PathBuf>,
 
     /// Write the comparison to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) stats: Option<PathBuf>,
 
     /// Write a report of the comparison to FILE, as an HTML page with charts
     ///
     /// The page shows the predicted and measured rates over memory, the times of both runs, their
     /// phases, memory and buckets, and the data behind each chart. It loads nothing from the network.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]

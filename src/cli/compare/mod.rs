@@ -20,6 +20,7 @@ pub(crate) use self::arguments::CompareArguments;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
+use super::sides::Purpose;
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
@@ -74,9 +75,15 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     if let Some(sweep) = &arguments.sweep {
         sweep.check(&options)?;
     }
-    let sources = arguments.inputs.sources()?;
+    let purpose = Purpose {
+        least: 2,
+        lacks_output: false,
+    };
+    let sources = arguments.inputs.sources_for(purpose)?;
+    reporter.announce(arguments.inputs.names_of_sides(&sources));
     let mut outputs = claim(arguments, &sources)?.open(interrupt)?;
     options.observer = Some(outputs.observer(reporter.clone()));
+    outputs.note_temp_dirs(&options);
     let selection = arguments.operation.selection();
     let mut comparer = Comparer::new(&sources, selection, &options)?;
     let points = arguments.points();
@@ -91,9 +98,10 @@ pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result
     let found = compare_all(&mut comparer, &points, terminator, &outputs, &reporter)?;
     reporter.finish();
     let report = Report::new(&found, arguments.sweep.is_some());
-    let filled = outputs
-        .fill_stats(&report)
-        .and_then(|()| outputs.fill_page(|page| page.fill_comparison(&report, &plans, &predicted)));
+    let filled = outputs.fill_stats(&report).and_then(|()| {
+        outputs
+            .fill_page(|page, origin| page.fill_comparison(&report, (&plans, &predicted), origin))
+    });
     // The table is there whatever becomes of the files.
     print(&report.describe())?;
     filled?;
@@ -178,5 +186,6 @@ fn claim(arguments: &CompareArguments, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(arguments.stats.as_deref())?;
     claims.write_page(arguments.report.as_deref())?;
+    claims.check_names(false, &arguments.talk)?;
     Ok(claims)
 }

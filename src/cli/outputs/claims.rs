@@ -62,11 +62,12 @@ impl Claims {
         for source in sources {
             match source {
                 Source::Path(path) => self.inputs.extend(claim(path)),
-                Source::Stdin => {}
                 Source::Files(files) => {
                     let ids = files.paths().iter().map(|path| FileId::at(path).ok());
                     self.sides.push((files.clone(), ids.collect()));
                 }
+                // No path.
+                _ => {}
             }
         }
         if sources.contains(&Source::Stdin) {

@@ -41,8 +41,16 @@ impl ResultFile {
 
     /// A writer with a text and a line end written to it.
     pub(crate) fn text(&self, text: &str) -> Result<OutputWriter> {
+        self.written(|writer| writeln!(writer, "{text}"))
+    }
+
+    /// A writer to which `write` has written, piece by piece.
+    pub(crate) fn written(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<OutputWriter> {
         let mut writer = self.writer()?;
-        writeln!(writer, "{text}").map_err(|error| self.error(error))?;
+        write(&mut writer).map_err(|error| self.error(error))?;
         Ok(writer)
     }
 

@@ -14,17 +14,21 @@
 
 mod claims;
 mod files;
+mod names;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use outset::filter::{Filter, FilterTarget};
-use outset::{Error, Interrupt, Observer, Result};
+use outset::{Error, Interrupt, Observer, Options, Result};
 use serde::Serialize;
 
 pub(crate) use self::claims::Claims;
 pub(crate) use self::files::ResultFile;
 use self::files::StatsFile;
+pub(crate) use self::names::is_table;
+use super::origin::{Origin, Told};
 use super::report::Page;
 
 /// The open outputs of a command.
@@ -34,6 +38,9 @@ pub(crate) struct Outputs {
     filter: Option<FilterTarget>,
     stats: StatsFile,
     page: Option<Page>,
+    /// When they were opened, and where temporary files go: statistics and page say so.
+    began: SystemTime,
+    temp_dirs: Vec<PathBuf>,
 }
 
 impl Claims {
@@ -57,6 +64,8 @@ impl Claims {
             filter,
             stats,
             page,
+            began: SystemTime::now(),
+            temp_dirs: Vec::new(),
         })
     }
 }
@@ -102,14 +111,29 @@ impl Outputs {
         target.map_or(Ok(()), |target| target.write(filter))
     }
 
-    /// Writes the statistics, if they were claimed.
-    pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
-        self.stats.fill(stats)
+    /// Notes where temporary files go, for statistics and page.
+    pub(crate) fn note_temp_dirs(&mut self, options: &Options) {
+        self.temp_dirs.clone_from(&options.temp_dirs);
     }
 
-    /// Lets `fill` write the page, if it was claimed.
-    pub(crate) fn fill_page(&mut self, fill: impl FnOnce(&mut Page) -> Result<()>) -> Result<()> {
-        self.page.as_mut().map_or(Ok(()), fill)
+    /// Writes the statistics, with where they come from, if they were claimed.
+    pub(crate) fn fill_stats(&self, stats: &impl Serialize) -> Result<()> {
+        if matches!(self.stats, StatsFile::Nowhere) {
+            return Ok(());
+        }
+        let origin = &Origin::of(self.began, &self.temp_dirs);
+        self.stats.fill(&Told { stats, origin })
+    }
+
+    /// Lets `fill` write the page, which says where it comes from, if it was claimed.
+    pub(crate) fn fill_page(
+        &mut self,
+        fill: impl FnOnce(&mut Page, &Origin) -> Result<()>,
+    ) -> Result<()> {
+        let (began, temp_dirs) = (self.began, &self.temp_dirs);
+        self.page
+            .as_mut()
+            .map_or(Ok(()), |page| fill(page, &Origin::of(began, temp_dirs)))
     }
 
     /// Puts everything in place: the result first. A file that cannot be put in place leaves what was

@@ -17,8 +17,8 @@ pub(super) fn phase_summary(name: &str, phase: &PhaseStats) -> String {
         bytes => format!(", {} spilled", numbers::bytes(bytes)),
     };
     format!(
-        "{name}: {} lines, {} in {:.2} s, {}/s{spilled}",
-        numbers::count(phase.lines),
+        "{name}: {}, {} in {:.2} s, {}/s{spilled}",
+        numbers::counted(phase.lines, "line"),
         numbers::bytes(phase.bytes_read),
         phase.seconds,
         numbers::bytes(rate as u64),
@@ -67,13 +67,18 @@ pub(super) fn bar_text(name: &str, is_part: bool, outlook: &Outlook, columns: us
 
 /// The line where there is no terminal.
 pub(super) fn plain_text(name: &str, outlook: &Outlook) -> String {
+    format!("{}{}", last_text(name, outlook), times(outlook))
+}
+
+/// How far a phase came that goes on no more.
+pub(super) fn last_text(name: &str, outlook: &Outlook) -> String {
     let far = match (outlook.share(), outlook.total) {
         (Some(share), Some(total)) => {
             format!("{}% of {}", (share * 100.0) as u32, numbers::bytes(total))
         }
         _ => numbers::bytes(outlook.done),
     };
-    format!("{name}: {far}{}", times(outlook))
+    format!("{name}: {far}")
 }
 
 /// Rate and times left, as far as they are known.

@@ -22,7 +22,7 @@ use outset::{Notice, Observer};
 use super::options::{TalkArguments, When};
 use super::warn;
 use crate::cli::numbers;
-use line::{bar_text, phase_summary, plain_text};
+use line::{bar_text, last_text, phase_summary, plain_text};
 use pace::Pace;
 use screen::Kind;
 
@@ -55,6 +55,11 @@ struct Story {
     phase: Option<String>,
     /// What was passed on, so that it is said once.
     told: Vec<Notice>,
+    /// What is to be said of a run that goes on, or is complete.
+    announced: Vec<String>,
+    /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the run
+    /// fails, and it has not done then what it says.
+    last_phase: Option<String>,
 }
 
 impl Reporter {
@@ -90,8 +95,31 @@ impl Reporter {
         self.watched.story().pace.expect_runs(runs);
     }
 
-    /// Clears what is drawn. Nothing is drawn any more.
+    /// Says these lines when the first phase begins where somebody watches, and else when the run is complete: one that
+    /// fails has nothing to say but why.
+    pub(crate) fn announce(&self, lines: Vec<String>) {
+        if self.tells_notices {
+            self.watched.story().announced.extend(lines);
+        }
+    }
+
+    /// Says what was announced, and what the last phase did, once.
+    fn tell_waiting(&self) {
+        let lines = {
+            let mut story = self.watched.story();
+            let announced = std::mem::take(&mut story.announced);
+            announced.into_iter().chain(story.last_phase.take())
+        };
+        lines.for_each(|line| warn(&line));
+    }
+
+    /// Says the rest of a run that is complete, and clears what is drawn. Nothing is drawn any more.
     pub(crate) fn finish(&self) {
+        self.tell_waiting();
+        self.end_screen();
+    }
+
+    fn end_screen(&self) {
         if self.is_shown {
             screen::end(PATIENCE);
         }
@@ -99,9 +127,9 @@ impl Reporter {
 }
 
 impl Drop for Reporter {
-    /// Before an error is reported, too.
+    /// Before an error is reported, too: that says what became of the last phase.
     fn drop(&mut self) {
-        self.finish();
+        self.end_screen();
     }
 }
 
@@ -130,7 +158,10 @@ impl Watched {
     /// How things stand now, if anything is going on.
     fn line(&self, kind: Kind) -> Option<String> {
         let mut story = self.story();
-        let name = story.full_name(story.phase.as_deref()?);
+        let Some(phase) = story.phase.as_deref() else {
+            return story.last_phase.clone().filter(|_| kind == Kind::Last);
+        };
+        let name = story.full_name(phase);
         story
             .pace
             .sample(self.bytes.load(Ordering::Relaxed), self.seconds());
@@ -138,6 +169,7 @@ impl Watched {
         Some(match kind {
             Kind::Bar => bar_text(&name, !story.part.is_empty(), &outlook, screen::columns()),
             Kind::Plain => plain_text(&name, &outlook),
+            Kind::Last => last_text(&name, &outlook),
         })
     }
 }
@@ -194,6 +226,9 @@ impl Observer for Reporter {
     }
 
     fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        if self.is_verbose || self.is_shown {
+            self.tell_waiting();
+        }
         let mut story = self.watched.story();
         self.watched.bytes.store(0, Ordering::Relaxed);
         story.phase = Some(name.to_owned());
@@ -209,14 +244,16 @@ impl Observer for Reporter {
     }
 
     fn phase_finished(&self, phase: &PhaseStats) {
-        let name = {
-            let mut story = self.watched.story();
-            story.phase = None;
-            story.pace.finished(phase.bytes_read, phase.seconds);
-            story.full_name(&phase.name)
-        };
+        let mut story = self.watched.story();
+        story.phase = None;
+        story.pace.finished(phase.bytes_read, phase.seconds);
         if self.is_verbose || self.is_shown {
-            warn(&phase_summary(&name, phase));
+            let name = story.full_name(&phase.name);
+            let before = story.last_phase.replace(phase_summary(&name, phase));
+            drop(story);
+            if let Some(before) = before {
+                warn(&before);
+            }
         }
     }
 }
@@ -243,14 +280,9 @@ mod tests {
         reporter.phase_started("spill a", Some(100));
         let line = reporter.watched.line(Kind::Plain);
         assert_eq!(line, Some("exact: spill a: 0% of 100 B".to_owned()));
-        reporter.phase_finished(&PhaseStats {
-            name: "spill a".to_owned(),
-            seconds: 10.0,
-            predicted_seconds: None,
-            bytes_read: 100,
-            bytes_written: 0,
-            lines: 1,
-        });
+        let mut spilled = PhaseStats::default();
+        (spilled.name, spilled.seconds, spilled.bytes_read) = ("spill a".into(), 10.0, 100);
+        reporter.phase_finished(&spilled);
         reporter.part_started("approximate");
         assert_eq!(reporter.watched.story().pace.outlook().run_left, Some(20.0));
     }

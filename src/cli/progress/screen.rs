@@ -33,6 +33,8 @@ pub(super) enum Kind {
     Bar,
     /// A line now and then.
     Plain,
+    /// What is left of a run that was interrupted.
+    Last,
 }
 
 #[derive(Clone)]
@@ -46,6 +48,8 @@ struct Shown {
 #[derive(Default)]
 struct End {
     is_wanted: AtomicBool,
+    /// True if the run was interrupted, which the last line says.
+    is_interruption: AtomicBool,
     has_come: AtomicBool,
 }
 
@@ -65,8 +69,13 @@ pub(super) fn show(
         .stack_size(STACK_BYTES)
         .spawn(move || {
             match drawn {
-                Some(bar) => draw(&bar, &watched, look),
-                None => print(&watched, look),
+                Some(bar) => draw(&bar, &watched, &look),
+                None => print(&watched, &look),
+            }
+            if watched.is_interruption.load(Ordering::Acquire)
+                && let Some(text) = look(Kind::Last)
+            {
+                warn(&format!("interrupted in {text}"));
             }
             watched.has_come.store(true, Ordering::Release);
         })?;
@@ -76,6 +85,13 @@ pub(super) fn show(
         thread: drawing.thread().clone(),
     });
     Ok(())
+}
+
+/// Notes that the run is interrupted: [`end`], whoever calls it, then leaves a line that says so and where.
+pub(crate) fn interrupt() {
+    if let Some(shown) = shown().as_ref() {
+        shown.end.is_interruption.store(true, Ordering::Release);
+    }
 }
 
 /// Ends the drawing and leaves the line empty; waits `patience` at most. A signal must end the process
@@ -123,7 +139,7 @@ fn new_bar() -> ProgressBar {
     }
 }
 
-fn draw(bar: &ProgressBar, end: &End, look: impl Fn(Kind) -> Option<String>) {
+fn draw(bar: &ProgressBar, end: &End, look: &dyn Fn(Kind) -> Option<String>) {
     while !end.is_wanted.load(Ordering::Acquire) {
         if let Some(text) = look(Kind::Bar) {
             bar.set_message(text);
@@ -133,7 +149,7 @@ fn draw(bar: &ProgressBar, end: &End, look: impl Fn(Kind) -> Option<String>) {
     bar.finish_and_clear();
 }
 
-fn print(end: &End, look: impl Fn(Kind) -> Option<String>) {
+fn print(end: &End, look: &dyn Fn(Kind) -> Option<String>) {
     let mut last = Instant::now();
     while !end.is_wanted.load(Ordering::Acquire) {
         // Also when nothing is printed: the rate follows from many looks.

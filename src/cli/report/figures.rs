@@ -134,6 +134,10 @@ impl Formatter for ForHtml {
 fn human(value: &Value, unit: Unit) -> Option<String> {
     Some(match (unit, value) {
         (Unit::Text, Value::String(text)) => visible(text),
+        (Unit::Text, Value::Array(texts)) => {
+            let texts = texts.iter().filter_map(|text| human(text, Unit::Text));
+            texts.collect::<Vec<_>>().join(" ")
+        }
         (Unit::Exactness, Value::Bool(true)) => "exact".to_owned(),
         (Unit::Exactness, Value::Bool(false)) => "approximate".to_owned(),
         (Unit::Text | Unit::Exactness, other) => visible(&other.to_string()),

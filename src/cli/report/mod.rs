@@ -29,6 +29,7 @@ use outset::compare::Plans;
 use outset::{Error, Interrupt, Observer, OutputFile, Overlaps, Result, Stats};
 
 use super::compare::Report;
+use super::origin::Origin;
 use recording::{Both, Recorded, Recorder};
 
 /// A page that is going to be written.
@@ -79,16 +80,16 @@ impl Page {
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_run(&mut self, stats: &Stats) -> Result<()> {
-        self.fill(|recorded, out| selected::page(stats, recorded, out))
+    pub(crate) fn fill_run(&mut self, stats: &Stats, origin: &Origin) -> Result<()> {
+        self.fill(|recorded, out| selected::page(stats, (recorded, origin), out))
     }
 
     /// Writes the report of overlaps, which is not in place yet.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.
-    pub(crate) fn fill_overlaps(&mut self, found: &Overlaps) -> Result<()> {
-        self.fill(|recorded, out| overlaps::page(found, recorded, out))
+    pub(crate) fn fill_overlaps(&mut self, found: &Overlaps, origin: &Origin) -> Result<()> {
+        self.fill(|recorded, out| overlaps::page(found, (recorded, origin), out))
     }
 
     /// Writes the report of a comparison, which is not in place yet: the plans of each point, and the rates that are
@@ -99,10 +100,10 @@ impl Page {
     pub(crate) fn fill_comparison(
         &mut self,
         report: &Report<'_>,
-        plans: &[Plans],
-        predicted: &[(u64, f64)],
+        outlook: (&[Plans], &[(u64, f64)]),
+        origin: &Origin,
     ) -> Result<()> {
-        self.fill(|recorded, out| comparison::page(report, plans, predicted, recorded, out))
+        self.fill(|recorded, out| comparison::page(report, outlook, (recorded, origin), out))
     }
 
     fn fill(

@@ -15,10 +15,12 @@ use super::charts::{upset, venn};
 use super::figures::{Figures, Unit};
 use super::page::{alone, page as frame};
 use super::recording::Recorded;
+use super::sections;
 use super::selected;
 use super::tables::{folded, rows, scrolled};
 use crate::cli::escaping::shortened;
 use crate::cli::numbers::grouped;
+use crate::cli::origin::Origin;
 
 /// More combinations are not in the table.
 const MOST_ROWS: usize = 1000;
@@ -33,6 +35,7 @@ struct Document<'a> {
     sets: &'a [Set<'a>],
     plan: Option<&'a Plan>,
     recording: &'a Recorded,
+    origin: &'a Origin,
 }
 
 /// The distinct lines of a file.
@@ -43,7 +46,11 @@ struct Set<'a> {
 }
 
 /// Writes the page.
-pub(super) fn page(found: &Overlaps, recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn page(
+    found: &Overlaps,
+    (recorded, origin): (&Recorded, &Origin),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let sets = sets(found);
     let whole = Document {
         inputs: &found.inputs,
@@ -52,6 +59,7 @@ pub(super) fn page(found: &Overlaps, recorded: &Recorded, out: &mut dyn Write) -
         sets: &sets,
         plan: recorded.plan.as_ref(),
         recording: recorded,
+        origin,
     };
     let shown = Document {
         combinations: in_table(found),
@@ -61,6 +69,7 @@ pub(super) fn page(found: &Overlaps, recorded: &Recorded, out: &mut dyn Write) -
     let sections = html! {
         (overlaps(&figures, found, &sets))
         (selected::run(&figures, &found.stats, recorded, &[("distinct lines", "/stats/output/lines", Unit::Count)]))
+        (sections::origin(&figures, ""))
     };
     let title = format!(
         "{} of {}, in {}",
@@ -109,11 +118,13 @@ fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
     let lines: Vec<u64> = sets.iter().map(|set| set.distinct_lines).collect();
     let key = html! {
         "A bar above a column counts the distinct lines that every file with a strong dot (●) has, and no other file. A bar \
-         to the left counts all distinct lines of a file."
+         to the right counts all distinct lines of a file."
     };
     let plot = upset::plot(found, &lines);
     let plot = plot.map(|plot| html! { div.whole { (scrolled("UpSet plot", &plot)) } });
     let circles = venn::circles(found);
+    let circles =
+        circles.map(|circles| html! { div.whole.circles { (scrolled("Circles", &circles)) } });
     html! {
         section {
             h2 { "Combinations of files" }

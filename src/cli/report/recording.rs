@@ -49,6 +49,8 @@ struct Notes {
     limits: Vec<Limit>,
     phases: Vec<RecordedPhase>,
     samples: Samples,
+    /// When the run was planned for the first time, in seconds after the start.
+    planned_seconds: Option<f64>,
 }
 
 /// What a recorder has seen.
@@ -56,6 +58,9 @@ struct Notes {
 pub(crate) struct Recorded {
     /// From the first moment to the last.
     pub(crate) seconds: f64,
+    /// How long the machine was measured before; the clock starts after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) calibration_seconds: Option<f64>,
     /// Bytes read in all, from inputs and temporary files.
     pub(crate) bytes_read: u64,
     /// The last plan.
@@ -158,13 +163,26 @@ impl Recorder {
         self.recording.sample();
         let seconds = self.recording.seconds();
         let notes = std::mem::take(&mut *self.recording.notes());
-        let samples = notes.samples.into_vec();
+        let mut samples = notes.samples.into_vec();
+        let (mut limits, mut phases) = (notes.limits, notes.phases);
+        // A run does not count the time in which the machine was measured.
+        let is_calibrated = phases.iter().any(|phase| phase.predicted_seconds.is_some());
+        let calibration_seconds = notes.planned_seconds.filter(|_| is_calibrated);
+        let start = calibration_seconds.unwrap_or(0.0);
+        samples.retain(|sample| sample.seconds >= start);
+        let times = samples.iter_mut().map(|sample| &mut sample.seconds);
+        let times = times.chain(limits.iter_mut().map(|limit| &mut limit.began_seconds));
+        let times = times.chain(phases.iter_mut().flat_map(|phase| {
+            std::iter::once(&mut phase.began_seconds).chain(phase.ended_seconds.as_mut())
+        }));
+        times.for_each(|time| *time -= start);
         Recorded {
-            seconds,
+            seconds: seconds - start,
+            calibration_seconds,
             bytes_read: self.recording.bytes_read.load(Ordering::Relaxed),
             plan: notes.plan,
-            limits: notes.limits,
-            phases: notes.phases,
+            limits,
+            phases,
             throughput: throughput(&samples),
             samples,
         }
@@ -222,6 +240,7 @@ impl Observer for Recording {
         };
         let mut notes = self.notes();
         notes.plan = Some(plan.clone());
+        notes.planned_seconds.get_or_insert(limit.began_seconds);
         if notes.limits.last().map(|last| last.limit_bytes) != Some(limit.limit_bytes) {
             notes.limits.push(limit);
         }
@@ -326,14 +345,11 @@ mod tests {
     use super::*;
 
     fn phase(name: &str, bytes_read: u64) -> PhaseStats {
-        PhaseStats {
-            name: name.to_owned(),
-            seconds: 0.5,
-            predicted_seconds: Some(0.4),
-            bytes_read,
-            bytes_written: 3,
-            lines: 7,
-        }
+        let mut phase = PhaseStats::default();
+        (phase.seconds, phase.predicted_seconds) = (0.5, Some(0.4));
+        (phase.bytes_read, phase.bytes_written) = (bytes_read, 3);
+        (phase.name, phase.lines) = (name.to_owned(), 7);
+        phase
     }
 
     #[test]

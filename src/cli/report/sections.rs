@@ -6,21 +6,82 @@
 
 use maud::{Markup, html};
 use outset::stats::BucketStats;
+use serde_json::Value;
 
 use super::charts;
 use super::figures::{Figures, Unit, grouped};
 use super::page::{alone, figure, section};
 use super::recording::Recorded;
-use super::tables::{list, rows};
+use super::tables::{folded, list, rows, rows_at};
 use crate::cli::numbers;
+
+/// What somebody needs to know to make the report once more: what is called `origin` at `base`.
+pub(super) fn origin(figures: &Figures, base: &str) -> Markup {
+    let pointer = |field: &str| format!("{base}/origin/{field}");
+    let text =
+        "This is what the run was asked for, and what it had. A key for the hash is left out.";
+    let [date, version, cores, memory, directory, temp_dirs] = [
+        "date",
+        "version",
+        "machine/cores",
+        "machine/memory_bytes",
+        "directory",
+        "temp_dirs",
+    ]
+    .map(pointer);
+    let run = list(
+        figures,
+        "Run",
+        &[
+            ("began (UTC)", &date, Unit::Text),
+            ("version", &version, Unit::Text),
+            ("cores", &cores, Unit::Count),
+            ("memory of the machine", &memory, Unit::Bytes),
+            ("directory", &directory, Unit::Text),
+            ("temporary directories", &temp_dirs, Unit::Text),
+        ],
+    );
+    let names = figures.get(&pointer("options")).and_then(Value::as_object);
+    let names: Vec<&String> = names
+        .into_iter()
+        .flat_map(|options| options.keys())
+        .collect();
+    let options = html! {
+        table {
+            caption { "Options, and defaults" }
+            tbody {
+                @for name in &names {
+                    tr { th scope="row" { (name) } (figures.cell(&pointer(&format!("options/{name}")), Unit::Text)) }
+                }
+            }
+        }
+    };
+    let line = pointer("command_line");
+    let content = html! {
+        pre.command data-figure=(line) { (figures.text(&line, Unit::Text)) }
+        div.tables { div { (run) } div { (folded("Options, and defaults", names.len(), &options)) } }
+    };
+    section("How this was made", text, &content)
+}
 
 /// The phases, and how much was read when.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
-        "The run took {}, including opening the inputs and writing the result. It had {}; each reads an input, or the \
-         spilled lines, once. The bytes written by a phase are those of temporary files only.",
+        "The run took {}, including {}writing the result. It had {}; each reads an input, or the spilled lines, once. The \
+         bytes written by a phase are those of temporary files only.{}",
         numbers::duration(recorded.seconds),
-        numbers::counted(recorded.phases.len() as u64, "phase")
+        match recorded.calibration_seconds {
+            Some(_) => "",
+            None => "opening the inputs and ",
+        },
+        numbers::counted(recorded.phases.len() as u64, "phase"),
+        match recorded.calibration_seconds {
+            Some(seconds) => format!(
+                " Before it, opening the inputs and measuring the machine took {}, which counts nowhere here.",
+                numbers::duration(seconds)
+            ),
+            None => String::new(),
+        }
     );
     let rate = html! {
         span.key { span.first { b { "━" } } " mean over a short time" }
@@ -74,6 +135,7 @@ pub(super) fn memory(figures: &Figures, recorded: &Recorded, peak: &str) -> Mark
     let key = html! {
         span.key { span.first { b { "━" } } " resident memory" }
         span.key { span.limit { b { "╌" } } " limit" }
+        span.key { span.second { b { "│" } } " a phase begins, with its number in the table of phases" }
     };
     let tables = html! {
         (rows(figures, "Limits", "/recording/limits", &[
@@ -133,9 +195,15 @@ pub(super) fn buckets(figures: &Figures, base: &str, stats: &BucketStats) -> Mar
         let absent = html! { p.absent { "This run did not record the sizes of single buckets." } };
         return section("Buckets", &text, &html! { (absent) (summary) });
     }
+    // The chart shows the gaps.
+    let classes = stats.sizes.iter().enumerate();
+    let filled = classes.filter(|(_, class)| class.buckets > 0);
+    let filled: Vec<String> = filled
+        .map(|(number, _)| format!("{}/{number}", pointer("sizes")))
+        .collect();
     let tables = html! {
         (summary)
-        (rows(figures, "Buckets by number of lines", &pointer("sizes"), &[
+        (rows_at(figures, "Buckets by number of lines", &filled, &[
             ("lines from", "/from_lines", Unit::Count),
             ("to", "/to_lines", Unit::Count),
             ("buckets", "/buckets", Unit::Count),

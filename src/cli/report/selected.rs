@@ -15,11 +15,16 @@ use super::recording::Recorded;
 use super::sections;
 use super::tables::{Named, beside, list, rows};
 use crate::cli::numbers;
+use crate::cli::origin::{Origin, Told};
 
 /// Writes the page.
-pub(super) fn page(stats: &Stats, recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn page(
+    stats: &Stats,
+    (recorded, origin): (&Recorded, &Origin),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let figures = Figures::new(json!({
-        "stats": serde_json::to_value(stats)?,
+        "stats": serde_json::to_value(Told { stats, origin })?,
         "plan": serde_json::to_value(&recorded.plan)?,
         "recording": serde_json::to_value(recorded)?,
     }));
@@ -31,7 +36,10 @@ pub(super) fn page(stats: &Stats, recorded: &Recorded, out: &mut dyn Write) -> i
         ("lines", "/stats/output/lines", Unit::Count),
         ("bytes", "/stats/output/bytes", Unit::Bytes),
     ];
-    let sections = run(&figures, stats, recorded, &found);
+    let sections = html! {
+        (run(&figures, stats, recorded, &found))
+        (sections::origin(&figures, "/stats"))
+    };
     frame(&title, &lead(stats), &sections, figures.document(), out)
 }
 
@@ -122,7 +130,7 @@ fn summary(figures: &Figures, found: &[Named]) -> Markup {
             ("left out with NULL", "/null_rows", Unit::Count),
         ],
     );
-    html! { section { h2 { "Result and inputs" } div.pair { div { (result) } div { (inputs) } } } }
+    html! { section { h2 { "Result and inputs" } div.tables { div { (result) } div { (inputs) } } } }
 }
 
 fn plan(figures: &Figures) -> Markup {
@@ -204,7 +212,7 @@ fn plan(figures: &Figures) -> Markup {
             ("false lines", "/costs/expected_false_lines", Unit::Count),
         ],
     );
-    let content = html! { div.pair { div { (chosen) } div { (rejected) } } };
+    let content = html! { div.tables { div { (chosen) } div { (rejected) } } };
     section("Plan", &text, &content)
 }
 

@@ -88,7 +88,7 @@ pub(crate) struct UnionArguments {
     ///
     /// The result and DROPPED together contain every occurrence of every line of the FILEs. DROPPED is complete or not
     /// written at all, as with -o.
-    #[arg(short = 'D', long, value_name = "DROPPED", conflicts_with_all = ["all", "count_only"])]
+    #[arg(short = 'D', long, value_name = "DROPPED", help_heading = "Output", conflicts_with_all = ["all", "count_only"])]
     duplicates: Option<PathBuf>,
 }
 
@@ -113,6 +113,7 @@ pub(crate) struct SymdiffArguments {
 
 /// How often a line is written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
@@ -135,6 +136,7 @@ impl RepeatArguments {
 
 /// In how many files a line must be.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
 pub(crate) struct SideArguments {
     /// Write the lines that are in K files or more [default: all; 1 with --at-most]
     ///
@@ -198,6 +200,7 @@ enum OrderName {
 
 /// In which order the lines are written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OrderArguments {
     /// Write the lines in this order
     ///
@@ -226,6 +229,7 @@ impl OrderArguments {
 
 /// What is written of each line.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -233,7 +237,9 @@ impl OrderArguments {
 pub(crate) struct WrittenArguments {
     /// Before each line, write a 1 or 0 for each file, then a tab: 101 means the first and the third file
     ///
-    /// Takes at most 16 files. A file given twice has two digits.
+    /// Takes at most 16 files. A file given twice has two digits. With --csv or --delimiter, the digits are a field of
+    /// their own, the first (in CSV in quotes, because they are no number); so are the numbers of --count-files and
+    /// --count.
     #[arg(long)]
     which: bool,
 
@@ -254,9 +260,9 @@ pub(crate) struct WrittenArguments {
 }
 
 impl WrittenArguments {
-    /// Whether occurrences are counted, so that every line with a key counts for the same one.
-    pub(crate) fn counts(&self) -> bool {
-        self.count || self.all
+    /// Whether the files are multisets, so that every line with a key counts for the same one.
+    pub(crate) fn is_multiset(&self) -> bool {
+        self.all
     }
 
     fn label(&self) -> Label {
@@ -282,6 +288,28 @@ impl WrittenArguments {
 /// What all of the commands take.
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
+    /// Write the result to FILE, complete or not at all
+    ///
+    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
+    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
+    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
+    /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Print the number of lines of the result instead of the lines
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["which", "count_files", "count"])]
+    pub(super) count_only: bool,
+
+    #[command(flatten)]
+    written: WrittenArguments,
+
+    #[command(flatten)]
+    order: OrderArguments,
+
+    #[command(flatten)]
+    records: RecordArguments,
+
     #[command(flatten)]
     choice: ChoiceArguments,
 
@@ -294,30 +322,11 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     calibration: CalibrationArguments,
 
-    /// Write the result to FILE, complete or not at all
-    ///
-    /// The result is written to a temporary file beside FILE, which replaces FILE at the end. If the
-    /// run fails, FILE keeps its old content. A FIFO or a device is written directly. FILE must not be
-    /// one of the inputs. Default: standard output; `-` means the same. If the name of FILE ends in .parquet, the first
-    /// input must be a Parquet file, and FILE gets the whole rows of that input whose --key is in the result.
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
-
-    /// Print the number of lines of the result instead of the lines
-    #[arg(long, conflicts_with_all = ["which", "count_files", "count"])]
-    pub(super) count_only: bool,
-
-    #[command(flatten)]
-    written: WrittenArguments,
-
-    #[command(flatten)]
-    order: OrderArguments,
-
-    #[command(flatten)]
-    records: RecordArguments,
-
     /// Write statistics of the run to FILE as JSON; `-` is standard error
-    #[arg(long, value_name = "FILE")]
+    ///
+    /// They also say where they come from: the command line, the values of its options, the version, the date, the machine,
+    /// and the temporary directories. A hash key is left out.
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) stats: Option<PathBuf>,
 
     /// Write a report of the run to FILE, as an HTML page with charts
@@ -325,7 +334,7 @@ pub(crate) struct SetArguments {
     /// The page shows the plan, a timeline of the phases, memory use against the limit, bucket sizes,
     /// and the data behind each chart. It loads nothing from the network. It is written only if the
     /// run succeeds.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) report: Option<PathBuf>,
 
     #[command(flatten)]
@@ -364,7 +373,9 @@ impl<'a> Request<'a> {
     fn new(selection: Selection, inputs: &'a InputArguments, set: &'a SetArguments) -> Self {
         let selection = set.written.add_to(selection);
         let keys = &set.run.lines.reading.keys;
-        let selection = set.records.add_to(selection, keys, set.written.counts());
+        let selection = set
+            .records
+            .add_to(selection, keys, set.written.is_multiset());
         Self {
             // Numbers have no order.
             selection: if set.count_only {

@@ -5,7 +5,6 @@ mod arguments;
 mod rows;
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use outset::{
@@ -17,8 +16,10 @@ pub(crate) use self::arguments::{
     DiffArguments, IntersectArguments, OrderArguments, RepeatArguments, Request, SideArguments,
     SymdiffArguments, UnionArguments, WrittenArguments,
 };
-use super::outputs::{Claims, Outputs, ResultFile};
+use super::options::missing_temp_dirs;
+use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
+use super::sides::Purpose;
 use super::summary::{label, summary};
 use super::{signals, warn};
 
@@ -27,7 +28,15 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
     let set = request.set;
     let reporter = Reporter::new(&set.talk);
     let reporter = Arc::new(reporter.without_notices_if(set.reports_on_stderr()));
-    let sources = request.inputs.sources()?;
+    let purpose = Purpose {
+        least: match request.filters.and_then(|filters| filters.filter.as_ref()) {
+            Some(_) => 1,
+            None => request.selection.least_sides(),
+        },
+        lacks_output: set.output.is_none(),
+    };
+    let sources = request.inputs.sources_for(purpose)?;
+    reporter.announce(request.inputs.names_of_sides(&sources));
     let claims = claim(request, &sources)?;
     if let Some(filter) = request.filters.and_then(|filters| filters.filter.as_ref()) {
         signals::watch_mapping(filter, interrupt)?;
@@ -37,10 +46,12 @@ pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {
         observer: Some(outputs.observer(reporter.clone())),
         ..request.options(interrupt)
     };
+    outputs.note_temp_dirs(&options);
+    reporter.announce(missing_temp_dirs(&options));
     let stats = find(request, &sources, &options, &outputs)?;
     reporter.finish();
     outputs.fill_stats(&stats)?;
-    outputs.fill_page(|page| page.fill_run(&stats))?;
+    outputs.fill_page(|page, origin| page.fill_run(&stats, origin))?;
     outputs.put_in_place_with_label(|| {
         if let Some(label) = label(&stats) {
             warn(&label);
@@ -61,7 +72,7 @@ fn find(
     outputs: &Outputs,
 ) -> Result<Stats> {
     let result = outputs.require_result()?;
-    let is_table = is_table(request.set.output.as_deref());
+    let is_table = request.set.output.as_deref().is_some_and(is_table);
     if is_table && request.set.count_only {
         return Err(Error::Usage {
             what: format!(
@@ -95,18 +106,24 @@ fn find(
     Ok(stats)
 }
 
-/// Whether a result with this name is a Parquet file.
-fn is_table(output: Option<&Path>) -> bool {
-    let extension = output.and_then(Path::extension);
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
-}
-
 /// Writes the lines of the result to one file, and what the result drops to another.
 struct Divided {
     lines: WriteSink<OutputWriter>,
     duplicates: Option<WriteSink<OutputWriter>>,
     /// Whether it was the other file that could not be written.
     has_lost_duplicates: bool,
+}
+
+impl Divided {
+    /// Has `write` write to the file for what the result drops, if there is one.
+    fn drop_by(
+        &mut self,
+        write: impl FnOnce(&mut WriteSink<OutputWriter>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let written = self.duplicates.as_mut().map_or(Ok(()), write);
+        self.has_lost_duplicates |= written.is_err();
+        written
+    }
 }
 
 impl Sink for Divided {
@@ -123,24 +140,19 @@ impl Sink for Divided {
     }
 
     fn header(&mut self, header: &[u8]) -> io::Result<()> {
-        self.lines.header(header)?;
-        self.duplicates
-            .as_mut()
-            .map_or(Ok(()), |sink| sink.header(header))
+        self.lines.header(header)
+    }
+
+    fn duplicates_header(&mut self, header: &[u8]) -> io::Result<()> {
+        self.drop_by(|sink| sink.header(header))
     }
 
     fn duplicate(&mut self, line: &[u8]) -> io::Result<()> {
-        let sink = self.duplicates.as_mut();
-        let written = sink.map_or(Ok(()), |sink| sink.line(line));
-        self.has_lost_duplicates |= written.is_err();
-        written
+        self.drop_by(|sink| sink.line(line))
     }
 
     fn duplicates(&mut self, block: &[u8], ends: &[usize]) -> io::Result<()> {
-        let sink = self.duplicates.as_mut();
-        let written = sink.map_or(Ok(()), |sink| sink.block(block, ends));
-        self.has_lost_duplicates |= written.is_err();
-        written
+        self.drop_by(|sink| sink.block(block, ends))
     }
 
     fn terminator(&self) -> u8 {
@@ -169,5 +181,6 @@ fn claim(request: Request<'_>, sources: &[Source]) -> Result<Claims> {
     }
     claims.write_stats(request.set.stats.as_deref())?;
     claims.write_page(request.set.report.as_deref())?;
+    claims.check_names(true, &request.set.talk)?;
     Ok(claims)
 }

@@ -61,6 +61,13 @@ pub(super) fn find_rows(
             "leave out --which, --count-files, --count, --keys-only and --order sorted",
         );
     }
+    if !request.selection.can_repeat() {
+        return usage(
+            result,
+            "a Parquet output gets rows of the first input, but this command also writes rows that are not in it",
+            "use diff, or intersect without --at-least, --at-most and --exactly, or give the output another name",
+        );
+    }
     let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());
     options.observer = options
         .observer
@@ -117,14 +124,11 @@ impl<'a> CopyPhase<'a> {
     }
 
     fn end(self) -> PhaseStats {
-        let phase = PhaseStats {
-            name: self.name,
-            seconds: self.began.elapsed().as_secs_f64(),
-            predicted_seconds: None,
-            bytes_read: self.bytes.get(),
-            bytes_written: 0,
-            lines: self.rows.get(),
-        };
+        let mut phase = PhaseStats::default();
+        phase.name = self.name;
+        phase.seconds = self.began.elapsed().as_secs_f64();
+        phase.bytes_read = self.bytes.get();
+        phase.lines = self.rows.get();
         if let Some(observer) = self.observer {
             observer.phase_finished(&phase);
         }

@@ -54,6 +54,9 @@ fn paths(id: &'static str, name: &'static str) -> Arg {
         .value_parser(value_parser!(PathBuf))
 }
 
+/// What options about inputs stand under in the help.
+const INPUTS: &str = "Inputs";
+
 fn files() -> Arg {
     paths(FILES, "FILE")
         .num_args(1..)
@@ -64,6 +67,7 @@ fn files() -> Arg {
 fn side() -> Arg {
     let help = "Read all files of these PATHs as one side; repeat the option for further sides";
     paths(SIDE, "PATH")
+        .help_heading(INPUTS)
         .long("side")
         .num_args(1..)
         .help(help)
@@ -73,6 +77,7 @@ fn side() -> Arg {
 fn files_from() -> Arg {
     let help = "Read all files that LIST names, one per line, as one side; `-` is standard input";
     paths(FILES_FROM, "LIST")
+        .help_heading(INPUTS)
         .long("files-from")
         .help(help)
         .long_help(format!("{help}\n\n{FILES_FROM_HELP}"))
@@ -80,6 +85,7 @@ fn files_from() -> Arg {
 
 fn null() -> Arg {
     Arg::new(NULL)
+        .help_heading(INPUTS)
         .short('0')
         .long("null")
         .action(ArgAction::SetTrue)

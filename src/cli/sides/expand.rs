@@ -78,7 +78,7 @@ fn counts(name: &OsStr) -> bool {
     !matches!(name.as_encoded_bytes(), [b'.' | b'_', ..])
 }
 
-fn has_wildcard(text: &str) -> bool {
+pub(super) fn has_wildcard(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 

@@ -8,6 +8,7 @@ mod arguments;
 mod expand;
 mod list;
 mod names;
+mod words;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,7 @@ pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
+pub(crate) use self::words::Purpose;
 use super::options::MachineArguments;
 
 /// Standard input, as the command line names it.
@@ -68,7 +70,7 @@ impl InputArguments {
     /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
     /// named twice; [`Error::Input`] for what cannot be looked at; [`Error::MemoryPlan`] for more files than the limit has
     /// room for.
-    pub(crate) fn sources(&self) -> Result<Vec<Source>> {
+    fn sources(&self) -> Result<Vec<Source>> {
         let is_stdin = |side: &&Side| match side {
             Side::File(path) | Side::List(path) => path == Path::new(STDIN),
             Side::Paths(paths) => paths.as_slice() == [Path::new(STDIN)],

@@ -14,12 +14,12 @@ use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
-use crate::input::keying::Opening;
 use crate::input::parquet::column::Form;
 use crate::input::parquet::footer::{chunk_of, read_footer};
 use crate::input::parquet::names::find;
 use crate::input::parquet::pages::{Chunk, damaged, read_header};
 use crate::input::parquet::{failure, group_name};
+use crate::input::request::Opening;
 use crate::record::{BadRecords, Keys, Syntax, Writing};
 
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.

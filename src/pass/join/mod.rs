@@ -195,7 +195,7 @@ mod tests {
     use crate::Source;
     use crate::hash::LineHasher;
     use crate::input::Input;
-    use crate::input::keying::Opening;
+    use crate::input::request::Opening;
     use crate::options::Options;
     use crate::pass::spill::{Screening, spill};
     use crate::plan::layout::Layout;

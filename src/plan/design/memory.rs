@@ -46,9 +46,14 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
 pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
-    if job.selection.picks_first() {
+    if job.selection.reads_records_again() {
+        let written = if job.selection.picks_first() {
+            "the first record of each key"
+        } else {
+            "records with a count"
+        };
         return Err(Error::Usage {
-            what: format!("{OF_STRATEGY}memory cannot write the first record of each key"),
+            what: format!("{OF_STRATEGY}memory cannot write {written}"),
             advice: "choose partition, or add --keys-only".into(),
         });
     }

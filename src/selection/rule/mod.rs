@@ -39,7 +39,8 @@ impl Rule {
         let least = selection.least.unwrap_or(sides as u32);
         let most = selection.most.unwrap_or(sides as u32);
         check_bounds(selection, sides)?;
-        if selection.repeats() && !selection.in_first && !selection.needs_all(sides) {
+        let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
+        if keeps_repeats && !selection.in_first && !selection.needs_all(sides) {
             return usage(
                 "--repeats: only diff, and intersect without --at-least, --at-most or --exactly, can \
                  repeat lines"
@@ -251,7 +252,11 @@ impl Rule {
             Label::None => return (label, line),
             Label::SidesOnly | Label::Sides => {
                 let digit = |side: u32| b'0' + (mark >> side & 1) as u8;
+                let is_field = self.selection.label == Label::Sides;
+                let quote = (is_field && self.selection.label_form.quotes).then_some(b'"');
+                label.extend(quote);
                 label.extend((0..self.sides).map(digit));
+                label.extend(quote);
             }
             Label::SideCount => push_number(&mut label, self.marks.sides(mark).into()),
             Label::Count => push_number(&mut label, tally),
@@ -259,7 +264,7 @@ impl Rule {
         if self.selection.label == Label::SidesOnly {
             return (label, &[]);
         }
-        label.push(b'\t');
+        label.push(self.selection.label_form.delimiter);
         (label, line)
     }
 }
@@ -299,7 +304,7 @@ fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
 /// [`Error::Usage`] where a multiset makes no sense of it.
 fn tally(selection: Selection, sides: usize) -> Result<Tally> {
     let occurrences = selection.occurrences;
-    if selection.repeats() && selection.counts() {
+    if occurrences == Occurrences::OfFirst && selection.counts() && !selection.records {
         return usage(
             "--repeats: cannot be combined with --count".into(),
             "choose one of them",

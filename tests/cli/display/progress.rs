@@ -218,10 +218,12 @@ fn a_signal_leaves_the_terminal_clean() {
     running.signal(Signal::TERM);
     let outcome = running.finish();
     assert!(!outcome.status.success(), "{outcome}");
-    // The first input's line stays, and perhaps the one of the phase that was ended.
-    let mut left = outcome.stderr.lines();
+    // The first input's line stays, and one that says where the run was.
+    let left: Vec<&str> = outcome.stderr.lines().collect();
+    assert_eq!(left.len(), 2, "{outcome}");
+    assert!(left[0].starts_with("outset: spill a: "), "{outcome}");
     assert!(
-        left.all(|line| line.starts_with("outset: spill ")),
+        left[1].starts_with("outset: interrupted in spill pipe: "),
         "{outcome}"
     );
     assert!(outcome.stderr.ends_with('\n'), "{outcome}");
@@ -360,7 +362,7 @@ fn redirected_there_is_the_summary_and_nothing_else() {
         assert!(
             outcome
                 .stderr
-                .starts_with("outset: 1000 common lines (exact, memory) in "),
+                .starts_with("outset: 1,000 common lines (exact, memory) in "),
             "{outcome}"
         );
     }
@@ -434,4 +436,22 @@ fn names_with_control_characters_do_not_reach_the_terminal() {
         "{outcome}"
     );
     assert!(!outcome.stderr.contains('\u{1b}'), "{outcome}");
+}
+
+#[test]
+fn a_reader_that_goes_away_leaves_no_line_of_a_phase_that_did_nothing() {
+    let sandbox = Sandbox::with(&megabytes(4, 0), b"x\n");
+    let (mut running, _drawn) = start_on_terminal(
+        &sandbox,
+        "union a b --strategy partition --order sorted --memory 16M",
+    );
+    // Nobody reads standard output.
+    drop(running.child.stdout.take());
+    let outcome = running.finish();
+    assert!(!outcome.status.success(), "{outcome}");
+    let mut left = outcome.stderr.lines();
+    assert!(
+        left.all(|line| !line.contains(" 0 lines") && !line.contains("order")),
+        "{outcome}"
+    );
 }

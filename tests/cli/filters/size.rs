@@ -434,8 +434,14 @@ fn a_request_that_cannot_be_answered_says_what_to_give() {
             "--lines 5 --memory 9000P",
             ["2^63 bits", "give fewer lines"],
         ),
-        ("--lines 5 --max-fpr 1% --hashes 0", ["--hashes", "1..=64"]),
-        ("--lines 5 --max-fpr 1% --hashes 65", ["--hashes", "1..=64"]),
+        (
+            "--lines 5 --max-fpr 1% --hashes 0",
+            ["--hashes", "from 1 to 64"],
+        ),
+        (
+            "--lines 5 --max-fpr 1% --hashes 65",
+            ["--hashes", "from 1 to 64"],
+        ),
         (
             "--lines 5 --max-fpr 1% --kind blocked --hashes 15",
             ["uses at most 14", "--kind classic"],

@@ -47,7 +47,10 @@ fn a21_a_file_has_a_header_where_its_own_key_is_a_name() {
             "intersect --csv -1 1 -2 id ids one.csv --keys-only",
             "2\n1\n",
         ),
-        ("intersect --csv -1 1 -2 id id1 one.csv --which", "11\t2\n"),
+        (
+            "intersect --csv -1 1 -2 id id1 one.csv --which",
+            "\"11\",2\n",
+        ),
         ("diff --csv -1 1 -2 id ids one.csv --count-only", "0\n"),
         (
             "union --csv -1 1 -2 id ids one.csv --keys-only",

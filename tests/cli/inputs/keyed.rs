@@ -46,11 +46,11 @@ fn a21_the_records_of_the_first_file_come_whole() {
         ),
         (
             "intersect --csv -k customer --key-of 2=name --which",
-            "files\torder,customer,item\n11\t2,bob,ink\n11\t3,Cy,pad\n11\t4,bob,pen\n",
+            "files,order,customer,item\n\"11\",2,bob,ink\n\"11\",3,Cy,pad\n\"11\",4,bob,pen\n",
         ),
         (
             "intersect --csv -1 customer -2 name --count --keys-only",
-            "count\tcustomer\n3\tbob\n2\tCy\n",
+            "count,customer\n3,bob\n2,Cy\n",
         ),
         (
             "symdiff --csv -1 customer -2 name --keys-only",
@@ -99,7 +99,7 @@ fn a21_every_syntax_gives_the_same_records() {
             "{\"u\": {\"id\": \"7\"}}\n",
             "{\"u\": {\"id\": 7}, \"n\": 1}\n",
         ),
-        ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\n"),
+        ("-i", "Ann\nBob\nANN\n", "ann\n", "Ann\nANN\n"),
         ("--trim", " a\nb\n", "a\t\n", " a\n"),
         (
             "--csv -k 1 --trim -i",
@@ -209,14 +209,14 @@ fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
     let filler = "1,a,b\n".repeat(60_000);
     for (options, record, what) in [
         ("--csv -k 3", "1,a", "has no field 3"),
-        ("--csv -k 1", "", "has no field 3"),
-        ("--csv -k 1", "1,a\"b\",c", "has a quote within a field"),
+        (
+            "--csv -k 1",
+            "1,\"a\\\"b,c\",c",
+            "has text after a closing quote",
+        ),
         ("--csv -k 1", "1,\"a\"b,c", "has text after a closing quote"),
         ("-d , -k 3", "1,a", "has no field 3"),
     ] {
-        if record.is_empty() {
-            continue;
-        }
         for name in ["a", "a.gz"] {
             let file = format!("{filler}{record}\n{filler}");
             let file = match name {
@@ -234,7 +234,10 @@ fn b22_a_record_without_a_key_fails_the_run_or_is_left_out_and_counted() {
                 format!("diff {options} --bad-records skip {name} b --stats ../out/s -o ../out/r");
             let outcome = sandbox.run(&arguments);
             outcome.succeeds();
-            assert!(outcome.stderr.contains(": left out 1 record"), "{outcome}");
+            assert!(
+                outcome.stderr.contains(": left out 1 line without a key"),
+                "{outcome}"
+            );
             let stats: Value =
                 serde_json::from_slice(&fs::read(sandbox.output("s")).unwrap()).unwrap();
             assert_eq!(stats["inputs"][0]["bad_records"], 1);
@@ -275,7 +278,6 @@ fn b22_what_is_no_object_or_has_no_such_field_is_named() {
         ("{\"a\": [1]}", "has no text or number for a"),
         ("[1]", "is not a JSON object"),
         ("{\"a\": 1", "is not a JSON object"),
-        ("", "is not a JSON object"),
     ] {
         sandbox.write("a", format!("{{\"a\": 2}}\n{record}\n"));
         let place = format!("a: the record at line 2 {what}");
@@ -397,15 +399,11 @@ fn a21_occurrences_are_counted_by_every_strategy() {
         .concat();
     sandbox.write("b", many);
     for strategy in ["auto", "partition", "sieve"] {
-        for command in [
-            "intersect --distinct",
-            "intersect",
-            "intersect --at-least 2",
-        ] {
+        for command in ["intersect --distinct", "intersect --at-least 2"] {
             let keys = "-d , -k 1 --count";
             let outcome = sandbox.run(&format!("{command} {keys} --strategy {strategy} a b"));
             outcome.succeeds();
-            assert_eq!(text(&outcome), "10\tk,1\n", "{strategy}");
+            assert_eq!(text(&outcome), "10,k,1\n", "{strategy}");
         }
     }
     // A file that is two sides has each of its records twice.
@@ -468,9 +466,7 @@ fn b22_a_place_counts_the_header_and_the_ends_of_lines_that_were_asked_for() {
     ] {
         let outcome = sandbox.run(arguments);
         outcome.succeeds();
-        let told = outcome
-            .stderr
-            .matches("m: left out 1 record that has no key: ");
+        let told = outcome.stderr.matches("m: left out 1 line without a key: ");
         assert_eq!(told.count(), 1, "{arguments}: {outcome}");
     }
 }
@@ -514,28 +510,32 @@ fn b22_lines_that_are_no_addresses_can_be_left_out() {
         (
             "intersect log block",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
         (
             "intersect block log",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
-        ("diff block log", "192.0.2.7\n", "block: left out 3 records"),
+        (
+            "diff block log",
+            "192.0.2.7\n",
+            "block: left out 3 lines without a key",
+        ),
         (
             "intersect --strategy partition log block",
             "192.0.2.1\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
         (
             "diff --csv -1 ip -2 1 log.csv log",
             "ip,x\n",
-            "log.csv: left out 1 record",
+            "log.csv: left out 1 line without a key",
         ),
         (
             "union block log",
             "192.0.2.1\n192.0.2.7\n198.51.100.2\n",
-            "block: left out 3 records",
+            "block: left out 3 lines without a key",
         ),
     ] {
         let arguments = format!("{arguments} --key-type ipv4 --bad-records skip --order input");

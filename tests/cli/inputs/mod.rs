@@ -2,11 +2,14 @@
 
 mod closed;
 mod compressed;
+mod damaged;
 mod headers;
 mod identity;
 mod keyed;
+mod labels;
 mod odd;
 mod parquet;
+mod passed_over;
 mod pieces;
 mod short;
 mod sides;

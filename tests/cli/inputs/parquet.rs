@@ -173,7 +173,7 @@ fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
         ("diff --csv -k 1 list list", "list: is not a Parquet file"),
         (
             "union -k page.url crawl.parquet list",
-            "--rows: this command also writes records",
+            "a Parquet output gets rows of the first input",
         ),
         (
             "intersect -k page.url --which crawl.parquet list",

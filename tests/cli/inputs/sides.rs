@@ -269,6 +269,9 @@ fn b20_equal_sides_are_one_input_and_a_file_in_a_side_twice_is_read_twice() {
     }
     sandbox
         .run("diff --side d d")
+        .fails(2, &["--side d d: is one side of two files"]);
+    sandbox
+        .run("diff --side d")
         .fails(2, &["1 given", "two or more"]);
 }
 
@@ -483,5 +486,77 @@ fn many_files(count: u64) {
             "{:?}",
             start.elapsed()
         );
+    }
+}
+
+#[test]
+fn b20_sides_of_several_words_are_named() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "b", "c", "d"] {
+        sandbox.write(name, "x\n");
+    }
+    fs::create_dir(sandbox.input("many")).unwrap();
+    for name in ["many/1", "many/2"] {
+        sandbox.write(name, "x\n");
+    }
+    for command in [
+        "intersect",
+        "diff",
+        "union",
+        "symdiff",
+        "overlaps",
+        "plan",
+        "estimate",
+    ] {
+        let said = |sides: &str| {
+            sandbox
+                .run(&format!("{command} {sides}"))
+                .succeeds()
+                .stderr
+                .clone()
+        };
+        let found = said("--side a --side b c");
+        assert!(
+            found.starts_with("outset: side 2: 2 files: b c\n"),
+            "{found}"
+        );
+        let found = said("--side many a b c many d --side b");
+        assert!(
+            found.contains("outset: side 1: 8 files: many a b c many ... d\n"),
+            "{found}"
+        );
+        for sides in ["--side a --side b c -q", "--side a --side many", "a b"] {
+            assert!(!said(sides).contains("side "), "{command} {sides}");
+        }
+        if !["union", "overlaps"].contains(&command) {
+            sandbox.run(&format!("{command} --side a b")).fails(
+                2,
+                &["--side a b: is one side of two files", "--side A --side B"],
+            );
+        }
+    }
+    let found = sandbox.run("union --side a b");
+    assert_eq!(found.succeeds().stdout, b"x\n");
+}
+
+#[test]
+fn b1_a_file_that_is_not_there_may_be_a_pattern_or_a_result() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    sandbox
+        .run("intersect a crawl/*")
+        .fails(3, &["crawl/*: ", "give the pattern to --side"]);
+    for command in ["intersect a b", "diff a b", "union a", "overlaps a b"] {
+        sandbox
+            .run(&format!("{command} out.txt"))
+            .fails(3, &["out.txt: ", "put -o before it"]);
+    }
+    for command in [
+        "intersect a out.txt",
+        "intersect out.txt a b",
+        "estimate a b out.txt",
+    ] {
+        sandbox
+            .run(command)
+            .fails(3, &["out.txt: ", ": check the name\n"]);
     }
 }

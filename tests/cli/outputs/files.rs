@@ -79,3 +79,62 @@ fn count_only_prints_the_number_of_lines_to_the_same_place() {
         .succeeds_silently();
     assert_eq!(fs::read(sandbox.output("count")).unwrap(), b"1000\n");
 }
+
+#[test]
+fn f9_a_name_that_promises_something_else_gets_a_word() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for (arguments, said) in [
+        ("union a b -o ../out/u.gz", "u.gz: is written as plain text"),
+        (
+            "union a b -D ../out/d.ZST",
+            "d.ZST: is written as plain text",
+        ),
+        (
+            "overlaps a b -o ../out/o.xz",
+            "o.xz: is written as plain text",
+        ),
+        (
+            "union a b --report ../out/r.pdf",
+            "r.pdf: the report is an HTML page",
+        ),
+        (
+            "overlaps a b --report ../out/r.png",
+            "r.png: the report is an HTML page",
+        ),
+        (
+            "compare a b --max-fpr 1% --report ../out/r.md",
+            "r.md: the report is an HTML page",
+        ),
+    ] {
+        let outcome = sandbox.run(arguments);
+        assert!(outcome.succeeds().stderr.contains(said), "{outcome}");
+        let quiet = sandbox.run(&format!("{arguments} -q"));
+        assert!(!quiet.succeeds().stderr.contains(said), "{quiet}");
+    }
+    for arguments in [
+        "union a b -o ../out/u.txt",
+        "union a b --report ../out/r.html",
+        "union a b --report ../out/r.HTM",
+    ] {
+        let found = sandbox.run(arguments).succeeds().stderr.clone();
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+    sandbox
+        .run("overlaps a b -o ../out/o.parquet")
+        .fails(2, &["o.parquet: "]);
+}
+
+#[test]
+fn f9_the_table_of_overlaps_goes_to_a_file() {
+    let sandbox = Sandbox::with(b"x\ny\n", b"x\n");
+    for more in ["", "--json"] {
+        let printed = sandbox.run(&format!("overlaps a b {more} -q"));
+        let outcome = sandbox.run(&format!("overlaps a b {more} -q -o ../out/table"));
+        assert_eq!(outcome.succeeds().stdout, b"");
+        let written = std::fs::read(sandbox.output("table")).unwrap();
+        let lines = |text: &[u8]| String::from_utf8_lossy(text).lines().count();
+        assert_eq!(lines(&written), lines(&printed.succeeds().stdout));
+        assert!(more == "--json" || written == printed.stdout);
+    }
+    sandbox.run("overlaps a b -o a").fails(2, &["a: "]);
+}

@@ -94,7 +94,7 @@ fn large_inputs_are_estimated_alike_whatever_the_threads_and_the_way_they_are_re
         assert_eq!(distinct(&from_pipes), distinct(&found));
     }
     let said = text(&sandbox.run(&format!("estimate {KEY} a b")));
-    assert!(said.contains("a: 160000 lines, about 1"), "{said}");
+    assert!(said.contains("a: 160,000 lines, about 1"), "{said}");
     assert!(
         said.contains("common: about ") && said.contains(" at 99%) distinct lines"),
         "{said}"

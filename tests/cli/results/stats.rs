@@ -203,7 +203,7 @@ fn verbose_prints_the_limit_the_strategy_and_the_phases() {
             "filter a",
             "spill b",
             "join",
-            "1000 common lines (exact, sieve)",
+            "1,000 common lines (exact, sieve)",
         ] {
             assert!(outcome.stderr.contains(part), "no {part:?}: {outcome}");
         }
@@ -214,5 +214,69 @@ fn verbose_prints_the_limit_the_strategy_and_the_phases() {
                 .all(|line| line.starts_with("outset: ")),
             "{outcome}"
         );
+    }
+}
+
+#[test]
+fn statistics_and_page_say_where_they_come_from() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    let key = "0123456789abcdef".repeat(4);
+    let arguments = format!(
+        "union a b -q -m 32M --hash-key {key} --order sorted --stats ../out/s --report ../out/r.html -o ../out/it's"
+    );
+    let mut command = sandbox.command("union");
+    command.args(arguments.split(' ').skip(1));
+    sandbox.start(command).finish().succeeds();
+    let stats = parse(&std::fs::read(sandbox.output("s")).unwrap());
+    let origin = &stats["origin"];
+    assert_eq!(origin["version"], stats["version"]);
+    let line = origin["command_line"].as_str().unwrap();
+    assert!(
+        line.ends_with(r"--report ../out/r.html -o '../out/it'\''s'"),
+        "{line}"
+    );
+    assert!(
+        line.contains(" union a b -q -m 32M --hash-key HIDDEN "),
+        "{line}"
+    );
+    assert_eq!(origin["options"]["--memory"][0], "32M");
+    assert_eq!(origin["options"]["--order"][0], "sorted");
+    assert_eq!(origin["options"]["--strategy"][0], "auto");
+    assert!(origin["options"].get("--count").is_none());
+    let date = origin["date"].as_str().unwrap();
+    assert!(
+        date.starts_with("20") && date.ends_with('Z') && date.len() == 20,
+        "{date}"
+    );
+    assert!(origin["machine"]["cores"].as_u64() > Some(0));
+    assert!(origin["machine"]["memory_bytes"].as_u64() > Some(1 << 20));
+    assert_eq!(
+        origin["temp_dirs"][0].as_str(),
+        Some(sandbox.temp().to_str().unwrap())
+    );
+    let page = std::fs::read_to_string(sandbox.output("r.html")).unwrap();
+    for part in ["How this was made", "--hash-key HIDDEN", "32M", date] {
+        assert!(page.contains(part), "no {part:?} on the page");
+    }
+    for text in [&page, &stats.to_string()] {
+        assert!(!text.contains(&key), "the key of the hash is in a report");
+    }
+    // Those that have no page, and one without statistics.
+    sandbox
+        .run("compare a b --max-fpr 1% -q --stats ../out/c --report ../out/c.html")
+        .succeeds();
+    let compared = parse(&std::fs::read(sandbox.output("c")).unwrap());
+    assert!(
+        compared["origin"]["command_line"]
+            .as_str()
+            .unwrap()
+            .contains(" compare a b ")
+    );
+    sandbox
+        .run("overlaps a b -q --report ../out/o.html")
+        .succeeds();
+    for page in ["c.html", "o.html"] {
+        let page = std::fs::read_to_string(sandbox.output(page)).unwrap();
+        assert!(page.contains("How this was made"), "{page}");
     }
 }

@@ -308,6 +308,140 @@ fn k8_a_usage_error_points_to_the_help_of_its_command() {
 }
 
 #[test]
+fn k12_what_was_probably_meant_is_said() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for (arguments, meant) in [
+        ("intersct a b", "'intersect'"),
+        ("overlap a b", "'overlaps'"),
+        ("filter biuld a", "'build'"),
+        ("intersect --memroy 64M a b", "'--memory'"),
+        ("union --keep-ordr a", "'--keep-order'"),
+        ("intersect --strategy memroy a b", "'memory'"),
+        ("plan --operation symdif a b", "'symdiff'"),
+        ("--vresion", "'--version'"),
+    ] {
+        let meant = format!(" (did you mean {meant}?): see 'outset");
+        sandbox.run(arguments).fails(2, &["usage: ", &meant]);
+    }
+    sandbox
+        .run("intersect a b --nothing-like-it")
+        .fails(2, &["'--nothing-like-it' found: see"]);
+}
+
+#[test]
+fn k12_an_option_before_its_command_is_put_right() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for (arguments, option, command) in [
+        ("--memory 64M intersect a b", "--memory", "outset intersect"),
+        ("-m 64M diff a b", "-m", "outset diff"),
+        ("-q union a", "-q", "outset union"),
+        (
+            "filter --memory 64M build a",
+            "--memory",
+            "outset filter build",
+        ),
+    ] {
+        let what = format!("{option} stands before the command");
+        let advice = format!("as in {command} {option}: see ");
+        sandbox
+            .run(arguments)
+            .fails(2, &["usage: ", &what, &advice]);
+    }
+}
+
+#[test]
+fn k12_the_last_of_two_values_counts() {
+    let sandbox = Sandbox::with(&lines(0..100), &lines(50..150));
+    let plan = json(
+        &sandbox,
+        "plan a b -m 64M --json -m 32M --strategy memory --strategy partition",
+    );
+    assert_eq!(plan["strategy"], "partition");
+    let stats = sandbox.run("union a b -q -q -m 64M --memory 32M --stats -");
+    let stats: Value = serde_json::from_str(&stats.succeeds().stderr).unwrap();
+    assert_eq!(stats["memory"]["limit_bytes"], 32 << 20);
+    // Options that may be repeated still add up.
+    assert_eq!(
+        stdout(&sandbox, "union --count-only --side a --side b"),
+        "150\n"
+    );
+}
+
+#[test]
+fn k12_a_number_out_of_range_is_refused_in_plain_words() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for (arguments, advice) in [
+        ("intersect a b --at-least 0", "give a number of 1 or more"),
+        ("intersect a b --exactly 0", "give a number of 1 or more"),
+        ("intersect a b --buckets x", "give a whole number"),
+        (
+            "intersect a b --buckets 99999999999",
+            "give a number of 1 or more",
+        ),
+        (
+            "plan --lines 5 --line-bytes 0",
+            "give a number of 1 or more",
+        ),
+        (
+            "size --lines 5 --max-fpr 1% --hashes 65",
+            "give a number from 1 to 64",
+        ),
+    ] {
+        let refused = sandbox.run(arguments);
+        refused.fails(2, &["usage: ", advice]);
+        assert!(!refused.stderr.contains(" is not in "), "{refused}");
+    }
+}
+
+#[test]
+fn k12_a_temporary_directory_that_is_not_there_gets_a_word() {
+    let sandbox = Sandbox::with(b"x\n", b"x\n");
+    for command in ["union a b", "overlaps a b"] {
+        let said = |more: &str| {
+            let outcome = sandbox.run(&format!("{command} {more}"));
+            outcome.succeeds().stderr.clone()
+        };
+        let found = said("-T nowhere -T ../temp");
+        assert!(
+            found.starts_with("outset: nowhere: is no directory for temporary files: "),
+            "{found}"
+        );
+        assert_eq!(found.lines().count(), 2, "{found}");
+        assert_eq!(said("-T nowhere -q"), "");
+        assert_eq!(said("-T .").lines().count(), 1);
+    }
+}
+
+#[test]
+fn k13_counts_that_people_read_are_in_groups_of_three() {
+    let sandbox = Sandbox::with(&lines(0..1234), &lines(0..1234));
+    let summary = sandbox.run("intersect a b").succeeds().stderr.clone();
+    assert!(
+        summary.starts_with("outset: 1,234 common lines ("),
+        "{summary}"
+    );
+    let estimate = stdout(&sandbox, "estimate a b");
+    assert!(
+        estimate.starts_with("a: 1,234 lines, 1,234 distinct\n"),
+        "{estimate}"
+    );
+    let verbose = sandbox.run("union a b -v").succeeds().stderr.clone();
+    assert!(verbose.contains(": 1,234 lines, "), "{verbose}");
+    let approximate = sandbox
+        .run("intersect a b --strategy bloom -q")
+        .succeeds()
+        .stderr
+        .clone();
+    assert!(approximate.contains(" of 1,234 lines "), "{approximate}");
+    // What programs read is plain.
+    assert_eq!(stdout(&sandbox, "intersect a b --count-only"), "1234\n");
+    assert_eq!(
+        json(&sandbox, "estimate a b --json")["inputs"][0]["lines"],
+        1234
+    );
+}
+
+#[test]
 fn k8_help_is_a_command_and_has_no_page() {
     let sandbox = Sandbox::new();
     for command in ["intersect", "filter", "filter build"] {

@@ -18,6 +18,20 @@ fn every_command_has_a_manual_page_with_its_options() {
         );
         assert!(page.contains("\\-\\-help"), "{command}");
     }
+    let page = sandbox.run("man intersect");
+    let page = String::from_utf8(page.stdout).unwrap().replace('\\', "");
+    for part in [
+        "[-m|--memory SIZE]",
+        "[-1 FIELD[,FIELD...]]",
+        "[--side PATH...]",
+        "[FILE...]",
+        "\n.SH \"EXIT STATUS\"\n.nf\n&0 complete result\n&2 wrong usage\n",
+        "\n.SH \"EXAMPLES\"\n.nf\n&outset intersect ",
+        "\n.SH OUTPUT\n",
+    ] {
+        assert!(page.contains(part), "no {part:?}: {page}");
+    }
+    assert!(!page.contains("EXTRA"), "{page}");
     let build = sandbox.run("man filter build");
     assert!(String::from_utf8_lossy(&build.stdout).contains("bits\\-per\\-key"));
     sandbox
@@ -51,4 +65,5 @@ fn bash_completes_commands_and_options() {
         complete("outset intersect", "--strat").unwrap(),
         "--strategy"
     );
+    assert_eq!(complete("outset man", "over").unwrap(), "overlaps");
 }

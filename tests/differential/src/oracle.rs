@@ -11,24 +11,66 @@ pub type Lines<'a> = BTreeSet<&'a [u8]>;
 
 /// The lines of one input, in order and with repeats.
 pub fn split(bytes: &[u8], terminator: u8, strip_cr: bool) -> Vec<&[u8]> {
-    split_by(bytes, terminator, strip_cr, false)
+    let ends = |start: usize| bytes[start..].iter().position(|&byte| byte == terminator);
+    split_by(bytes, strip_cr, |start| {
+        ends(start).map_or(bytes.len(), |end| start + end)
+    })
 }
 
-/// As [`split`]; where `is_quoted`, terminators between double quotes belong to the line.
-pub fn split_by(bytes: &[u8], terminator: u8, strip_cr: bool, is_quoted: bool) -> Vec<&[u8]> {
-    let mut lines = Vec::new();
-    let mut start = 0;
-    let mut is_inside = false;
-    for end in 0..bytes.len() {
-        is_inside ^= is_quoted && bytes[end] == b'"';
-        if bytes[end] == terminator && !is_inside {
-            lines.push(&bytes[start..end]);
-            start = end + 1;
+/// The records of one input of comma-separated values, with `delimiter` between fields: a field that begins with a quote has all
+/// up to the quote that closes it. If another byte than a delimiter or the end of the record follows that, or if no quote closes it, the
+/// record ends with the line that the field begins in.
+pub fn split_csv(bytes: &[u8], terminator: u8, strip_cr: bool, delimiter: u8) -> Vec<&[u8]> {
+    split_by(bytes, strip_cr, |start| {
+        end_of_record(bytes, start, terminator, delimiter)
+    })
+}
+
+/// Where the record that begins at `start` ends.
+fn end_of_record(bytes: &[u8], start: usize, terminator: u8, delimiter: u8) -> usize {
+    let line_end = |from: usize| {
+        let found = bytes[from..].iter().position(|&byte| byte == terminator);
+        found.map_or(bytes.len(), |found| from + found)
+    };
+    let mut at = start;
+    loop {
+        let field = at;
+        if bytes.get(at) == Some(&b'"') {
+            at += 1;
+            while at < bytes.len() && (bytes[at] != b'"' || bytes.get(at + 1) == Some(&b'"')) {
+                at += if bytes[at] == b'"' { 2 } else { 1 };
+            }
+            if at >= bytes.len() {
+                return line_end(field);
+            }
+            at += 1;
+            let is_end = |at: usize| at >= bytes.len() || bytes[at] == terminator;
+            match bytes.get(at) {
+                _ if is_end(at) => return at,
+                Some(&byte) if byte == delimiter => {}
+                Some(b'\r') if is_end(at + 1) => return at + 1,
+                _ => return line_end(field),
+            }
+        } else {
+            while at < bytes.len() && bytes[at] != terminator && bytes[at] != delimiter {
+                at += 1;
+            }
+            if bytes.get(at) != Some(&delimiter) {
+                return at;
+            }
         }
+        at += 1;
     }
-    // What follows the last terminator is a line only if there is something.
-    if start < bytes.len() {
-        lines.push(&bytes[start..]);
+}
+
+/// Lines that begin where the one before them ended, which `end_of` tells. What follows the last terminator is a line only if there
+/// is something.
+fn split_by(bytes: &[u8], strip_cr: bool, end_of: impl Fn(usize) -> usize) -> Vec<&[u8]> {
+    let (mut lines, mut start) = (Vec::new(), 0);
+    while start < bytes.len() {
+        let end = end_of(start);
+        lines.push(&bytes[start..end]);
+        start = end + 1;
     }
     if strip_cr {
         for line in &mut lines {

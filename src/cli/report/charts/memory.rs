@@ -1,16 +1,16 @@
 //! Memory over time against the limit.
 //!
-//! *Owns:* the area of resident memory and the line of the limit. *Invariants:* the limit is always
+//! *Owns:* the area of resident memory, the line of the limit, and the marks of phases. *Invariants:* the limit is always
 //! in the picture. *Cost:* some 15 bytes a sample.
 
 use maud::Markup;
-use plotters::element::Text;
+use plotters::element::{PathElement, Text};
 use plotters::series::{AreaSeries, DashedLineSeries, LineSeries};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, ShapeStyle};
 
-use super::{FIRST, LIMIT, Lines, Scale, axes, builder, ink, svg, tick};
-use crate::cli::report::recording::Recorded;
+use super::{FIRST, LIMIT, Lines, SECOND, Scale, axes, builder, ink, svg, tick};
+use crate::cli::report::recording::{Recorded, RecordedPhase};
 
 /// The resident size over time, and the limits that were in force.
 pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
@@ -21,7 +21,7 @@ pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
     let limits = recorded.limits.iter().map(|limit| limit.limit_bytes);
     let most = resident.chain(limits).max()? as f64;
     let (time, memory) = (Scale::seconds(recorded.seconds), Scale::bytes(most));
-    let (end, top) = (time.of(recorded.seconds.max(1e-4)), memory.of(most) * 1.15);
+    let (end, top) = (time.of(recorded.seconds.max(1e-4)), memory.of(most) * 1.3);
     let samples = recorded.samples.iter().map(|sample| {
         (
             time.of(sample.seconds),
@@ -39,12 +39,24 @@ pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
                 (&time.title("time since the start"), &tick),
                 (&memory.title("memory"), &tick),
             )?;
+            for phase in phases(recorded) {
+                let at = time.of(phase.began_seconds);
+                let mark = [(at, 0.0), (at, top)];
+                chart.draw_series([PathElement::new(mark, SECOND.stroke_width(1))])?;
+            }
             chart.draw_series(AreaSeries::new(samples.clone(), 0.0, FIRST.mix(0.2)))?;
             chart.draw_series(LineSeries::new(samples.clone(), FIRST.stroke_width(2)))?;
             let style = ShapeStyle::from(LIMIT).stroke_width(2);
             for (from, to, height) in limit_lines(recorded, time, memory) {
                 let line = [(from, height), (to, height)];
                 chart.draw_series(DashedLineSeries::new(line, 9, 5, style))?;
+            }
+            let has_room = |phase: &&RecordedPhase| phase.seconds >= recorded.seconds * LEAST_SHARE;
+            let numbered = (1..).zip(phases(recorded));
+            for (number, phase) in numbered.filter(|(_, phase)| has_room(phase)) {
+                let text = ink().color(&SECOND).pos(Pos::new(HPos::Left, VPos::Top));
+                let place = (time.of(phase.began_seconds) + end * 0.008, top);
+                chart.draw_series([Text::new(number.to_string(), place, text)])?;
             }
             let first = recorded.limits.first().map_or(0, |limit| limit.limit_bytes);
             let text = ink().color(&LIMIT).pos(Pos::new(HPos::Left, VPos::Bottom));
@@ -53,6 +65,17 @@ pub(in crate::cli::report) fn over_time(recorded: &Recorded) -> Option<Markup> {
             Ok(())
         },
     ))
+}
+
+/// With more phases than this, none is marked.
+const MOST_PHASES: usize = 20;
+/// A phase that takes a smaller share of the time has no room for its number.
+const LEAST_SHARE: f64 = 0.05;
+
+/// The phases that the picture marks, in their order; none where that would be too many.
+fn phases(recorded: &Recorded) -> &[RecordedPhase] {
+    let all = &recorded.phases[..];
+    if all.len() > MOST_PHASES { &[] } else { all }
 }
 
 /// From when to when which limit was in force, in the units of the axes. The first counts from the

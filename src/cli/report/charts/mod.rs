@@ -30,9 +30,9 @@ use plotters::style::{Color, FontTransform, IntoFont, RGBColor, TextStyle};
 
 use crate::cli::escaping::visible;
 
-/// The width of every chart, in its own units: text of [`TEXT`] is readable when this fills a
-/// narrow window as well as when it is half of a wide one.
-const WIDTH: u32 = 640;
+/// The width of every chart with axes, in its own units: text of [`TEXT`] is readable when this fills a window of 400
+/// pixels as well as when it is half of a wide one.
+const WIDTH: u32 = 480;
 /// The size of text; the backend makes a font of 4/5 of it.
 const TEXT: i32 = 19;
 

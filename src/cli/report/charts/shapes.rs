@@ -23,6 +23,7 @@ const NARROWEST: f64 = 0.42;
 /// From where a text goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
+    Start,
     Middle,
     End,
 }
@@ -68,6 +69,7 @@ pub(super) fn text(
     whole: Option<&str>,
 ) -> Markup {
     let anchor = match anchor {
+        Anchor::Start => "start",
         Anchor::Middle => "middle",
         Anchor::End => "end",
     };

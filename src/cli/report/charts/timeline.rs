@@ -66,9 +66,9 @@ fn bar(phase: &RecordedPhase, end: f64) -> Bar {
     let part = if phase.part.is_empty() {
         String::new()
     } else {
-        format!("{}: ", shortened(&phase.part, 18, "…"))
+        format!("{}: ", shortened(&phase.part, 12, "…"))
     };
-    let name = shortened(&phase.name, 30, "…");
+    let name = shortened(&phase.name, 20, "…");
     let figures = match phase.ended_seconds {
         Some(_) => format!(
             "{}, {}/s",
@@ -97,7 +97,7 @@ fn runs(recorded: &Recorded) -> Vec<Bar> {
             let rate = numbers::bytes((bytes as f64 / (to - from).max(1e-6)) as u64);
             let part = run.first().map_or("", |phase| phase.part.as_str());
             let name = if part.is_empty() { "all" } else { part };
-            let (name, count) = (shortened(name, 24, "…"), run.len());
+            let (name, count) = (shortened(name, 16, "…"), run.len());
             Bar {
                 text: format!(
                     "{name}, {count} phases – {}, {rate}/s",

@@ -39,9 +39,10 @@ const THINNEST: f64 = 1.0;
 
 /// Where everything is.
 struct Layout {
-    /// The right ends of the bars of files, and of their names.
-    bars_end: f64,
+    /// The right ends of the names of files, and the left ends of their bars: in a narrow window what matters least goes
+    /// first.
     names_end: f64,
+    bars_start: f64,
     /// The width of a column.
     column: f64,
     /// Where the bars of combinations stand.
@@ -57,17 +58,18 @@ impl Layout {
         let of_names = widest(&mut names.iter().map(|name| width(name)));
         let drawn = drawn(found);
         let of_combinations = widest(&mut drawn.iter().map(|c| width(&grouped(c.lines))));
-        let bars_end = of_files + GAP + LONGEST;
-        let names_end = bars_end + GAP + of_names;
+        let names_end = of_names;
         let left = names_end + GAP;
-        let column = (NARROW - left - GAP) / drawn.len() as f64;
+        let beside = GAP + LONGEST + GAP / 2.0 + of_files;
+        let column = (NARROW - left - beside) / drawn.len() as f64;
         let column = column.clamp(COLUMN.0, COLUMN.1).floor();
         let ground = of_combinations + GAP + TALLEST;
-        let right = left + column * drawn.len() as f64 + GAP;
+        let bars_start = left + column * drawn.len() as f64 + GAP;
+        let right = bars_start - GAP + beside;
         let bottom = ground + GAP + ROW * names.len() as f64 + GAP;
         Self {
-            bars_end,
             names_end,
+            bars_start,
             column,
             ground,
             size: (right.ceil(), bottom.ceil()),
@@ -130,10 +132,10 @@ fn files(layout: &Layout, found: &Overlaps, names: &[String], lines: &[u64]) -> 
                 (rectangle((0.0, y - ROW / 2.0), (layout.size.0, ROW), GRID, 0.3, None))
             }
             @let length = length(lines, most, LONGEST);
-            @let left = layout.bars_end - length;
+            @let end = layout.bars_start + length;
             @let told = format!("{name}: {} distinct lines", grouped(lines));
-            (rectangle((left, y - 7.0), (length, 14.0), SECOND, 1.0, Some(&told)))
-            (text((left - GAP / 2.0, y + MIDDLE), Anchor::End, MUTED, &grouped(lines), None))
+            (rectangle((layout.bars_start, y - 7.0), (length, 14.0), SECOND, 1.0, Some(&told)))
+            (text((end + GAP / 2.0, y + MIDDLE), Anchor::Start, MUTED, &grouped(lines), None))
             (text((layout.names_end, y + MIDDLE), Anchor::End, INK, short, Some(&name)))
         }
     }

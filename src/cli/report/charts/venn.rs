@@ -8,7 +8,7 @@ use outset::Overlaps;
 use plotters::style::RGBColor;
 
 use super::shapes::{Anchor, MIDDLE, Picture, Place, fitted, ring, text};
-use super::{FIRST, INK, LIMIT, SECOND, WIDTH};
+use super::{FIRST, INK, LIMIT, SECOND};
 use crate::cli::escaping::visible;
 use crate::cli::numbers::grouped;
 
@@ -17,6 +17,9 @@ const RADIUS: f64 = 150.0;
 const COLOURS: [RGBColor; 3] = [FIRST, SECOND, LIMIT];
 /// The room beside the edge of the picture.
 const MARGIN: f64 = 6.0;
+
+/// The width of the picture.
+const WIDTH: f64 = 640.0;
 
 /// Circles, and the parts that they make.
 struct Circles {
@@ -31,7 +34,7 @@ struct Circles {
 
 const TWO: Circles = Circles {
     middles: &[(235.0, 190.0), (405.0, 190.0)],
-    names: &[(WIDTH as f64 / 4.0, 22.0), (WIDTH as f64 * 0.75, 22.0)],
+    names: &[(WIDTH / 4.0, 22.0), (WIDTH * 0.75, 22.0)],
     parts: &[
         ("10", (165.0, 190.0)),
         ("01", (475.0, 190.0)),
@@ -43,9 +46,9 @@ const TWO: Circles = Circles {
 const THREE: Circles = Circles {
     middles: &[(235.0, 190.0), (405.0, 190.0), (320.0, 337.0)],
     names: &[
-        (WIDTH as f64 / 4.0, 22.0),
-        (WIDTH as f64 * 0.75, 22.0),
-        (WIDTH as f64 / 2.0, 510.0),
+        (WIDTH / 4.0, 22.0),
+        (WIDTH * 0.75, 22.0),
+        (WIDTH / 2.0, 510.0),
     ],
     parts: &[
         ("100", (165.0, 160.0)),
@@ -74,7 +77,7 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
             (ring(*middle, RADIUS, colour))
         }
         @for (place, (name, colour)) in circles.names.iter().zip(found.inputs.iter().zip(COLOURS)) {
-            @let room = f64::from(WIDTH) / 2.0 - 2.0 * MARGIN;
+            @let room = WIDTH / 2.0 - 2.0 * MARGIN;
             (text(*place, Anchor::Middle, colour, &fitted(name, room), Some(&visible(name))))
         }
         @for &(which, (x, y)) in circles.parts {
@@ -87,7 +90,7 @@ pub(in crate::cli::report) fn circles(found: &Overlaps) -> Option<Markup> {
         id: "venn",
         name: "Distinct lines of each combination, as circles of files",
         told,
-        size: (f64::from(WIDTH), circles.height),
+        size: (WIDTH, circles.height),
         is_scrolled: false,
     };
     Some(picture.of(&shapes))

@@ -20,17 +20,19 @@ use super::sections;
 use crate::cli::compare::Report;
 use crate::cli::compare::words::Words;
 use crate::cli::numbers;
+use crate::cli::origin::Origin;
 
 /// Writes the page.
 pub(super) fn page(
     report: &Report<'_>,
-    plans: &[Plans],
-    predicted: &[(u64, f64)],
-    recorded: &Recorded,
+    (plans, predicted): (&[Plans], &[(u64, f64)]),
+    (recorded, origin): (&Recorded, &Origin),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let points = report.points();
-    let figures = Figures::new(document(report, plans, predicted, recorded)?);
+    let mut document = document(report, plans, predicted, recorded)?;
+    document["comparison"]["origin"] = serde_json::to_value(origin)?;
+    let figures = Figures::new(document);
     let bases = bases(report);
     let peaks = points
         .iter()
@@ -51,6 +53,7 @@ pub(super) fn page(
         @if let Some((point, base)) = last {
             (sections::buckets(&figures, &format!("{base}/exact"), &point.exact.stats.buckets))
         }
+        (sections::origin(&figures, "/comparison"))
     };
     let operation = Words::of_all(points).operation;
     let title = match points.len() {

@@ -7,7 +7,7 @@ use crate::cli::compare::words::{Words, broken_promises};
 use crate::cli::numbers;
 use crate::cli::report::figures::{Figures, Unit, grouped};
 use crate::cli::report::page::section;
-use crate::cli::report::tables::{Named, rows, rows_at};
+use crate::cli::report::tables::{Named, folded, rows, rows_at};
 
 /// The first paragraph.
 pub(super) fn lead(points: &[Comparison]) -> Markup {
@@ -134,6 +134,32 @@ const BOUNDS: &[Named] = &[
     ("at most", "/high", Unit::Count),
 ];
 
+/// The inputs of the point at `base`, each with the number of its distinct lines.
+fn distinct_lines(figures: &Figures, base: &str) -> Markup {
+    const CAPTION: &str = "Distinct lines of each input";
+    let count = figures.count(&format!("{base}/different_lines"));
+    let table = html! {
+        table {
+            caption { (CAPTION) }
+            thead { tr {
+                th.text scope="col" { "path" }
+                @for (title, _, unit) in BOUNDS { th class=(unit.class()) scope="col" { (title) } }
+            } }
+            tbody {
+                @for row in 0..count {
+                    tr {
+                        (figures.cell(&format!("{base}/exact/inputs/{row}/path"), Unit::Text))
+                        @for (_, field, unit) in BOUNDS {
+                            (figures.cell(&format!("{base}/different_lines/{row}{field}"), *unit))
+                        }
+                    }
+                }
+            }
+        }
+    };
+    folded(CAPTION, count, &table)
+}
+
 /// The inputs, and how many distinct lines they have.
 fn inputs(figures: &Figures, bases: &[String], mistake: Mistake) -> Markup {
     let first = bases.first().map_or("", String::as_str);
@@ -148,12 +174,7 @@ fn inputs(figures: &Figures, bases: &[String], mistake: Mistake) -> Markup {
         ],
     );
     let distinct = match mistake {
-        Mistake::FalseLines => rows(
-            figures,
-            "Distinct lines of each input",
-            &format!("{first}/different_lines"),
-            BOUNDS,
-        ),
+        Mistake::FalseLines => distinct_lines(figures, first),
         Mistake::MissingLines => {
             let base = format!("{first}/filter_lines");
             let known: Vec<String> = figures
@@ -164,5 +185,5 @@ fn inputs(figures: &Figures, bases: &[String], mistake: Mistake) -> Markup {
             rows_at(figures, "Distinct lines in the filter", &known, BOUNDS)
         }
     };
-    html! { div.pair { div { (inputs) } div { (distinct) } } }
+    html! { div.tables { div { (inputs) } div { (distinct) } } }
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use outset::compare::{Comparer, Point};
 use outset::{Options, Selection, Source};
@@ -54,9 +55,8 @@ fn page_of(selection: Selection, points: &[Point], has_prediction: bool) -> (Str
     let mut text = Vec::new();
     page(
         &Report::new(&found, points.len() > 1),
-        &plans,
-        &predicted,
-        &recorded,
+        (&plans, &predicted),
+        (&recorded, &Origin::of(SystemTime::now(), &[])),
         &mut text,
     )
     .unwrap();
@@ -196,7 +196,14 @@ fn without_a_rate_the_section_says_so() {
     found.predicted_fpr = None;
     let recorded = Recorder::start().unwrap().finish();
     let mut text = Vec::new();
-    page(&Report::One(&found), &[], &[], &recorded, &mut text).unwrap();
+    let origin = Origin::of(SystemTime::now(), &[]);
+    page(
+        &Report::One(&found),
+        (&[], &[]),
+        (&recorded, &origin),
+        &mut text,
+    )
+    .unwrap();
     let page = String::from_utf8(text).unwrap();
     assert!(page.contains("there is no false-positive rate"));
     assert!(!page.contains("False-positive rate by memory"));

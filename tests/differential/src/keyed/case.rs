@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use data_gen::Compression;
-use outset::{BadRecords, Field, Files, Keys, Source, Syntax};
+use outset::{BadRecords, Dialect, Field, Files, Keys, Source, Syntax};
 
 use super::{table, writing};
 use crate::choices::Choices;
@@ -16,9 +16,12 @@ use crate::choices::Choices;
 pub(super) const NAMES: [&str; 4] = ["id", "url", "a b", "n\"x"];
 
 /// What fields may have between them.
-const SYNTAXES: [Syntax; 5] = [
-    Syntax::Csv(b','),
-    Syntax::Csv(b';'),
+const SYNTAXES: [Syntax; 7] = [
+    // A letter, which some values have as a capital.
+    Syntax::Csv(Dialect::new(b'k')),
+    Syntax::Delimited(b'k'),
+    Syntax::Csv(Dialect::new(b',')),
+    Syntax::Csv(Dialect::new(b';')),
     Syntax::Delimited(b'\t'),
     Syntax::JsonLines,
     Syntax::Whole,
@@ -29,6 +32,8 @@ const SYNTAXES: [Syntax; 5] = [
 pub(super) struct Record {
     /// `None` for one that has no key.
     pub(super) key: Option<Vec<String>>,
+    /// True if it is no record at all, but blank or a comment.
+    pub(super) is_passed_over: bool,
     pub(super) raw: Vec<u8>,
     /// The values of all columns, in the order of [`NAMES`]; none of what has no key.
     pub(super) values: Vec<String>,
@@ -62,12 +67,21 @@ struct Columns {
     shift: bool,
     /// Which inputs are Parquet files.
     tables: Vec<bool>,
+    /// Which inputs have a header.
+    has_header: Vec<bool>,
 }
 
 impl Columns {
     fn random(choices: &mut Choices<'_>, syntax: Syntax, has_header: bool) -> Self {
         let count = choices.pick(&[2, 2, 2, 3, 4]);
+        let by_name = syntax == Syntax::JsonLines || (has_header && choices.one_in(2));
+        let header = |_| match by_name || choices.one_in(2) {
+            true => has_header,
+            false => choices.one_in(2) && syntax != Syntax::JsonLines,
+        };
+        let has_header = (0..count).map(header).collect();
         Self {
+            has_header,
             syntax,
             wanted: match syntax {
                 Syntax::Whole => Vec::new(),
@@ -75,7 +89,7 @@ impl Columns {
                     .pick(&[&[1][..], &[0], &[3], &[1, 2], &[3, 0]])
                     .to_vec(),
             },
-            by_name: syntax == Syntax::JsonLines || (has_header && choices.one_in(2)),
+            by_name,
             shift: choices.one_in(2),
             // A line cannot have several columns.
             tables: (0..count).map(|_| choices.one_in(4)).collect(),
@@ -125,6 +139,13 @@ impl Columns {
                 .map(|input| (input as u32 + 1, self.fields(input)))
                 .collect(),
         }
+    }
+
+    /// The headers of the inputs that differ from `has_header`.
+    fn headers_of(&self, has_header: bool) -> Vec<(u32, bool)> {
+        let numbered = (1..).zip(&self.has_header);
+        let others = numbered.filter(|(_, has_own)| **has_own != has_header);
+        others.map(|(number, &has_own)| (number, has_own)).collect()
     }
 
     /// Whether a record of an input can be without a key.
@@ -184,8 +205,16 @@ impl Contents {
         keys: &Keys,
         (input, number): (usize, u64),
     ) -> Record {
-        if self.has_bad && columns.can_lack(input) && choices.one_in(50) {
-            return bad(columns.syntax, number);
+        if self.has_bad && !columns.tables[input] && choices.one_in(50) {
+            let nothing = nothing(choices, columns, keys);
+            if let Some(nothing) = nothing.filter(|_| !columns.has_header[input] || number > 0) {
+                return nothing;
+            }
+        }
+        let damages = matches!(columns.syntax, Syntax::Csv(_)) && !columns.tables[input];
+        if self.has_bad && (damages || columns.can_lack(input)) && choices.one_in(50) {
+            let lacks = columns.can_lack(input) && (!damages || choices.one_in(2));
+            return bad(columns.syntax, number, lacks);
         }
         let of_key = columns.of_key();
         let mut values: Vec<String> = (0..4)
@@ -201,6 +230,7 @@ impl Contents {
             .map(|&name| normal(keys, values[name].clone()));
         Record {
             key: Some(fields.collect()),
+            is_passed_over: false,
             raw: columns.written(choices, input, &values),
             values,
         }
@@ -217,8 +247,9 @@ impl Case {
             fields: columns.fields(0),
             fields_of: columns.fields_of(),
             row_numbers: false,
+            comment: choices.one_in(4).then_some(b'#'),
             has_header,
-            headers_of: Vec::new(),
+            headers_of: columns.headers_of(has_header),
             ignores_case: choices.one_in(4),
             trims: choices.one_in(4),
             bad_records: choices.pick(&[BadRecords::Skip, BadRecords::Skip, BadRecords::Fail]),
@@ -231,14 +262,15 @@ impl Case {
                 .map(|number| contents.record(choices, &columns, &keys, (input, number)));
             inputs.push(records.collect());
             let header = columns.header(choices, input);
-            headers.push(has_header.then_some(header));
+            headers.push(columns.has_header[input].then_some(header));
         }
         let order = |input: usize| columns.tables[input].then(|| columns.order(input));
+        let headers_differ = columns.has_header.contains(&true);
         Self {
             keys,
             inputs,
             headers,
-            has_other_headers: has_header && (columns.shift || columns.tables.contains(&true)),
+            has_other_headers: headers_differ && (columns.shift || columns.tables.contains(&true)),
             distinct_inputs: count,
             tables: (0..count).map(order).collect(),
             is_ipv4: contents.is_ipv4,
@@ -253,6 +285,11 @@ impl Case {
             if let Some((1, fields)) = own.cloned().filter(|_| self.keys.fields.is_empty()) {
                 let number = self.inputs.len() as u32 + 1;
                 self.keys.fields_of.push((number, fields));
+            }
+            let has_header = self.headers[0].is_some();
+            if has_header != self.keys.has_header {
+                let number = self.inputs.len() as u32 + 1;
+                self.keys.headers_of.push((number, has_header));
             }
             self.tables.push(None);
             self.inputs.push(self.inputs[0].clone());
@@ -279,11 +316,16 @@ impl Case {
                         .iter()
                         .chain(records[range].iter().map(|record| &record.raw));
                     let mut text = Vec::new();
+                    // It is in the header that an answer has.
+                    let has_mark = header.is_none() && self.keys.syntax != Syntax::Whole;
+                    if has_mark && choices.one_in(5) {
+                        text.extend_from_slice("\u{feff}".as_bytes());
+                    }
                     for line in lines {
                         text.extend_from_slice(line);
                         text.push(b'\n');
                     }
-                    if choices.one_in(3) && text.len() > 1 && !text.ends_with(b"\n\n") {
+                    if choices.one_in(3) && text.len() > 4 && !text.ends_with(b"\n\n") {
                         text.pop();
                     }
                     let stored = match choices.one_in(4) {
@@ -326,6 +368,7 @@ fn value(choices: &mut Choices<'_>, syntax: Syntax, pool: u64) -> String {
         0 => String::new(),
         1 => format!(" V{number} "),
         2 => format!("v{number}"),
+        7 => format!("K{number}K"),
         3 => format!("q\"{number}"),
         4 => format!("é{number};,"),
         5 if matches!(syntax, Syntax::Csv(_) | Syntax::JsonLines) => {
@@ -347,15 +390,34 @@ fn address(choices: &mut Choices<'_>, pool: u64, trims: bool) -> String {
     }
 }
 
-/// A record without a key.
-fn bad(syntax: Syntax, number: u64) -> Record {
+/// A record without a key: because it lacks fields, or is damaged by its quotes.
+fn bad(syntax: Syntax, number: u64, lacks: bool) -> Record {
     let raw = match syntax {
         Syntax::JsonLines => format!("{{\"other\": {number}}}"),
-        _ => String::new(),
+        _ if lacks => format!("lone {number}"),
+        _ => format!("\"a\" {number}"),
     };
     Record {
         key: None,
+        is_passed_over: false,
         raw: raw.into_bytes(),
         values: Vec::new(),
     }
+}
+
+/// A line that is no record, if there can be one.
+fn nothing(choices: &mut Choices<'_>, columns: &Columns, keys: &Keys) -> Option<Record> {
+    let is_comment = keys.comment.is_some() && choices.one_in(2);
+    let raw = match columns.syntax {
+        _ if is_comment => choices.pick(&["#", "#,\"", "#k\"\t\"", "# {\"id\": 1}"]),
+        Syntax::Whole => return None,
+        Syntax::JsonLines => choices.pick(&["", "  ", "\t\r"]),
+        _ => choices.pick(&["", "\r"]),
+    };
+    Some(Record {
+        key: None,
+        is_passed_over: true,
+        raw: raw.into(),
+        values: Vec::new(),
+    })
 }

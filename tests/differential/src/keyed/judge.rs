@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use outset::{BadRecords, Error, Label, Options, Order, Strategy};
+use outset::{BadRecords, Dialect, Error, Label, Options, Order, Strategy, Syntax};
 
-use super::case::Case;
+use super::case::{Case, Record};
 use super::{Answer, Mode, Wanted, writing};
 
 impl Case {
@@ -29,14 +29,27 @@ impl Case {
             let inputs = inputs.take(self.distinct_inputs);
             let inputs = inputs.filter(|(_, table)| table.is_some() == is_table);
             let records = inputs.flat_map(|(records, _)| records);
-            records.filter(|record| record.key.is_none()).count() as u64
+            let records = records.filter(|record| record.key.is_none());
+            records.filter(|record| !record.is_passed_over).count() as u64
         };
+        let distinct = self.inputs.iter().take(self.distinct_inputs);
+        let passed_over = distinct.flatten().filter(|record| record.is_passed_over);
+        let passed_over = passed_over.count() as u64;
+        // An input of which nothing is left.
+        let only_bad = |(records, table): (&Vec<Record>, &Option<Vec<usize>>)| {
+            let bad = |record: &Record| record.key.is_none() && !record.is_passed_over;
+            table.is_none()
+                && records.iter().any(bad)
+                && records.iter().all(|record| record.key.is_none())
+        };
+        let has_only_bad = self.inputs.iter().zip(&self.tables).any(only_bad);
         let (bad, nulls) = (without_key(false), without_key(true));
         let skips = self.keys.bad_records == BadRecords::Skip;
         let stats = match result {
             Err(Error::BadRecord { .. }) if bad > 0 && !skips => return,
+            Err(Error::NoRecords { .. }) if has_only_bad && skips => return,
             Err(Error::Usage { .. })
-                if options.strategy == Some(Strategy::Memory) && mode == Mode::First =>
+                if options.strategy == Some(Strategy::Memory) && wanted.reads_records_again() =>
             {
                 return;
             }
@@ -57,6 +70,12 @@ impl Case {
             left_out == bad && (bad == 0 || skips),
             "{about}: {left_out} of {bad}"
         );
+        let found_passed: u64 = stats
+            .inputs
+            .iter()
+            .filter_map(|input| input.passed_over)
+            .sum();
+        assert_eq!(found_passed, passed_over, "{about}");
         let found_nulls: u64 = stats
             .inputs
             .iter()
@@ -68,20 +87,46 @@ impl Case {
         let dropped = if wanted.drops { dropped } else { Vec::new() };
         compare(found.dropped, dropped, true, &about);
         let has_fields = !self.keys.fields.is_empty();
-        match (mode, &self.headers[0]) {
+        // That of the first file that has one among those whose records can be the first with their keys.
+        let writing = match name {
+            "intersect" | "diff" => 1,
+            "two" => self.headers.len() - 1,
+            _ => self.headers.len(),
+        };
+        let mut headers = self.headers.iter().take(writing);
+        let header = headers.find(|header| header.is_some()).unwrap_or(&None);
+        match (mode, header) {
             (Mode::Keys, Some(_)) if has_fields => assert!(found.header.is_some(), "{about}"),
             (Mode::Keys, _) => {}
             (_, header) => {
                 let label = match wanted.label {
-                    Label::Sides => "files\t",
-                    Label::SideCount => "file_count\t",
-                    Label::Count => "count\t",
+                    Label::Sides => "files",
+                    Label::SideCount => "file_count",
+                    Label::Count => "count",
                     _ => "",
                 };
-                let behind = |header: &Vec<u8>| [label.as_bytes(), header].concat();
+                let behind = |header: &Vec<u8>| [&self.labelled(label), &header[..]].concat();
                 assert_eq!(found.header, header.as_ref().map(behind), "{about}");
+                assert_eq!(found.dropped_header, *header, "{about}");
             }
         }
+    }
+
+    /// The byte behind a label.
+    fn behind_label(&self) -> u8 {
+        match self.keys.syntax {
+            Syntax::Csv(Dialect { delimiter, .. }) | Syntax::Delimited(delimiter) => delimiter,
+            _ => b'\t',
+        }
+    }
+
+    /// A label, or its name, as it stands before a record; nothing without one.
+    fn labelled(&self, label: &str) -> Vec<u8> {
+        let mut before = label.as_bytes().to_vec();
+        if !label.is_empty() {
+            before.push(self.behind_label());
+        }
+        before
     }
 
     /// The lines of the answer, in the order of the inputs unless they are to be sorted; and what else has their keys.
@@ -105,10 +150,14 @@ impl Case {
         let label = |counts: &[usize]| match wanted.label {
             Label::Sides => {
                 let digit = |&count: &usize| if count > 0 { '1' } else { '0' };
-                counts.iter().map(digit).collect::<String>() + "\t"
+                let digits: String = counts.iter().map(digit).collect();
+                match self.keys.syntax {
+                    Syntax::Csv(_) => format!("\"{digits}\""),
+                    _ => digits,
+                }
             }
-            Label::SideCount => format!("{}\t", sides(counts)),
-            Label::Count => format!("{}\t", counts.iter().sum::<usize>()),
+            Label::SideCount => sides(counts).to_string(),
+            Label::Count => counts.iter().sum::<usize>().to_string(),
             _ => String::new(),
         };
         let first_alone = ["intersect", "diff"].contains(&wanted.name);
@@ -124,7 +173,7 @@ impl Case {
                 _ => record.raw.clone(),
             };
             if written.insert(key) || wanted.mode == Mode::Every {
-                lines.push([label(&counts[key]).into_bytes(), line].concat());
+                lines.push([self.labelled(&label(&counts[key])), line].concat());
             } else {
                 dropped.push(line);
             }
@@ -133,7 +182,12 @@ impl Case {
             // By the lines: a label is no part of the order.
             let behind = |line: &Vec<u8>| match wanted.label {
                 Label::None => line.clone(),
-                _ => line[line.iter().position(|&byte| byte == b'\t').unwrap() + 1..].to_vec(),
+                _ => line[line
+                    .iter()
+                    .position(|&byte| byte == self.behind_label())
+                    .unwrap()
+                    + 1..]
+                    .to_vec(),
             };
             lines.sort_by_key(behind);
         }

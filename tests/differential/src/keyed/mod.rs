@@ -70,12 +70,7 @@ impl Wanted {
             Label::SideCount,
             Label::Count,
         ]);
-        // Where every record is written, there is nothing to count.
-        let label = match mode {
-            Mode::Every if label == Label::Count => Label::None,
-            _ => label,
-        };
-        let drops = name == "union" && label == Label::None && choices.one_in(2);
+        let drops = name == "union" && choices.one_in(2);
         let order = choices.pick(&[Order::Any, Order::Any, Order::Input, Order::Sorted]);
         let asked = match mode {
             Mode::Every => selection.of_records().with_repeats(),
@@ -96,6 +91,11 @@ impl Wanted {
             drops,
         };
         (wanted, asked)
+    }
+
+    /// Whether records are written that must be read once more, so that they cannot be answered in memory.
+    fn reads_records_again(&self) -> bool {
+        self.mode == Mode::First || (self.mode == Mode::Every && self.label == Label::Count)
     }
 }
 
@@ -146,6 +146,7 @@ fn options(choices: &mut Choices<'_>, case: &Case, directory: &Path) -> Options 
 struct Answer {
     header: Option<Vec<u8>>,
     lines: Vec<Vec<u8>>,
+    dropped_header: Option<Vec<u8>>,
     dropped: Vec<Vec<u8>>,
 }
 
@@ -163,6 +164,12 @@ impl outset::Sink for Answer {
     fn header(&mut self, header: &[u8]) -> std::io::Result<()> {
         assert!(self.lines.is_empty() && self.header.is_none());
         self.header = Some(header.to_vec());
+        Ok(())
+    }
+
+    fn duplicates_header(&mut self, header: &[u8]) -> std::io::Result<()> {
+        assert!(self.dropped.is_empty() && self.dropped_header.is_none());
+        self.dropped_header = Some(header.to_vec());
         Ok(())
     }
 }

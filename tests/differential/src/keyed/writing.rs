@@ -15,11 +15,14 @@ pub(super) fn record(
     values: &[String],
 ) -> Vec<u8> {
     match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let field = |&name: &usize| {
                 let value = &values[name];
-                let needs = value.contains(['"', '\n', '\r', delimiter]);
+                // A quote within a field is text, unless the field begins with it.
+                let has_quote =
+                    value.starts_with('"') || (value.contains('"') && choices.one_in(2));
+                let needs = has_quote || value.contains(['\n', '\r', delimiter]);
                 if needs || choices.one_in(3) {
                     format!("\"{}\"", value.replace('"', "\"\""))
                 } else {
@@ -44,8 +47,16 @@ pub(super) fn record(
         }
         _ => {
             let fields: Vec<&str> = order.iter().map(|&name| &values[name][..]).collect();
-            fields.join("\t").into_bytes()
+            fields.join(between(syntax)).into_bytes()
         }
+    }
+}
+
+/// What stands between fields without quotes.
+fn between(syntax: Syntax) -> &'static str {
+    match syntax {
+        Syntax::Delimited(b'k') => "k",
+        _ => "\t",
     }
 }
 
@@ -53,8 +64,8 @@ pub(super) fn record(
 pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8> {
     let fields = wanted.iter().map(|&name| &values[name]);
     match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let field = |value: &String| match value {
                 value if value.contains(['"', '\n', delimiter]) => {
                     format!("\"{}\"", value.replace('"', "\"\""))
@@ -75,7 +86,7 @@ pub(super) fn row(syntax: Syntax, wanted: &[usize], values: &[String]) -> Vec<u8
         }
         _ => {
             let fields: Vec<&str> = fields.map(String::as_str).collect();
-            fields.join("\t").into_bytes()
+            fields.join(between(syntax)).into_bytes()
         }
     }
 }
@@ -89,12 +100,21 @@ pub(super) fn key(syntax: Syntax, key: &[String]) -> Vec<u8> {
         field => field.clone(),
     };
     let text = match syntax {
-        Syntax::Csv(delimiter) => {
-            let delimiter = char::from(delimiter);
+        Syntax::Csv(dialect) => {
+            let delimiter = char::from(dialect.delimiter);
             let fields: Vec<String> = key.iter().map(|field| quoted(field, delimiter)).collect();
             fields.join(&delimiter.to_string())
         }
-        Syntax::Delimited(_) => key.join("\t"),
+        // The capital of a delimiter stays one, even if case is ignored.
+        Syntax::Delimited(delimiter) if key.len() > 1 => {
+            let delimiter = char::from(delimiter);
+            let capital = delimiter.to_ascii_uppercase().to_string();
+            let fields: Vec<String> = key
+                .iter()
+                .map(|field| field.replace(delimiter, &capital))
+                .collect();
+            fields.join(&delimiter.to_string())
+        }
         Syntax::JsonLines if key.len() > 1 => serde_json::to_string(key).unwrap(),
         Syntax::JsonLines if key[0].contains('\n') || key[0].starts_with('"') => {
             serde_json::to_string(&key[0]).unwrap()

@@ -1,6 +1,6 @@
 //! Parquet files that any bytes are.
 
-use outset::{Error, ErrorKind, Field, Keys, Options, Selection, Source, Syntax};
+use outset::{Dialect, Error, ErrorKind, Field, Keys, Options, Selection, Source, Syntax};
 
 use crate::resident::OF_COMMAND;
 
@@ -40,7 +40,7 @@ pub fn read(
         threads: Some(1),
         temp_dirs: vec![directory.to_owned()],
         keys: Some(Keys {
-            syntax: Syntax::Csv(b','),
+            syntax: Syntax::Csv(Dialect::new(b',')),
             fields: vec![field],
             ..Keys::default()
         }),

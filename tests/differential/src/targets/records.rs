@@ -1,6 +1,6 @@
 //! The keys of records against a loop over bytes, and against a tree of values.
 
-use outset::{Field, Keys, Syntax, internals};
+use outset::{Dialect, Field, Keys, Syntax, internals};
 
 /// The first two bytes say how the record is read, the others are the record.
 ///
@@ -11,12 +11,13 @@ pub fn records(data: &[u8]) {
         return;
     };
     let delimiter = [b',', b';', b'\t', b'x'][usize::from(rules >> 1 & 3)];
+    let escape = (rules & 16 != 0).then_some(b'\\');
     let places: Vec<usize> = match rules & 8 {
         0 => vec![usize::from(place % 4)],
         _ => vec![usize::from(place % 4), usize::from(place % 3 + 4)],
     };
     let syntax = match rules & 1 {
-        0 => Syntax::Csv(delimiter),
+        0 => Syntax::Csv(Dialect { delimiter, escape }),
         _ => Syntax::Delimited(delimiter),
     };
     let number = |&place: &usize| Field::Number(place as u32 + 1);
@@ -26,22 +27,18 @@ pub fn records(data: &[u8]) {
         ..Keys::default()
     };
     let fields = match syntax {
-        Syntax::Csv(_) => fields(record, delimiter),
+        Syntax::Csv(_) => fields(record, delimiter, escape),
         _ => {
             let fields = record.split(|&byte| byte == delimiter);
-            Some(fields.map(|field| (field.to_vec(), true)).collect())
+            Some(fields.map(<[u8]>::to_vec).collect())
         }
     };
     let key = fields.and_then(|fields| {
-        // A newline without quotes would not come back from what is written.
-        let is_whole = |field: &&Text| field.1 || !field.0.contains(&b'\n');
-        let wanted = places
-            .iter()
-            .map(|&place| fields.get(place).filter(is_whole));
-        let fields: Option<Vec<&Text>> = wanted.collect();
-        let write = |field: &&Text| match syntax {
-            Syntax::Csv(_) => written(&field.0, delimiter),
-            Syntax::Whole | Syntax::JsonLines | Syntax::Delimited(_) => field.0.clone(),
+        let wanted = places.iter().map(|&place| fields.get(place));
+        let fields: Option<Vec<&Vec<u8>>> = wanted.collect();
+        let write = |field: &&Vec<u8>| match syntax {
+            Syntax::Csv(_) => written(field, delimiter),
+            _ => (*field).clone(),
         };
         let fields: Vec<Vec<u8>> = fields?.iter().map(write).collect();
         Some(fields.join(&delimiter))
@@ -50,11 +47,8 @@ pub fn records(data: &[u8]) {
     object(record);
 }
 
-/// What a field says, and whether it may have newlines in it.
-type Text = (Vec<u8>, bool);
-
-/// The fields of a record of CSV; `None` where a quote is out of place.
-fn fields(record: &[u8], delimiter: u8) -> Option<Vec<Text>> {
+/// The fields of a record of CSV; `None` where one is damaged.
+fn fields(record: &[u8], delimiter: u8, escape: Option<u8>) -> Option<Vec<Vec<u8>>> {
     let mut rest = record
         .strip_suffix(b"\r")
         .unwrap_or(record)
@@ -69,14 +63,18 @@ fn fields(record: &[u8], delimiter: u8) -> Option<Vec<Text>> {
             match rest.next() {
                 Some(b'"') if is_quoted && rest.next_if_eq(&b'"').is_some() => field.push(b'"'),
                 Some(b'"') if is_quoted => break rest.next(),
+                Some(byte) if Some(byte) == escape => match rest.next() {
+                    Some(byte) => field.push(byte),
+                    None if is_quoted => return None,
+                    None => break None,
+                },
                 None if is_quoted => return None,
-                Some(b'"') if !is_quoted => return None,
                 end if !is_quoted && (end.is_none() || end == Some(delimiter)) => break end,
                 Some(byte) => field.push(byte),
                 None => return None,
             }
         };
-        fields.push((field, is_quoted));
+        fields.push(field);
         match end {
             None => return Some(fields),
             Some(byte) if byte == delimiter => {}

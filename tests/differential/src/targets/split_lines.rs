@@ -1,6 +1,6 @@
 //! The splitter of lines against a loop over bytes.
 
-use outset::LineFormat;
+use outset::{Dialect, LineFormat};
 
 use crate::oracle;
 
@@ -15,10 +15,19 @@ pub fn split_lines(data: &[u8]) {
     let format = LineFormat {
         terminator: [b'\n', 0, b'\r', 0xff][usize::from(rules % 4)],
         strip_cr: rules & 4 != 0,
-        quoted: rules & 8 != 0,
+        quoted: (rules & 8 != 0).then_some(Dialect::new(b',')),
+        comment: None,
     };
     let found: Vec<&[u8]> = format.lines(bytes).collect();
-    let expected = oracle::split_by(bytes, format.terminator, format.strip_cr, format.quoted);
+    let LineFormat {
+        terminator,
+        strip_cr,
+        ..
+    } = format;
+    let expected = match format.quoted {
+        Some(dialect) => oracle::split_csv(bytes, terminator, strip_cr, dialect.delimiter),
+        None => oracle::split(bytes, terminator, strip_cr),
+    };
     assert_eq!(found, expected, "{format:?}");
     // Of equal lines, too, each is its own part of the input.
     let places =

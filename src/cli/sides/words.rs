@@ -1,0 +1,126 @@
+//! What people mean by the words of a side, where it may be something else than they get.
+//!
+//! *Owns:* the names of sides that have several words, and the refusals of words that were meant
+//! otherwise: one side for two, a pattern for a FILE, an output for a FILE. *Invariants:* nothing is refused here that
+//! could be read. *Cost:* a question to the system for each FILE.
+
+use std::fmt::Write;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use outset::{Error, Result, Source};
+
+use super::expand::has_wildcard;
+use super::{InputArguments, STDIN, Side};
+use crate::cli::numbers;
+
+/// How many words of a side are named.
+const MOST_NAMED: usize = 5;
+
+/// What a command does with its sides.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Purpose {
+    /// The fewest sides that it needs.
+    pub(crate) least: usize,
+    /// True if the command has an option for a file of its result, which was not given.
+    pub(crate) lacks_output: bool,
+}
+
+impl Side {
+    /// Its words, if they are several.
+    fn words(&self) -> Option<&[PathBuf]> {
+        match self {
+            Self::Paths(words) if words.len() > 1 => Some(words),
+            _ => None,
+        }
+    }
+}
+
+impl InputArguments {
+    /// The sides as the library reads them, for this `purpose`: as [`InputArguments::sources`].
+    ///
+    /// # Errors
+    /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are needed;
+    /// [`Error::Input`] for a FILE that is not there and looks like something else.
+    pub(crate) fn sources_for(&self, purpose: Purpose) -> Result<Vec<Source>> {
+        self.check_number(purpose)?;
+        self.check_files(purpose)?;
+        self.sources()
+    }
+
+    /// What each side of several words is, for people; `sources` are the sides as they are read.
+    pub(crate) fn names_of_sides(&self, sources: &[Source]) -> Vec<String> {
+        let sides = (1..).zip(self.sides.iter().zip(sources));
+        let names = sides.filter_map(|(number, (side, source))| match (side.words(), source) {
+            (Some(words), Source::Files(files)) => {
+                let files = numbers::counted(files.paths().len() as u64, "file");
+                Some(format!("side {number}: {files}: {}", named(words)))
+            }
+            _ => None::<String>,
+        });
+        names.collect()
+    }
+
+    /// Refuses one side of several words where the command needs more sides.
+    fn check_number(&self, purpose: Purpose) -> Result<()> {
+        let [only] = &self.sides[..] else {
+            return Ok(());
+        };
+        let Some(words) = only.words().filter(|_| purpose.least > 1) else {
+            return Ok(());
+        };
+        let number = match words.len() {
+            2 => "two".to_owned(),
+            more => numbers::grouped(more as u64),
+        };
+        Err(Error::Usage {
+            what: format!("--side {}: is one side of {number} files", named(words)),
+            advice: "give each side a --side of its own, such as --side A --side B, or give the files without --side"
+                .into(),
+        })
+    }
+
+    /// Refuses FILEs that are not there and look like a pattern, or like the name of a result.
+    fn check_files(&self, purpose: Purpose) -> Result<()> {
+        for (index, side) in self.sides.iter().enumerate() {
+            let Side::File(path) = side else { continue };
+            if !is_missing(path) {
+                continue;
+            }
+            let is_last = index + 1 == self.sides.len() && index >= purpose.least;
+            let advice = if path.to_str().is_some_and(has_wildcard) {
+                "give the pattern to --side, which reads all files that match it as one side"
+            } else if is_last && purpose.lacks_output {
+                "check the name, or put -o before it if it is where the result goes"
+            } else {
+                continue;
+            };
+            return Err(Error::Input {
+                path: path.clone(),
+                source: io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error()),
+                advice,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn is_missing(path: &Path) -> bool {
+    let found = fs::symlink_metadata(path);
+    path != Path::new(STDIN) && found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+/// The first of these words, and how many more there are.
+fn named(words: &[PathBuf]) -> String {
+    let shown: Vec<String> = words
+        .iter()
+        .take(MOST_NAMED)
+        .map(|word| word.display().to_string())
+        .collect();
+    let mut text = shown.join(" ");
+    if words.len() > MOST_NAMED {
+        let _always_fits = write!(text, " ... {}", words[words.len() - 1].display());
+    }
+    text
+}
