@@ -286,7 +286,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use estimate::estimate;
 pub use input::lines::{LineFormat, Lines};
 #[cfg(feature = "parquet")]
-pub use input::parquet::{Copied, RowCopy};
+pub use input::parquet::{Advance, Copied, RowCopy};
 pub use input::{Files, Reader, Source};
 pub use interrupt::Interrupt;
 pub use notice::{Foreign, Notice};
@@ -297,6 +297,7 @@ pub use overlaps::{Combination, Overlaps, overlaps};
 pub use plan::Strategy;
 pub use record::{BadRecords, Dialect, Field, Joined, KeyForm, Keys, Syntax};
 pub use results::{Results, collect};
+pub use run::listing::Listing;
 pub use run::survey::job_for;
 pub use selection::{Label, Order, Selection};
 pub use stats::Stats;

@@ -64,7 +64,7 @@ use crate::input::compressed::Decoding;
 use crate::input::feed::Feed;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
-use crate::input::parts::Parts;
+use crate::input::parts::{Padding, Parts};
 use crate::input::source::STDIN;
 use crate::input::stream::StoppableStream;
 use crate::record::Columns;
@@ -106,6 +106,8 @@ pub(crate) struct Input {
     bad_records: AtomicU64,
     /// Blank lines and comments of the last complete reading.
     passed_over: AtomicU64,
+    /// What was passed over at the end of a stream.
+    padding: Padding,
 }
 
 /// What a complete reading found.
@@ -147,6 +149,7 @@ impl Input {
             keying: None,
             keeps_records: false,
             bad_records: AtomicU64::new(0),
+            padding: Padding::default(),
             passed_over: AtomicU64::new(0),
         }
     }
@@ -287,6 +290,18 @@ impl Input {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         let of_tables: u64 = tables.map(|table| table.left_out().1).sum();
         self.bad_records.load(Ordering::Relaxed) + of_tables
+    }
+
+    /// What was passed over at the end of a file or stream.
+    fn padding(&self) -> &Padding {
+        self.parts().map_or(&self.padding, Parts::padding)
+    }
+
+    /// A file with bytes behind its compressed data that are no data, and how many; known once it was read.
+    pub(crate) fn padded(&self) -> Option<(&Path, u64)> {
+        // A copy of a pipe has none, and the pipe may have had some.
+        let found = self.padding().found().or_else(|| self.padding.found());
+        found.map(|(part, bytes)| (self.part_name(part), bytes))
     }
 
     /// The bytes of its files, where some of them are decoded.

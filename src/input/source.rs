@@ -48,7 +48,8 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     name: PathBuf,
-    paths: Arc<[PathBuf]>,
+    // Not a slice: making one of a list would have both in memory for a moment.
+    paths: Arc<Vec<PathBuf>>,
 }
 
 impl Files {
@@ -57,7 +58,7 @@ impl Files {
     pub fn new(name: impl Into<PathBuf>, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
             name: name.into(),
-            paths: paths.into_iter().collect(),
+            paths: Arc::new(paths.into_iter().collect()),
         }
     }
 
@@ -72,7 +73,7 @@ impl Files {
     }
 
     /// The paths, shared.
-    pub(super) fn shared_paths(&self) -> Arc<[PathBuf]> {
+    pub(super) fn shared_paths(&self) -> Arc<Vec<PathBuf>> {
         self.paths.clone()
     }
 }

@@ -26,29 +26,10 @@ const VARIATION: u64 = 512 << 10;
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least_beside = |job: &Job| {
-        let beside = job
-            .base_bytes
-            .saturating_add(DecodingPlan::of(job).all_bytes());
-        LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
-    };
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
-    let advised = |job: &Job| match least_beside(job) {
-        LEAST_MEMORY_BYTES => LEAST_MEMORY_BYTES,
-        least => round_mebibytes(least + VARIATION),
-    };
-    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
-    // what is added, so raising the limit step by step ends.
-    let mut least = advised(job);
-    loop {
-        let next = advised(&job.with_memory(least));
-        if next <= least {
-            break;
-        }
-        least = next;
-    }
+    let least = least_for_any_plan(job);
     let (given, _) = display_apart(job.memory_bytes, least);
     let what = match DecodingPlan::of(job).bytes {
         // Less than the process itself takes.
@@ -63,6 +44,32 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
         advice: format!("give at least {}", display_at_least(least)),
         least_bytes: least,
     })
+}
+
+/// The least memory for any plan, in bytes: what the process takes, and a little for buffers.
+fn least_beside(job: &Job) -> u64 {
+    let beside = job
+        .base_bytes
+        .saturating_add(DecodingPlan::of(job).all_bytes());
+    LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
+}
+
+/// The least limit that [`check_floor`] accepts for `job`, in whole mebibytes, where it refuses the one that it has.
+pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
+    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
+    // what is added, so raising the limit step by step ends.
+    let advised = |job: &Job| match least_beside(job) {
+        LEAST_MEMORY_BYTES => LEAST_MEMORY_BYTES,
+        least => round_mebibytes(least + VARIATION),
+    };
+    let mut least = advised(job);
+    loop {
+        let next = advised(&job.with_memory(least));
+        if next <= least {
+            return least;
+        }
+        least = next;
+    }
 }
 
 /// Refuses requests that make no sense under any limit.

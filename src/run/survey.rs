@@ -42,7 +42,7 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
 }
 
 /// What the process has resident before a run, in bytes.
-fn resident_bytes(options: &Options) -> u64 {
+pub(super) fn resident_bytes(options: &Options) -> u64 {
     let known = options.resident_bytes;
     known.unwrap_or_else(machine::resident_bytes)
 }
@@ -51,12 +51,12 @@ fn resident_bytes(options: &Options) -> u64 {
 ///
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
 /// numbers gives equal requests equal plans.
-fn process_bytes(resident: u64) -> u64 {
-    PROGRAM_BYTES.max(resident + GROWTH_BYTES)
+pub(super) fn process_bytes(resident: u64) -> u64 {
+    PROGRAM_BYTES.max(resident.saturating_add(GROWTH_BYTES))
 }
 
 /// As [`job_for`], in a process that has `resident` bytes before the run.
-fn job_of_shapes(
+pub(super) fn job_of_shapes(
     shapes: Vec<InputShape>,
     longest_line_bytes: u64,
     resident: u64,
@@ -157,6 +157,10 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
             input: input.name().to_owned(),
             count: input.bad_records(),
         });
+    }
+    for (input, bytes) in inputs.iter().filter_map(Input::padded) {
+        let input = input.to_owned();
+        observer.noticed(&Notice::Padding { input, bytes });
     }
     for input in inputs {
         if let Some(count) = input.null_rows().filter(|&count| count > 0) {
