@@ -143,9 +143,10 @@ impl Runner<'_> {
     /// # Errors
     /// Where the files of the case cannot be made; nothing that the engine does.
     pub fn run(&self, case: &Case, contents: &Contents, setting: &Setting) -> io::Result<Outcome> {
-        let lines = case.inputs.iter().map(|input| input.lines.len()).max();
-        let bytes = contents.iter().map(Vec::len).max();
-        let mut collected = Collected::with_room(bytes.unwrap_or(0), lines.unwrap_or(0));
+        // A union of all repeats has every line of every input.
+        let lines = case.inputs.iter().map(|input| input.lines.len()).sum();
+        let bytes = contents.iter().map(Vec::len).sum();
+        let mut collected = Collected::with_room(bytes, lines);
         let mut memory_bytes = setting.memory_bytes;
         let mut refusals = Vec::new();
         while refusals.len() < REFUSALS {
