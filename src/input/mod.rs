@@ -22,6 +22,7 @@ pub(crate) mod claims;
 pub(crate) mod compressed;
 pub(crate) mod file;
 pub(crate) mod first_lines;
+pub(crate) mod foreign;
 mod form;
 mod front;
 pub(crate) mod keying;
@@ -59,6 +60,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::foreign::Told;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::Parts;
@@ -99,6 +101,8 @@ pub(crate) struct Input {
     bad_records: AtomicU64,
     /// Blank lines and comments of the last complete reading.
     passed_over: AtomicU64,
+    /// What was told of data that is no plain text.
+    told: Told,
 }
 
 /// What a complete reading found.
@@ -140,6 +144,7 @@ impl Input {
             keeps_records: false,
             bad_records: AtomicU64::new(0),
             passed_over: AtomicU64::new(0),
+            told: Told::default(),
         }
     }
 
