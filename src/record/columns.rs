@@ -307,7 +307,11 @@ impl Columns {
         let start = built.len();
         let is_list = self.paths.len() > 1;
         for (place, path) in self.paths.iter().enumerate() {
-            let value = json::value(record, path).map_err(|_| Bad::NoObject)?;
+            let value = json::value(record, path).map_err(|fault| match fault {
+                json::Fault::NoObject => Bad::NoObject,
+                json::Fault::NoNumber(at) => Bad::NoNumber(at),
+                json::Fault::NoCharacter => Bad::NoCharacter(place),
+            })?;
             let text = match value {
                 None => return Err(Bad::NoField(place)),
                 Some(json::Value::Other) => return Err(Bad::NoValue(place)),
