@@ -159,10 +159,7 @@ fn known(bytes: &[u8]) -> Option<Foreign> {
         text.get(..front.len())
             .is_some_and(|text| text.eq_ignore_ascii_case(front))
     };
-    MARKUP
-        .iter()
-        .any(|front| begins(front))
-        .then_some(Foreign::Markup)
+    MARKUP.iter().any(begins).then_some(Foreign::Markup)
 }
 
 /// The blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in the piece itself.

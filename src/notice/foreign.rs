@@ -111,6 +111,17 @@ impl Foreign {
                 "begins with a line sep=C, which Excel takes for a note about the delimiter, and which is read as a record or header",
                 "remove it with tail -n +2, and give C with --delimiter",
             ),
+            Self::Misnamed => (
+                "is not compressed as its name says, and seems to be plain text, which is read as it is",
+                "check where it comes from, or rename it",
+            ),
+            _ => self.words_of_data(),
+        }
+    }
+
+    /// The same for what is no text.
+    fn words_of_data(self) -> (&'static str, &'static str) {
+        match self {
             Self::Tar => (
                 "seems to be a tar archive, which is read as it is",
                 "unpack it, for example with <(tar -xOf FILE)",
@@ -127,6 +138,49 @@ impl Foreign {
                 "seems to be a rar archive, which is read as it is",
                 "unpack it with unrar p -inul",
             ),
+            Self::Parquet => (
+                "seems to be a Parquet file, but is read as it is",
+                "leave out --decompress none, and name its column with --key",
+            ),
+            Self::ParquetInside => (
+                "seems to be a compressed Parquet file, whose content is read as lines",
+                "decompress it to a file, and name its column with --key",
+            ),
+            Self::Orc => (
+                "seems to be an ORC file, which is read as it is",
+                "export the column as lines, or write it as Parquet",
+            ),
+            Self::Arrow => (
+                "seems to be an Arrow or Feather file, which is read as it is",
+                "export the column as lines, or write it as Parquet",
+            ),
+            Self::Avro => (
+                "seems to be an Avro file, which is read as it is",
+                "export the column as lines, or write it as Parquet",
+            ),
+            Self::Sqlite => (
+                "is an SQLite database, which is read as it is",
+                "export the column as lines first",
+            ),
+            Self::Compressed
+            | Self::CompressedTwice
+            | Self::Compress
+            | Self::Lzma
+            | Self::Lzip
+            | Self::Lzop
+            | Self::Zlib
+            | Self::Snappy
+            | Self::Brotli => self.words_of_compressed(),
+            _ => (
+                "seems to be binary data, not plain text, and is read as it is",
+                "export it as lines (if its lines end in NUL, add -z)",
+            ),
+        }
+    }
+
+    /// The same for what is compressed.
+    fn words_of_compressed(self) -> (&'static str, &'static str) {
+        match self {
             Self::Compressed => (
                 "seems to be compressed, but is read as it is",
                 "leave out --decompress none",
@@ -159,41 +213,9 @@ impl Foreign {
                 "seems to be compressed with snappy, and is read as it is",
                 "decompress it with snzip -dc (-t hadoop-snappy for files of Hadoop)",
             ),
-            Self::Brotli => (
+            _ => (
                 "seems to be compressed with brotli, and is read as it is",
                 "decompress it with brotli -dc",
-            ),
-            Self::Parquet => (
-                "seems to be a Parquet file, but is read as it is",
-                "leave out --decompress none, and name its column with --key",
-            ),
-            Self::ParquetInside => (
-                "seems to be a compressed Parquet file, whose content is read as lines",
-                "decompress it to a file, and name its column with --key",
-            ),
-            Self::Orc => (
-                "seems to be an ORC file, which is read as it is",
-                "export the column as lines, or write it as Parquet",
-            ),
-            Self::Arrow => (
-                "seems to be an Arrow or Feather file, which is read as it is",
-                "export the column as lines, or write it as Parquet",
-            ),
-            Self::Avro => (
-                "seems to be an Avro file, which is read as it is",
-                "export the column as lines, or write it as Parquet",
-            ),
-            Self::Sqlite => (
-                "is an SQLite database, which is read as it is",
-                "export the column as lines first",
-            ),
-            Self::Misnamed => (
-                "is not compressed as its name says, and seems to be plain text, which is read as it is",
-                "check where it comes from, or rename it",
-            ),
-            Self::Binary => (
-                "seems to be binary data, not plain text, and is read as it is",
-                "export it as lines (if its lines end in NUL, add -z)",
             ),
         }
     }

@@ -308,9 +308,9 @@ impl Columns {
         let is_list = self.paths.len() > 1;
         for (place, path) in self.paths.iter().enumerate() {
             let value = json::value(record, path).map_err(|fault| match fault {
-                json::Fault::NoObject => Bad::NoObject,
-                json::Fault::NoNumber(at) => Bad::NoNumber(at),
-                json::Fault::NoCharacter => Bad::NoCharacter(place),
+                json::Fault::NotJson => Bad::NoObject,
+                json::Fault::NotFinite(at) => Bad::NoNumber(at),
+                json::Fault::LoneSurrogate => Bad::NoCharacter(place),
             })?;
             let text = match value {
                 None => return Err(Bad::NoField(place)),

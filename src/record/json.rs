@@ -31,11 +31,11 @@ pub(super) enum Value<'r> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// It is no JSON object.
-    NoObject,
+    NotJson,
     /// It has NaN, Infinity or -Infinity, which are no JSON, at this place, in bytes from 0.
-    NoNumber(usize),
+    NotFinite(usize),
     /// A text that is read has an escape that is no character: a half of a surrogate pair.
-    NoCharacter,
+    LoneSurrogate,
 }
 
 /// Where the value of a field is in an object.
@@ -77,7 +77,7 @@ pub(super) fn value<'r>(record: &'r [u8], path: &Path) -> Result<Option<Value<'r
     Ok(match raw.as_bytes().first() {
         Some(b'n') => None,
         // Its escapes are well formed, but may be no characters.
-        Some(b'"') => Some(match text(raw).map_err(|_| Fault::NoCharacter)? {
+        Some(b'"') => Some(match text(raw).map_err(|_| Fault::LoneSurrogate)? {
             Some(text) => Value::Text(text),
             None => Value::Long,
         }),
@@ -110,7 +110,7 @@ fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
         let rest = record.get(place..).unwrap_or_default();
         WORDS.iter().any(|word| rest.starts_with(word))
     });
-    place.map_or(Fault::NoObject, Fault::NoNumber)
+    place.map_or(Fault::NotJson, Fault::NotFinite)
 }
 
 /// A JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.

@@ -58,11 +58,12 @@ impl Form {
             (None, _) if old == Converted::DECIMAL => {
                 decimal(column.type_scale(), column.type_precision())
             }
-            (_, Type::BYTE_ARRAY) => Some(Self::Bytes),
+            // In a column of the second kind all values are NULL.
+            (_, Type::BYTE_ARRAY) | (Some(LogicalType::Unknown), Type::FIXED_LEN_BYTE_ARRAY) => {
+                Some(Self::Bytes)
+            }
             (Some(LogicalType::Uuid), Type::FIXED_LEN_BYTE_ARRAY) => Some(Self::Uuid),
             (None, Type::FIXED_LEN_BYTE_ARRAY) if old == Converted::NONE => Some(Self::Bytes),
-            // A column in which all values are NULL.
-            (Some(LogicalType::Unknown), Type::FIXED_LEN_BYTE_ARRAY) => Some(Self::Bytes),
             (Some(logical), Type::INT32 | Type::INT64) => Self::of_logical(logical),
             (None, Type::INT32 | Type::INT64) => Self::of_old(old),
             _ => None,

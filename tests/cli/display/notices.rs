@@ -361,7 +361,7 @@ fn a20_a_hint_is_not_lost_where_no_key_is_found() {
         .flat_map(u16::to_le_bytes)
         .collect();
     let marked = [b"\xff\xfe", &utf16[..]].concat();
-    let nul = [&b"\0"[..], &[b'x'; 70_000]].concat();
+    let nul = [b"\0".to_vec(), vec![b'x'; 70_000]].concat();
     for (text, words) in [
         (&marked, "UTF-16"),
         (&utf16, "UTF-16LE"),
