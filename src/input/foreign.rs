@@ -1,7 +1,7 @@
 //! Whether the beginning of an input speaks against lines of text.
 //!
 //! *Owns:* the one rule, for files, pipes and what was decoded. *Invariants:* nothing but a hint depends on it; lines of text
-//! with a few odd bytes are never foreign: it takes a known beginning, a NUL byte, or many different control bytes. *Cost:* a
+//! with a few odd bytes are never foreign: it takes a known beginning, more NUL bytes than lines, or many different control bytes. *Cost:* a
 //! look at the first 32 KiB of each file.
 //!
 //! *Sources:* the file formats' own descriptions, and the magic file of file(1).
@@ -215,9 +215,11 @@ fn wide(bytes: &[u8]) -> Option<Foreign> {
     }
 }
 
-/// Whether bytes are no text: one is 0, and no line end, or many are control bytes.
+/// Whether bytes are no text: more of them are 0 than end lines, or many are control bytes. A NUL byte in some line of a list is odd,
+/// and no more.
 fn is_binary(bytes: &[u8], terminator: u8) -> bool {
-    if terminator != 0 && memchr::memchr(0, bytes).is_some() {
+    let count = |byte: u8| memchr::memchr_iter(byte, bytes).count();
+    if terminator != 0 && count(0) > count(terminator) {
         return true;
     }
     let control = bytes.iter().filter(|&&byte| is_control(byte)).count();

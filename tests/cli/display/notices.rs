@@ -206,7 +206,8 @@ fn foreign() -> Vec<(Vec<u8>, &'static str)> {
         (front(b"<!DOCTYPE html>\n"), "HTML"),
         (front(b"\n <HTML><head>"), "HTML"),
         (front(b"<?xml version=\"1.0\"?><Error/>\n"), "XML"),
-        (front(b"a\0b\n"), "binary"),
+        (front(b"a\0\0\x01\0b\0\0"), "binary"),
+        (b"one\0two\0three\nfour\0".to_vec(), "-z"),
         (b"\x01\x02\x03\x04\x05 and more\n".to_vec(), "binary"),
         (b"alpha\rbeta\rgamma\r".to_vec(), "tr '\\r' '\\n'"),
         (tar, "tar -xO"),
@@ -425,6 +426,7 @@ fn a20_text_with_odd_bytes_gets_no_hint() {
         b"<p>\n<xml>\n".to_vec(),
         b"\n".to_vec(),
         b"\x01\n".to_vec(),
+        b"a\0b\n\0\nc\nd\n".to_vec(),
     ] {
         sandbox.write("a", &text);
         for outcome in [
