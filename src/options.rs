@@ -19,6 +19,7 @@ use crate::temp::quota::Quota;
 
 /// How the content of a line is interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum KeyType {
     /// Bytes, compared as they are.
     #[default]

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// The report of a run (`--stats`).
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Stats {
     /// The crate's version.
     pub version: &'static str,
@@ -39,6 +40,7 @@ pub struct Stats {
 
 /// An input.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct InputStats {
     /// Its path, `-` for standard input; of a side of many files, what they are called together.
     pub path: String,
@@ -65,6 +67,7 @@ pub struct InputStats {
 
 /// The result.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct OutputStats {
     /// Lines written, each once.
     pub lines: u64,
@@ -74,6 +77,7 @@ pub struct OutputStats {
 
 /// Memory of the process.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct MemoryStats {
     /// The limit.
     pub limit_bytes: u64,
@@ -83,6 +87,7 @@ pub struct MemoryStats {
 
 /// Temporary disk.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
+#[non_exhaustive]
 pub struct TempStats {
     /// Bytes written to it.
     pub written_bytes: u64,
@@ -96,6 +101,7 @@ pub struct TempStats {
 
 /// Buckets.
 #[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct BucketStats {
     /// Buckets on the first level.
     pub count: u32,
@@ -112,6 +118,7 @@ pub struct BucketStats {
 
 /// The buckets of about one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct BucketClass {
     /// The fewest lines of a bucket in the class.
     pub from_lines: u64,
@@ -148,6 +155,7 @@ impl BucketClass {
 
 /// A filter.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct FilterStats {
     /// Its kind.
     pub kind: &'static str,
@@ -181,7 +189,8 @@ pub(crate) fn is_zero(lines: &f64) -> bool {
 }
 
 /// A phase of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
+#[non_exhaustive]
 pub struct PhaseStats {
     /// Its name.
     pub name: String,

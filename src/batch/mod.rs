@@ -7,8 +7,8 @@
 //! slice unless lines are records ([`Keyed`]).
 //!
 //! *Cost:* 48 KiB per thread for a batch of [`BATCH`] lines, 16 bytes for each slice and 8 for each hash: it
-//! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no pieces
-//! of their records up to 32 KiB and a key more; the records that wait for such keys as much again.
+//! stays in the second-level cache between hashing, probing and copying. Keys add half as much, and where they are no
+//! pieces of their records up to 16 KiB and a key more; the records that wait for such keys as much again.
 
 pub(crate) mod gather;
 mod ordinals;
@@ -25,13 +25,13 @@ use crate::selection::NO_ORDINAL;
 /// lock.
 pub(crate) const BATCH: usize = 2048;
 
-/// Lines that are found and then hashed: 16 KiB where each has 64 bytes, which are still in the first-level cache. In such steps
-/// a run takes 0.98 of the time that it takes with whole batches.
+/// Lines that are found and then hashed: 16 KiB where each has 64 bytes, which are still in the first-level cache. In
+/// such steps a run takes 0.98 of the time that it takes with whole batches.
 const STEP: usize = 256;
 /// Records in a batch: fewer, because their keys take memory, too.
 const RECORDS: usize = BATCH / 2;
-/// Where keys are built, a batch ends with the record that brings them to as many bytes: 32 KiB.
-const BUILT_BYTES: usize = 32 << 10;
+/// Where keys are built, a batch ends with the record that brings them to as many bytes: 16 KiB.
+const BUILT_BYTES: usize = 16 << 10;
 
 /// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:
 /// whatever outlives the batch must be copied. Functions that work on some of the lines take their indexes.
@@ -72,8 +72,8 @@ pub(crate) struct Keyed<'k> {
 }
 
 impl Keyed<'_> {
-    /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal. Returns how many records it
-    /// went through: those behind them are as they were, because there is no room for more keys.
+    /// Sets `keys` to those of `records`; a record without one is taken out, and so is its ordinal. Returns how many
+    /// records it went through: those behind them are as they were, because there is no room for more keys.
     ///
     /// # Errors
     /// What `on_bad` reports.

@@ -47,6 +47,7 @@ use clap::error::ErrorKind as ClapErrorKind;
 use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
+use escaping::shortened;
 use exit::ExitStatus;
 use outset::{Error, ErrorKind, Interrupt, Result};
 use progress::screen;
@@ -55,6 +56,8 @@ use progress::screen;
 /// of arguments takes the most of it. Less than a huge page, so that it is resident only as far as it
 /// is used.
 const STACK_BYTES: usize = (2 << 20) - (64 << 10);
+/// The most characters of a message: a name may have any length.
+const MOST_SAID: usize = 2_000;
 
 /// Runs the command that the arguments name, on a thread with a stack of its own.
 pub(crate) fn main() -> ExitCode {
@@ -165,9 +168,9 @@ fn not_a_command(
     Ok(ExitStatus::Usage)
 }
 
-/// One line on standard error. That it may be closed or full is no reason to fail.
+/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to fail.
 pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", escaping::visible(message));
+    let line = format!("outset: {}\n", shortened(message, MOST_SAID, " ... "));
     screen::print_above(|| {
         // In one piece: others may write to the same place.
         let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());

@@ -15,7 +15,7 @@ use outset::size::{ParseSizeError, Size, parse_bytes, parse_count};
 use outset::{Interrupt, LineFormat, Options, Result, machine};
 
 /// What a command may use of the machine.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct MachineArguments {
     /// Memory limit for the whole process, such as 64M, 4G or 50%

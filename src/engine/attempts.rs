@@ -174,7 +174,7 @@ impl<'a> Engine<'a> {
     /// `inputs` by its copy, which a later attempt can read again.
     ///
     /// # Errors
-    /// [`Error::Memory`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
+    /// [`Error::Memory`], [`Error::RateTooHigh`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         // The sieve reads its first input twice; that of anything but an intersection reads all of them twice, or
         // all but the first where repeats are kept.
@@ -249,6 +249,10 @@ impl<'a> Engine<'a> {
             Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
                 let error = refused_set(&job, plan.layout.memory_bytes);
                 Err(with_address_space(error, &job, self.options))
+            }
+            // There are more different lines than the samples showed: plan as if no line came again.
+            Error::RateTooHigh { .. } if can_start_over && job.counts_repeats() => {
+                Ok(job.without_repeats())
             }
             // A line was longer than any in the samples: plan with more room for lines. Where its length is
             // not known (it did not end within the room) it is taken for twice that room.

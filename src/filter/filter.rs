@@ -193,6 +193,7 @@ impl<W: Words> Filter<W> {
         Occupancy {
             used: (found.used as f64 / share) as u64,
             distinct: found.distinct / share,
+            taken_for_others: found.taken_for_others / share,
             ..found
         }
     }

@@ -3,6 +3,17 @@
 //! *Owns:* counting cells, in memory or as they are read from a file, and what follows from the
 //! counts. *Invariants:* every cell is counted once. *Cost:* one pass over the words.
 //!
+//! *Formulas.* Keys that come one after the other set k of m cells each, so the share p of cells that are set grows with the
+//! number n of different keys as dp/dn = k (1 - p) / m, and p^k of the keys that come then are taken for keys that are in. Of all
+//! that have come, that are
+//!
+//! ```text
+//! m/k  I(p) - p^k / 2        I(p) = integral of x^k / (1 - x) from 0 to p = p^(k+1) / (k+1) + p^(k+2) / (k+2) + ...
+//! ```
+//!
+//! in each block, or in a filter without blocks. The second term is there because keys come one by one: it is what a sum is
+//! below an integral. Repeats set no cell, so they do not count.
+//!
 //! *Source:* Swamidass, Baldi, "Mathematical Correction for Fingerprint Similarity Measures to
 //! Improve Chemical Retrieval", J. Chem. Inf. Model. 47(3), 2007 (keys from the bits set).
 
@@ -33,6 +44,9 @@ pub struct Occupancy {
     /// Different lines, as estimated from the cells; infinite in a filter without a free one.
     /// Exact for digests.
     pub distinct: f64,
+    /// How many different lines seemed to be in when they came, as estimated from the cells: of the lines of which each was
+    /// asked for just before it was inserted. 0 for digests.
+    pub taken_for_others: f64,
     /// Counters at the top: they no longer count.
     pub saturated: u64,
 }
@@ -78,10 +92,12 @@ impl Occupancy {
 }
 
 impl FilterStats {
-    /// The report of a filter with `keys` insertions. Where its cells tell that many of them were
+    /// The report of a filter with `keys` insertions. Where its cells tell that some of them were
     /// repeats, the rate is predicted for the others.
     pub fn of(shape: Shape, keys: u64, occupancy: &Occupancy) -> Self {
-        let different = if occupancy.distinct < 0.9 * keys as f64 {
+        let all = keys as f64;
+        let different = if occupancy.distinct < all * (1.0 - ESTIMATE_ERROR) - SPREADS * all.sqrt()
+        {
             occupancy.distinct as u64
         } else {
             keys
@@ -114,6 +130,8 @@ pub(super) struct Census {
     rates: f64,
     /// The sum of the keys that the fill of each block stands for.
     keys: f64,
+    /// The sum of those of them that were taken for others.
+    taken: f64,
 }
 
 impl Census {
@@ -125,6 +143,7 @@ impl Census {
             saturated: 0,
             rates: 0.0,
             keys: 0.0,
+            taken: 0.0,
         }
     }
 
@@ -149,6 +168,7 @@ impl Census {
         self.used += ones;
         self.rates += fill.powi(self.shape.hashes as i32);
         self.keys += keys_of(fill, BLOCK_BITS, self.shape.hashes);
+        self.taken += taken_for_others(fill, BLOCK_BITS, self.shape.hashes);
     }
 
     fn add_counters(&mut self, words: &[u64], bits: usize, top: u64) {
@@ -169,18 +189,24 @@ impl Census {
             hashes,
         } = self.shape;
         let fill = self.used as f64 / cells as f64;
-        let (fpr, distinct) = match kind {
-            Kind::Blocked => (self.rates * BLOCK_BITS as f64 / cells as f64, self.keys),
-            Kind::Classic | Kind::Counting | Kind::Spectral => {
-                (fill.powi(hashes as i32), keys_of(fill, cells, hashes))
+        let (fpr, distinct, taken_for_others) = match kind {
+            Kind::Blocked => {
+                let rate = self.rates * BLOCK_BITS as f64 / cells as f64;
+                (rate, self.keys, self.taken)
             }
-            Kind::Fingerprint => (self.used as f64 / 2f64.powi(128), self.used as f64),
+            Kind::Classic | Kind::Counting | Kind::Spectral => (
+                fill.powi(hashes as i32),
+                keys_of(fill, cells, hashes),
+                taken_for_others(fill, cells, hashes),
+            ),
+            Kind::Fingerprint => (self.used as f64 / 2f64.powi(128), self.used as f64, 0.0),
         };
         Occupancy {
             used: self.used,
             fill,
             fpr,
             distinct,
+            taken_for_others,
             saturated: self.saturated,
         }
     }
@@ -194,4 +220,23 @@ fn ones(words: &[u64]) -> u64 {
 /// `-(m/k) ln(1 - fill)`. Infinite where all are set.
 fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
+}
+
+/// How many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were taken for keys
+/// that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many keys have come does not
+/// show, and what is said is less.
+fn taken_for_others(fill: f64, cells: u64, hashes: u32) -> f64 {
+    let fill = fill.min(1.0 - 0.5 / BLOCK_BITS as f64);
+    let k = hashes as i32;
+    let last = fill.powi(k);
+    // The sum of the first terms is nearly as much as the logarithm where the fill is small; the others converge fast there.
+    let integral = if fill > 0.5 {
+        let first: f64 = (1..=k).map(|j| fill.powi(j) / f64::from(j)).sum();
+        -(-fill).ln_1p() - first
+    } else {
+        (1..=64)
+            .map(|j| last * fill.powi(j) / f64::from(k + j))
+            .sum()
+    };
+    (integral * cells as f64 / f64::from(hashes) - last / 2.0).max(0.0)
 }

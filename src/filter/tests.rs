@@ -161,6 +161,7 @@ fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
 fn a_filter_is_overfull_beyond_what_chance_does_and_only_if_it_is_wrong_for_it() {
     let shape = Shape::for_fpr(Kind::Classic, 10_000, 0.01, None);
     let with = |distinct, fpr| Occupancy {
+        taken_for_others: 0.0,
         used: 0,
         fill: 0.0,
         fpr,
@@ -245,6 +246,7 @@ fn i16_of_equal_lines_one_is_new_and_all_are_counted_by_what_counts() {
 fn i14_a_filter_is_judged_by_what_it_was_laid_out_for_until_it_has_more() {
     let shape = Shape::for_fpr(Kind::Classic, 10_000, 0.01, None);
     let with = |distinct, fpr| Occupancy {
+        taken_for_others: 0.0,
         used: 0,
         fill: 0.0,
         fpr,
@@ -474,6 +476,39 @@ fn a_filter_that_is_filled_at_random_lets_as_many_lines_pass_as_is_said() {
         assert!(
             (passed - passing).abs() <= 0.1 * passing + 0.001,
             "{fpr} {passing}: {passed}"
+        );
+    }
+}
+
+#[test]
+fn lines_that_are_taken_for_others_while_a_filter_fills_are_counted_from_its_cells() {
+    for (kind, bits, hashes) in [
+        (Kind::Blocked, 1.0, 1),
+        (Kind::Blocked, 4.0, 3),
+        (Kind::Blocked, 8.0, 2),
+        (Kind::Classic, 1.0, 1),
+        (Kind::Classic, 6.0, 4),
+    ] {
+        let keys = 100_000u64;
+        let cells = ((keys as f64 * bits) as u64).next_multiple_of(512);
+        let shape = Shape {
+            kind,
+            cells,
+            hashes,
+        };
+        let budget = MemoryBudget::new(1 << 24, 0);
+        let mut filter = Filter::new(&budget, shape, rules(keys)).unwrap();
+        let mut taken = 0;
+        for number in (0..keys).chain(0..keys / 2) {
+            let is_new = filter.insert(&number.to_le_bytes()).unwrap();
+            // Repeats come behind all others, and are none of them.
+            taken += u32::from(!is_new && filter.keys() <= keys);
+        }
+        let found = filter.occupancy().taken_for_others;
+        let slack = 4.0 * f64::from(taken).sqrt() + 0.01 * found;
+        assert!(
+            (f64::from(taken) - found).abs() <= slack,
+            "{kind:?}, {bits}, {hashes}: {taken}, {found}"
         );
     }
 }

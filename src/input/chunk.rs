@@ -28,8 +28,8 @@ pub(crate) struct Chunk {
     pub(crate) part: usize,
     /// The bytes of the files before that one.
     pub(super) part_start: u64,
-    /// Where the piece starts in the file that it is of, as [`crate::input::pieces`] says; 0 where the file is read from its
-    /// start.
+    /// Where the piece starts in the file that it is of, as [`crate::input::pieces`] says; 0 where the file is read
+    /// from its start.
     pub(super) piece_start: u64,
     /// Where the first line starts in that piece, or else in the file or stream, in bytes.
     pub(super) offset: u64,

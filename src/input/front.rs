@@ -1,8 +1,8 @@
 //! What a text has before its first record: a header, and what may come before that.
 //!
-//! *Owns:* reading it, from a file or from a stream. *Invariants:* comments and blank lines before a header are passed over; nothing
-//! behind the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its header; a stream is
-//! read byte by byte.
+//! *Owns:* reading it, from a file or from a stream. *Invariants:* comments and blank lines before a header are passed
+//! over; nothing behind the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its
+//! header; a stream is read byte by byte.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,8 +20,8 @@ use crate::memory::budget::MemoryBudget;
 use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};
 
-/// The most bytes of comments and blank lines before a header: 1 MiB, as much as the first piece of a file that is decoded in
-/// several ones has at least.
+/// The most bytes of comments and blank lines before a header: 1 MiB, as much as the first piece of a file that is
+/// decoded in several ones has at least.
 const MOST_BEFORE_HEADER: u64 = 1 << 20;
 
 /// What a text has before its first record.

@@ -1,8 +1,8 @@
 //! How the lines of an input are records: where their keys are, and which of its lines are headers.
 //!
 //! *Owns:* what is known of each file since its header was read. *Invariants:* the columns of every file are known
-//! before any record is read; the header of a file is no record of it. *Cost:* reading headers ([`front`](crate::input::front))
-//! where there are some, and 24 bytes for each file.
+//! before any record is read; the header of a file is no record of it. *Cost:* reading headers
+//! ([`front`](crate::input::front)) where there are some, and 24 bytes for each file.
 
 use std::fs::File;
 use std::path::Path;
@@ -186,7 +186,8 @@ impl Keying {
         self.passed_over[part]
     }
 
-    /// The bytes at the start of a file that begins with `front` which are no part of its first record: those of a byte order mark.
+    /// The bytes at the start of a file that begins with `front` which are no part of its first record: those of a byte
+    /// order mark.
     pub(crate) fn mark(&self, front: &[u8]) -> usize {
         let has_mark = self.drops_marks && front.starts_with(BYTE_ORDER_MARK);
         if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
@@ -233,8 +234,8 @@ impl Keying {
         }
     }
 
-    /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that has
-    /// one.
+    /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that
+    /// has one.
     pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
         let (header, part) = self.header.as_ref()?;
         let record = &header.record;
@@ -280,8 +281,8 @@ fn passed_over(keys: &Keys, number: u32) -> PassedOver {
 }
 
 impl Input {
-    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the header of a
-    /// stream counts, too.
+    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the
+    /// header of a stream counts, too.
     pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
         let offset = self.offset_of(place, opening);
         let (bytes, lines) = self.keying().map_or((0, 0), |keying| keying.taken);
@@ -292,8 +293,8 @@ impl Input {
         (line, bytes + offset)
     }
 
-    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be decoded up to
-    /// there any more.
+    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
+    /// decoded up to there any more.
     pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
         let piece = (place.part, place.piece_start);
         let before = self

@@ -1,8 +1,8 @@
 //! The last record that is whole in bytes that are still coming.
 //!
-//! *Owns:* where a reading in order cuts its chunks. *Invariants:* what [`Lines`](crate::input::lines::Lines) finds in the
-//! bytes up to there are the same records. *Cost:* one search of the bytes; those of the last record are gone through again where
-//! its quotes are not all in place.
+//! *Owns:* where a reading in order cuts its chunks. *Invariants:* what [`Lines`](crate::input::lines::Lines) finds in
+//! the bytes up to there are the same records. *Cost:* one search of the bytes; those of the last record are gone
+//! through again where its quotes are not all in place.
 
 use crate::input::block::{SEARCHED, filled};
 use crate::input::lines::LineFormat;
@@ -35,8 +35,8 @@ impl LastEnd {
         }
     }
 
-    /// Searches the rest of `bytes`, to which some may have been added since the last time. Returns where the last whole
-    /// record ends, terminator included; `None` where none does.
+    /// Searches the rest of `bytes`, to which some may have been added since the last time. Returns where the last
+    /// whole record ends, terminator included; `None` where none does.
     pub(crate) fn advance(&mut self, bytes: &[u8], format: LineFormat) -> Option<usize> {
         if let Some(marks) = format.marks() {
             self.advance_quoted(bytes, marks);

@@ -15,7 +15,8 @@ pub struct LineFormat {
     pub terminator: u8,
     /// Whether one CR before the terminator (or the end of the input) is left out of the line.
     pub strip_cr: bool,
-    /// The quotes of a CSV file, in which a terminator belongs to the line; `None` where quotes are bytes like all others.
+    /// The quotes of a CSV file, in which a terminator belongs to the line; `None` where quotes are bytes like all
+    /// others.
     pub quoted: Option<Dialect>,
     /// The byte that begins a line in which quotes have no meaning: a comment. All lines come, comments as well.
     pub comment: Option<u8>,
@@ -61,8 +62,8 @@ impl LineFormat {
         self.quoted.map(marks)
     }
 
-    /// Finds the end of the first line of `bytes`: its terminator, or the end of the bytes if they are all that there is. `None`
-    /// where it does not end in them.
+    /// Finds the end of the first line of `bytes`: its terminator, or the end of the bytes if they are all that there
+    /// is. `None` where it does not end in them.
     pub(crate) fn first_end(self, bytes: &[u8], is_all: bool) -> Option<usize> {
         match self.marks() {
             Some(marks) => Walk::new(0).end(bytes, marks, is_all),
@@ -138,8 +139,8 @@ impl<'a> Lines<'a> {
         end
     }
 
-    /// As [`Lines::next_end`], where fewer bytes are left than a block has. They are searched again for each line, which is
-    /// short work.
+    /// As [`Lines::next_end`], where fewer bytes are left than a block has. They are searched again for each line,
+    /// which is short work.
     #[inline(never)]
     fn next_end_in_rest(&mut self) -> usize {
         if let Some(marks) = self.format.marks() {

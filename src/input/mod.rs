@@ -1,8 +1,9 @@
 //! Inputs: files, pipes, and the chunks of whole lines that are read from them.
 //!
-//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files ([`parts`]),
-//! sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an input ([`reading`]) in chunks that end at line ends ([`chunk`]), and
-//! the one place that knows what a line is ([`lines`]). Nothing else in the crate knows terminators.
+//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files
+//! ([`parts`]), sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an
+//! input ([`reading`]) in chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
+//! ([`lines`]). Nothing else in the crate knows terminators.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts. What an input is decides whether it was
@@ -20,6 +21,7 @@ mod block;
 pub(crate) mod chunk;
 pub(crate) mod claims;
 pub(crate) mod compressed;
+mod feed;
 pub(crate) mod file;
 pub(crate) mod first_lines;
 pub(crate) mod foreign;
@@ -60,14 +62,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::feed::Feed;
 use crate::input::foreign::Told;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
-use crate::input::parts::Parts;
+use crate::input::parts::{Padding, Parts};
 use crate::input::source::STDIN;
+use crate::input::stream::StoppableStream;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
+pub use crate::input::feed::Reader;
 pub use crate::input::source::{Files, Source};
 
 /// An input that was opened and checked.
@@ -83,6 +88,8 @@ pub(crate) struct Input {
     first_ordinal: Option<u64>,
     /// How its bytes are reached.
     access: Access,
+    /// What tells whether the end of its stream is the end of its reader, if it has one.
+    feed: Option<Feed>,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
     is_read_once: bool,
     /// Lines of the last complete reading; 0 before it.
@@ -101,6 +108,8 @@ pub(crate) struct Input {
     bad_records: AtomicU64,
     /// Blank lines and comments of the last complete reading.
     passed_over: AtomicU64,
+    /// What was passed over at the end of a stream.
+    padding: Padding,
     /// What was told of data that is no plain text.
     told: Told,
 }
@@ -135,6 +144,7 @@ impl Input {
             sides: Vec::new(),
             first_ordinal: None,
             access,
+            feed: None,
             is_read_once: false,
             lines: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
@@ -143,6 +153,7 @@ impl Input {
             keying: None,
             keeps_records: false,
             bad_records: AtomicU64::new(0),
+            padding: Padding::default(),
             passed_over: AtomicU64::new(0),
             told: Told::default(),
         }
@@ -286,6 +297,18 @@ impl Input {
         self.bad_records.load(Ordering::Relaxed) + of_tables
     }
 
+    /// What was passed over at the end of a file or stream.
+    fn padding(&self) -> &Padding {
+        self.parts().map_or(&self.padding, Parts::padding)
+    }
+
+    /// A file with bytes behind its compressed data that are no data, and how many; known once it was read.
+    pub(crate) fn padded(&self) -> Option<(&Path, u64)> {
+        // A copy of a pipe has none, and the pipe may have had some.
+        let found = self.padding().found().or_else(|| self.padding.found());
+        found.map(|(part, bytes)| (self.part_name(part), bytes))
+    }
+
     /// The bytes of its files, where some of them are decoded.
     pub(crate) fn stored_bytes(&self) -> Option<u64> {
         let parts = self.parts()?;
@@ -293,8 +316,8 @@ impl Input {
         Some(parts.all().iter().map(|part| part.state.size).sum())
     }
 
-    /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has no
-    /// such files.
+    /// How many rows of its Parquet files have NULL in the key and were left out, once it was read; `None` where it has
+    /// no such files.
     pub(crate) fn null_rows(&self) -> Option<u64> {
         let tables = self.parts().into_iter().flat_map(Parts::tables);
         tables.map(|table| table.left_out().0).reduce(u64::add)
@@ -410,20 +433,24 @@ impl Input {
         self.parts().is_some_and(Parts::is_warm)
     }
 
-    /// Takes the stream for its one reading.
+    /// Takes the stream for its one reading, which `stop` can end.
     ///
     /// # Errors
     /// [`Error::Input`] the second time, and for a regular file.
-    pub(crate) fn take_stream(&self) -> Result<File> {
+    pub(crate) fn take_stream<'a>(
+        &self,
+        stop: &'a (dyn Fn() -> Result<()> + Sync),
+    ) -> Result<StoppableStream<'a>> {
         let taken = match &self.access {
             Access::Stream(file) => file.lock().unwrap_or_else(PoisonError::into_inner).take(),
             Access::Parts(_) => None,
         };
-        taken.ok_or_else(|| Error::Input {
+        let file = taken.ok_or_else(|| Error::Input {
             path: self.name.clone(),
             source: io::Error::other("a pipe can be read only once"),
             advice: "write it to a file first",
-        })
+        })?;
+        Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
     }
 }
 

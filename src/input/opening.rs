@@ -1,8 +1,8 @@
 //! Opening inputs: what each source is, and which of them are the same.
 //!
-//! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not what
-//! it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a file is
-//! closed again.
+//! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not
+//! what it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a
+//! file is closed again.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::input::feed::Reader;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::{Parts, has_size};
@@ -22,8 +23,8 @@ use crate::input::{Access, Input, file, unreadable};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for other
-/// inputs: where their keys are, and whether they have headers.
+/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for
+/// other inputs: where their keys are, and whether they have headers.
 type Identity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
@@ -31,8 +32,8 @@ impl Input {
     /// files in the same order.
     ///
     /// # Errors
-    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or
-    /// anything else that can be read only once, named twice, and for a list without files; what is wrong with a header.
+    /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for standard input, or anything else that
+    /// can be read only once, named twice, and for a list without files; what is wrong with a header.
     pub(crate) fn open_all(sources: &[Source], opening: Opening<'_>) -> Result<Vec<Self>> {
         if sources.iter().filter(|s| **s == Source::Stdin).count() > 1 {
             return Err(Error::Usage {
@@ -117,6 +118,7 @@ impl Input {
             Source::Path(path) => (path.clone(), File::open(path)),
             Source::Stdin => (PathBuf::from(STDIN), stdin()),
             Source::Files(files) => return Self::open_files(files, number, opening),
+            Source::Reader(reader) => return Self::open_reader(reader, opening),
         };
         let file = opened.map_err(|error| unreadable(&name, error))?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
@@ -142,6 +144,20 @@ impl Input {
         };
         let input = Self {
             is_read_once,
+            ..Self::new(name, access, opening.decodes)
+        };
+        Ok((input, vec![FileId::of(&metadata)]))
+    }
+
+    /// Starts reading what a program gives.
+    fn open_reader(reader: &Reader, opening: Opening<'_>) -> Result<(Self, Vec<FileId>)> {
+        let name = reader.name().to_owned();
+        let (file, feed) = reader.start()?;
+        let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
+        let access = Access::Stream(Mutex::new(Some(file)));
+        let input = Self {
+            feed: Some(feed),
+            is_read_once: true,
             ..Self::new(name, access, opening.decodes)
         };
         Ok((input, vec![FileId::of(&metadata)]))

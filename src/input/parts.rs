@@ -8,13 +8,14 @@
 //! - A file is closed again after the check and opened anew for each reading. Its identity (device, inode, size,
 //!   time of writing) is compared whenever it is opened and after it was read.
 //!
-//! *Cost:* 80 bytes for each file, beside its path; nine system calls or so to check one.
+//! *Cost:* [`bytes_to_list`] for each file; nine system calls or so to check one.
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
@@ -22,7 +23,7 @@ use crate::input::form::Form;
 use crate::input::parquet::Table;
 use crate::input::request::Opening;
 use crate::input::{file, unreadable};
-use crate::record::Syntax;
+use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
 
 /// What tells that a file is still as it was at the start.
@@ -87,11 +88,22 @@ pub(super) struct Part {
     pub(super) form: Form,
 }
 
+/// What one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed to the end of
+/// the run.
+pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
+    // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
+    let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
+    let columns = size_of::<Arc<Columns>>() as u64;
+    // The command compares it with its outputs, and opening compares the sides.
+    let ids = (size_of::<Option<FileId>>() + size_of::<FileId>()) as u64;
+    path + size_of::<Part>() as u64 + ids + columns
+}
+
 /// The regular files of an input: can be read by position, any number of times.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// Where each is.
-    paths: Arc<[PathBuf]>,
+    paths: Arc<Vec<PathBuf>>,
     /// As many, in the same order.
     all: Vec<Part>,
     /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
@@ -99,6 +111,29 @@ pub(super) struct Parts {
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
+    padding: Padding,
+}
+
+/// Bytes behind compressed data that were passed over.
+#[derive(Debug, Default)]
+pub(super) struct Padding {
+    /// Of the file that is named; 0 where nothing was.
+    bytes: AtomicU64,
+    part: AtomicUsize,
+}
+
+impl Padding {
+    /// Notes `bytes` of a file; of several files one is remembered.
+    pub(super) fn note(&self, part: usize, bytes: u64) {
+        self.part.store(part, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The number of a file, and the bytes of it.
+    pub(super) fn found(&self) -> Option<(usize, u64)> {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        (bytes > 0).then(|| (self.part.load(Ordering::Relaxed), bytes))
+    }
 }
 
 impl Parts {
@@ -116,10 +151,11 @@ impl Parts {
             form,
         };
         Self {
-            paths: Arc::from([path]),
+            paths: Arc::new(vec![path]),
             all: vec![part],
             name: Some(name),
             range: None,
+            padding: Padding::default(),
         }
     }
 
@@ -150,7 +186,11 @@ impl Parts {
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(paths: Arc<[PathBuf]>, number: u32, opening: Opening<'_>) -> Result<Self> {
+    pub(super) fn check(
+        paths: Arc<Vec<PathBuf>>,
+        number: u32,
+        opening: Opening<'_>,
+    ) -> Result<Self> {
         let mut parts = Vec::with_capacity(paths.len());
         let mut start = 0;
         for path in paths.iter() {
@@ -166,6 +206,7 @@ impl Parts {
             all: parts,
             name: None,
             range: None,
+            padding: Padding::default(),
         };
         if opening
             .keys
@@ -195,6 +236,11 @@ impl Parts {
     /// All parts.
     pub(super) fn all(&self) -> &[Part] {
         &self.all
+    }
+
+    /// What was passed over at the end of one.
+    pub(super) fn padding(&self) -> &Padding {
+        &self.padding
     }
 
     /// How messages call a part.

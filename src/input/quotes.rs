@@ -1,10 +1,11 @@
 //! Where the records of a CSV file end.
 //!
-//! *Owns:* telling the line ends that stand in quoted fields from those that end records. *Invariants:* a record ends where
-//! [`record`](crate::record) says that its fields end. A field that is damaged, because text follows its closing quote or
-//! because it is never closed, spoils no more than its record up to the end of the line that it begins in: the next record
-//! begins on the next line. So every byte is looked at twice at most. *Cost:* 64 bytes at a time, one or two comparisons for
-//! each 16 of them, three more where there are quotes; a search for each quote where some are not at the borders of fields.
+//! *Owns:* telling the line ends that stand in quoted fields from those that end records. *Invariants:* a record ends
+//! where [`record`](crate::record) says that its fields end. A field that is damaged, because text follows its closing
+//! quote or because it is never closed, spoils no more than its record up to the end of the line that it begins in: the
+//! next record begins on the next line. So every byte is looked at twice at most. *Cost:* 64 bytes at a time, one or
+//! two comparisons for each 16 of them, three more where there are quotes; a search for each quote where some are not
+//! at the borders of fields.
 //!
 //! ```text
 //!  1,"a⏎b",x⏎          one record: the line end is in the quotes
@@ -13,10 +14,10 @@
 //!  4,"a⏎5,b⏎6,"c"⏎     the field `"a⏎5,b⏎6,"` is damaged: record 4 ends with its line, and 5 and 6 are records
 //! ```
 //!
-//! *Two ways.* [`Quotes`] takes 64 bytes at once as bit masks. Each quote changes sides, so the exclusive or of all quotes up
-//! to a byte tells whether that is between quotes. This holds as long as every quote that opens follows a delimiter, a line
-//! end or the quote before it (two quotes are one), and as every quote that closes is followed by one. The masks show where that is not so;
-//! then [`Walk`] goes through the record from its start, from quote to quote.
+//! *Two ways.* [`Quotes`] takes 64 bytes at once as bit masks. Each quote changes sides, so the exclusive or of all
+//! quotes up to a byte tells whether that is between quotes. This holds as long as every quote that opens follows a
+//! delimiter, a line end or the quote before it (two quotes are one), and as every quote that closes is followed by
+//! one. The masks show where that is not so; then [`Walk`] goes through the record from its start, from quote to quote.
 //!
 //! *Source:* Langdale and Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 2019, section 3.1.1, for the
 //! exclusive or.
@@ -59,8 +60,8 @@ impl Quotes {
         last: BORDER,
     };
 
-    /// Finds the ends of records in a block: a bit for each, and what comes of the state behind it. `None` where a quote is out
-    /// of place, or where quotes are not all that counts. Only the first `bytes` bytes of the block count.
+    /// Finds the ends of records in a block: a bit for each, and what comes of the state behind it. `None` where a
+    /// quote is out of place, or where quotes are not all that counts. Only the first `bytes` bytes of the block count.
     #[inline]
     pub(super) fn ends(
         self,
@@ -137,8 +138,8 @@ impl Walk {
         }
     }
 
-    /// Finds the end of the record in `bytes`: its terminator, or the end of the bytes if they are all that there is. `None`
-    /// where it does not end in them.
+    /// Finds the end of the record in `bytes`: its terminator, or the end of the bytes if they are all that there is.
+    /// `None` where it does not end in them.
     pub(super) fn end(&mut self, bytes: &[u8], marks: Marks, is_all: bool) -> Option<usize> {
         let end_of_all = is_all.then_some(bytes.len());
         let Marks {

@@ -27,7 +27,7 @@ use crate::input::claims::{self, Claims};
 use crate::input::lanes::Lanes;
 use crate::input::parts::Parts;
 use crate::input::pieces::{Cuts, Pieces};
-use crate::input::stream::{StoppableStream, StreamChunks};
+use crate::input::stream::StreamChunks;
 use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
         let mut chunk_rules = rules.chunks;
         let parts = match input.parts() {
             None => {
-                let mut stream = StoppableStream::new(input.take_stream()?, rules.stop);
+                let mut stream = input.take_stream(rules.stop)?;
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }

@@ -7,11 +7,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::input::feed::Reader;
+
 /// How standard input is called in messages.
 pub(crate) const STDIN: &str = "-";
 
 /// What a user names as an input: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// A file, a FIFO or a device.
     Path(PathBuf),
@@ -19,6 +22,8 @@ pub enum Source {
     Stdin,
     /// Many files that are one side.
     Files(Files),
+    /// What a program reads itself, or has in memory.
+    Reader(Reader),
 }
 
 /// Regular files that are read as one input, in their order, as if they were concatenated.
@@ -43,7 +48,8 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     name: PathBuf,
-    paths: Arc<[PathBuf]>,
+    // Not a slice: making one of a list would have both in memory for a moment.
+    paths: Arc<Vec<PathBuf>>,
 }
 
 impl Files {
@@ -52,7 +58,7 @@ impl Files {
     pub fn new(name: impl Into<PathBuf>, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {
             name: name.into(),
-            paths: paths.into_iter().collect(),
+            paths: Arc::new(paths.into_iter().collect()),
         }
     }
 
@@ -67,7 +73,7 @@ impl Files {
     }
 
     /// The paths, shared.
-    pub(super) fn shared_paths(&self) -> Arc<[PathBuf]> {
+    pub(super) fn shared_paths(&self) -> Arc<Vec<PathBuf>> {
         self.paths.clone()
     }
 }
@@ -89,7 +95,14 @@ impl fmt::Display for Source {
             Self::Path(path) => path.display().fmt(f),
             Self::Stdin => f.write_str(STDIN),
             Self::Files(files) => files.name.display().fmt(f),
+            Self::Reader(reader) => reader.name().display().fmt(f),
         }
+    }
+}
+
+impl From<Reader> for Source {
+    fn from(reader: Reader) -> Self {
+        Self::Reader(reader)
     }
 }
 

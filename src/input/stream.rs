@@ -11,8 +11,8 @@
 //!  buffer n+1    |fo|ur⏎five⏎six ...                                   and in front of the next buffer
 //! ```
 //!
-//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what
-//! follows the line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
+//! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what follows the
+//! line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
 //! several lines.
 
 use std::fs::File;
@@ -23,6 +23,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Place, Pooled};
+use crate::input::feed::Feed;
 use crate::input::last_end::LastEnd;
 use crate::input::pieces::Piece;
 use crate::input::supply::Supply;
@@ -69,6 +70,8 @@ struct Prompt<'a> {
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
+    /// What tells whether its end is the end of the input; `None` where any end is.
+    feed: Option<Feed>,
     /// Where lines are wanted as soon as they are there.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
@@ -82,9 +85,15 @@ impl<'a> StoppableStream<'a> {
         let _refused_is_fine = rustix::pipe::fcntl_setpipe_size(&file, PIPE_BYTES);
         Self {
             file,
+            feed: None,
             prompt: None,
             stop,
         }
+    }
+
+    /// The same stream, whose end `feed` must confirm.
+    pub(super) fn fed_by(self, feed: Option<Feed>) -> Self {
+        Self { feed, ..self }
     }
 
     /// The same stream, to be read in pieces as they come, once they hold the end of a line.
@@ -139,6 +148,7 @@ impl<'a> StoppableStream<'a> {
             // Where polling itself fails, reading tells why.
             match self.file.read(&mut buffer[filled..]) {
                 Ok(0) => {
+                    self.feed.as_ref().map_or(Ok(()), |feed| feed.check(name))?;
                     return Ok(Filled {
                         bytes: filled,
                         is_ended: true,
@@ -218,7 +228,8 @@ impl<'a> StreamChunks<'a> {
         })
     }
 
-    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece has ended. A line that is longer than the buffer comes alone.
+    /// Fills `buffer`, of [`ChunkRules::buffer_bytes`], with the next whole lines, until the stream or the last piece
+    /// has ended. A line that is longer than the buffer comes alone.
     ///
     /// # Errors
     /// As [`Supply::fill`] and [`Supply::next_piece`]; [`crate::Error::LineTooLong`].
@@ -309,9 +320,9 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them. `None`
-    /// where no line ends in it, or where what follows has no room in the carry. At the end of the stream the last line needs no
-    /// terminator.
+    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them.
+    /// `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream the
+    /// last line needs no terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());

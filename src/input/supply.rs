@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
 use crate::input::form::Form;
 use crate::input::parquet::Rows;
-use crate::input::parts::Parts;
+use crate::input::parts::{Padding, Parts};
 use crate::input::pieces::{Piece, Pieces};
 use crate::input::stream::{Filled, StoppableStream};
 use crate::input::{Input, unreadable};
@@ -29,6 +29,7 @@ pub(crate) struct Supply<'a> {
     bytes: Bytes<'a>,
     following: Option<Following<'a>>,
     name: &'a Path,
+    padding: &'a Padding,
     budget: MemoryBudget,
     /// Bytes that were given of this stream or file.
     given_bytes: u64,
@@ -84,6 +85,7 @@ impl<'a> Supply<'a> {
             bytes,
             following: None,
             name: input.name(),
+            padding: input.padding(),
             budget: budget.clone(),
             given_bytes: 0,
         }
@@ -125,6 +127,7 @@ impl<'a> Supply<'a> {
             bytes: open(parts, piece, opening)?,
             following: None,
             name: parts.name(piece.part),
+            padding: parts.padding(),
             budget: opening.budget.clone(),
             given_bytes: 0,
         })
@@ -182,10 +185,25 @@ impl<'a> Supply<'a> {
         match self.fill_any(buffer) {
             Ok(filled) => {
                 self.given_bytes += filled.bytes as u64;
+                if filled.is_ended {
+                    self.note_padding();
+                }
                 Ok(filled)
             }
             // That a file changed is the better reason.
             Err(error) => self.verify().and(Err(error)),
+        }
+    }
+
+    /// Notes what was passed over at the end of a file.
+    fn note_padding(&self) {
+        let bytes = match &self.bytes {
+            Bytes::Decoded(decoder) => decoder.padding(),
+            Bytes::Piece(decoder) => decoder.padding(),
+            _ => 0,
+        };
+        if bytes > 0 {
+            self.padding.note(self.place().part, bytes);
         }
     }
 

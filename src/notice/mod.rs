@@ -55,6 +55,13 @@ pub enum Notice {
         /// How many.
         count: u64,
     },
+    /// Zeros, line ends or blanks follow the last member of a gzip file, and were passed over.
+    Padding {
+        /// The file.
+        input: PathBuf,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
@@ -101,6 +108,17 @@ impl fmt::Display for Notice {
                 } else {
                     format!("{count} rows")
                 }
+            ),
+            Self::Padding { input, bytes } => write!(
+                f,
+                "{}: {} behind the gzip data {} passed over, because zeros, line ends and blanks are no data: make sure that the file is complete",
+                input.display(),
+                if *bytes == 1 {
+                    "1 byte".to_owned()
+                } else {
+                    format!("{bytes} bytes")
+                },
+                if *bytes == 1 { "was" } else { "were" }
             ),
             Self::TempInMemory { place } => write!(
                 f,

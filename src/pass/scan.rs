@@ -1,9 +1,8 @@
 //! Scanning an input: every line once, hashed, in batches, on all worker threads.
 //!
 //! *Owns:* the choice between two ways of reading. A file that is in the page cache is read by the
-//! workers themselves, in chunks that are still in a core's cache when their lines are gone
-//! through; so is one of which each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads
-//! ([`pipeline`]).
+//! workers themselves, in chunks that are still in a core's cache when their lines are gone through; so is one of which
+//! each worker can decode a piece. What comes from a disk or a pipe is read ahead by reader threads ([`pipeline`]).
 //! Workers are the run's ([`Workers`](crate::sys::threads::Workers)), so `--threads` bounds the computing.
 //!
 //! 1. The thread that calls [`scan`] opens the input again and checks that it is still the same.
@@ -315,8 +314,8 @@ impl<'a> Tally<'a> {
         })
     }
 
-    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where the
-    /// line is, is looked up in the end.
+    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where
+    /// the line is, is looked up in the end.
     fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
         /// As much of the line as a message shows, in bytes.
         const SHOWN: usize = 40;
@@ -347,8 +346,8 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Passes over what a chunk has of the front of its file: a mark, a header, and comments before that, which it counts.
-    /// Returns where the first record starts in the chunk.
+    /// Passes over what a chunk has of the front of its file: a mark, a header, and comments before that, which it
+    /// counts. Returns where the first record starts in the chunk.
     fn pass_over_front(&self, keying: &Keying, chunk: &Chunk) -> usize {
         let front = chunk.bytes_in_front(keying.front(chunk.part));
         let mark = if chunk.is_first_of_file() {
@@ -368,8 +367,8 @@ impl<'a> Tally<'a> {
         front.max(mark)
     }
 
-    /// Counts the lines of a record without a key, and lines that are no records. Where it is, is looked up in the end if
-    /// it fails the scan.
+    /// Counts the lines of a record without a key, and lines that are no records. Where it is, is looked up in the end
+    /// if it fails the scan.
     ///
     /// # Errors
     /// [`Error::BadRecord`], unless such records are to be left out.

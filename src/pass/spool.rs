@@ -6,7 +6,6 @@
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::stream::StoppableStream;
 use crate::memory::buffer::Buffer;
 use crate::run::Run;
 use crate::temp::space::{TempSpace, padded};
@@ -21,7 +20,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
         return Ok(input);
     }
     let stop = || run.interrupt().check();
-    let mut stream = StoppableStream::new(input.take_stream()?, &stop);
+    let mut stream = input.take_stream(&stop)?;
     let space = run.space;
     let copy = space.new_path("spool")?;
     let mut buffer = Buffer::new(&run.budget, "spool", run.layout.chunk_bytes)?;

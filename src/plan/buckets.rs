@@ -24,7 +24,7 @@
 use crate::error::Error;
 use crate::plan::design::too_little;
 use crate::plan::job::Job;
-use crate::plan::layout::{Layout, SMALLEST_BLOCK};
+use crate::plan::layout::{Layout, SMALLEST_BLOCK, most_in_bucket};
 use crate::spill::pool::in_flight;
 
 /// Buckets are planned for this multiple of the estimated set: room for chance, and for estimates that are
@@ -81,7 +81,9 @@ pub(super) fn buckets_for_survivors(
         let mut generous = *layout;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
         let buckets = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
-        if let Some(buckets) = buckets.ok().filter(|_| generous.block_bytes >= GOOD_BLOCK) {
+        let good = |buckets: u32| GOOD_BLOCK.min(most_in_bucket(job, buckets));
+        let is_good = |buckets: &u32| generous.block_bytes >= good(*buckets);
+        if let Some(buckets) = buckets.ok().filter(is_good) {
             *layout = generous;
             return Ok(buckets);
         }

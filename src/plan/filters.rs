@@ -58,6 +58,20 @@ impl FilterPlan {
         }
     }
 
+    /// The same, if only `keys` of the lines that it has room for are different.
+    pub(crate) fn for_different(self, keys: u64) -> Self {
+        let keys = keys.max(1);
+        let bits_per_key = self.bits as f64 / keys as f64;
+        let (hashes, predicted_fpr) = best_blocked(bits_per_key);
+        Self {
+            hashes,
+            keys,
+            bits_per_key,
+            predicted_fpr,
+            ..self
+        }
+    }
+
     /// A filter that exists: with this many keys, and judged to have this rate.
     pub(crate) fn existing(shape: Shape, keys: u64, fpr: f64) -> Self {
         Self {

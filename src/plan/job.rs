@@ -127,6 +127,24 @@ impl Job {
         self.selection.asks_first(self.sides)
     }
 
+    /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
+    pub(crate) fn counts_repeats(&self) -> bool {
+        let comes_again = |shape: &InputShape| shape.distinct_lines < shape.lines;
+        let mut shown = self
+            .inputs
+            .iter()
+            .filter(|shape| shape.distinct_lines.is_some());
+        shown.any(comes_again)
+    }
+
+    /// The same with every line counted as a different one.
+    pub(crate) fn without_repeats(mut self) -> Self {
+        for shape in &mut self.inputs {
+            shape.distinct_lines = None;
+        }
+        self
+    }
+
     /// Whether the size of an input is a guess, because it is compressed.
     pub(super) fn guesses_sizes(&self) -> bool {
         let is_guess = |shape: &InputShape| shape.bytes.is_some() && shape.decoding.is_some();
@@ -282,6 +300,11 @@ fn extents_in_order(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>
     let largest = all.filter_map(known).max().unwrap_or(unknown);
     let size = |&index: &usize| known((index, &job.inputs[index])).unwrap_or(largest);
     order(job).iter().map(size).collect()
+}
+
+/// The different lines of each input in working order, as far as samples show them.
+pub(super) fn distinct_sizes_in_order(job: &Job) -> Vec<Extent> {
+    distinct_in_order(job, &sizes_in_order(job), 1.0)
 }
 
 /// `slack` times the different lines of each input in working order. An input counts as a whole where a sample shows no

@@ -25,7 +25,9 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::memory::buffer::PAGE;
+use crate::plan::buckets::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
+use crate::plan::job::read_in_order;
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
 use crate::plan::{Job, Strategy};
 use crate::selection::Order;
@@ -287,6 +289,7 @@ impl Layout {
         let pool_bytes = pool_bytes.min(self.most_pool_bytes(job));
         let open = u64::from(buckets) + writers + 1;
         let block = (pool_bytes / open).min(LARGEST) & !(PAGE - 1);
+        let block = block.min(most_in_bucket(job, buckets).max(least));
         if block < least || u64::from(buckets) > self.most_buckets(job.inputs.len()) {
             return false;
         }
@@ -302,6 +305,18 @@ impl Layout {
         };
         true
     }
+}
+
+/// The largest block that a bucket fills if the caller wants very many of them: what the bucket of the largest input will have,
+/// in whole pages, with room for chance. Of larger ones, mostly empty, memory would have room for those of one input alone, and a
+/// file would be written for each bucket.
+pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
+    if u64::from(job.buckets.unwrap_or(0)) < DEFAULT_BUCKETS {
+        return LARGEST;
+    }
+    let largest = read_in_order(job).iter().map(|extent| extent.bytes).max();
+    let mean = largest.unwrap_or(0) / u64::from(buckets.max(1));
+    (mean.saturating_add(mean / 4)).saturating_add(PAGE) & !(PAGE - 1)
 }
 
 /// What puts the answer in order, in bytes: as large a part of the memory as that of a large filter, so that runs are

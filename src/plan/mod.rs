@@ -53,22 +53,26 @@ use crate::error::Result;
 use crate::size::display_apart;
 
 pub use crate::input::compressed::Decoding;
-use advice::{advised, least_memory, with_advice};
+use advice::{advised, least_memory, too_high, with_advice};
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
 pub(crate) use design::lone::Again;
-pub(crate) use design::lone::MEAN_RATE;
 pub(crate) use design::set_refusal;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
+pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
+pub(crate) use shares::LEAST_USABLE_BYTES;
 pub use strategy::Strategy;
 
 /// The least memory limit that is accepted.
 pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
+
+/// The share of itself by which the rate of a complete filter may be above the accepted one: it is a measurement.
+const ABOVE_BY_CHANCE: f64 = 0.05;
 
 /// Lines that are common, as a share of the smaller input, where no estimate was made. The second look
 /// ([`revision`]) corrects it as soon as a filter can be asked.
@@ -155,6 +159,27 @@ impl Plan {
     /// too many instead.
     pub fn may_miss_lines(&self) -> bool {
         !self.costs.exact && !self.finds_common()
+    }
+
+    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because samples
+    /// show repeats: there may be more different lines than they show.
+    ///
+    /// # Errors
+    /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.
+    pub(crate) fn check_rate(&self, fpr: f64) -> Result<()> {
+        let job = &self.job;
+        match (job.max_fpr, self.costs.filter) {
+            (Some(accepted), Some(filter))
+                if job.counts_repeats() && fpr > accepted * (1.0 + ABOVE_BY_CHANCE) =>
+            {
+                let found = FilterPlan {
+                    predicted_fpr: fpr,
+                    ..filter
+                };
+                Err(too_high(job, &found, accepted))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many of the inputs behind the first go into the filter of a sieve that keeps repeats.

@@ -16,31 +16,20 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 /// A refusal names the decoders where they take more than these bytes, 256 KiB.
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
+/// What a process needs beside buffers differs by as much from run to run, in bytes: 512 KiB, because the system maps code
+/// in pieces of many sizes. An advised limit has room for that.
+const VARIATION: u64 = 512 << 10;
+
 /// Refuses a memory limit that nothing can run in: below 16 MiB, or with less than
 /// [`LEAST_USABLE_BYTES`] for buffers beside what the process itself needs.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] with the least limit that would do.
 pub(super) fn check_floor(job: &Job) -> Result<()> {
-    let least_beside = |job: &Job| {
-        let beside = job
-            .base_bytes
-            .saturating_add(DecodingPlan::of(job).all_bytes());
-        LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
-    };
     if job.memory_bytes >= least_beside(job) {
         return Ok(());
     }
-    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
-    // what is added, so raising the limit step by step ends.
-    let mut least = round_mebibytes(least_beside(job));
-    loop {
-        let next = round_mebibytes(least_beside(&job.with_memory(least)));
-        if next <= least {
-            break;
-        }
-        least = next;
-    }
+    let least = least_for_any_plan(job);
     let (given, _) = display_apart(job.memory_bytes, least);
     let what = match DecodingPlan::of(job).bytes {
         // Less than the process itself takes.
@@ -55,6 +44,32 @@ pub(super) fn check_floor(job: &Job) -> Result<()> {
         advice: format!("give at least {}", display_at_least(least)),
         least_bytes: least,
     })
+}
+
+/// The least memory for any plan, in bytes: what the process takes, and a little for buffers.
+fn least_beside(job: &Job) -> u64 {
+    let beside = job
+        .base_bytes
+        .saturating_add(DecodingPlan::of(job).all_bytes());
+    LEAST_MEMORY_BYTES.max(beside.saturating_add(LEAST_USABLE_BYTES))
+}
+
+/// The least limit that [`check_floor`] accepts for `job`, in whole mebibytes, where it refuses the one that it has.
+pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
+    // Under a larger limit more threads may run, and threads need memory, too. That is less than a sixth of
+    // what is added, so raising the limit step by step ends.
+    let advised = |job: &Job| match least_beside(job) {
+        LEAST_MEMORY_BYTES => LEAST_MEMORY_BYTES,
+        least => round_mebibytes(least + VARIATION),
+    };
+    let mut least = advised(job);
+    loop {
+        let next = advised(&job.with_memory(least));
+        if next <= least {
+            return least;
+        }
+        least = next;
+    }
 }
 
 /// Refuses requests that make no sense under any limit.

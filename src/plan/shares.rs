@@ -6,7 +6,7 @@ use crate::plan::Job;
 
 /// The least that must be left for buffers after what the process itself needs, in bytes. With 6 MiB, and on a busy machine
 /// with 5.5 MiB, runs in 16 MiB were refused when more pages of the program were mapped than usual.
-pub(super) const LEAST_USABLE_BYTES: u64 = 5 << 20;
+pub(crate) const LEAST_USABLE_BYTES: u64 = 5 << 20;
 /// The most that long lines may have of the memory for buffers, in eighths: two such lines, and as much
 /// for all else.
 pub(super) const MOST_EIGHTHS: u64 = 3;

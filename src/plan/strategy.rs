@@ -6,6 +6,7 @@
 /// writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Strategy {
     /// The smallest input in memory as a set, the others streamed past it. Exact.
     Memory,

@@ -1,8 +1,8 @@
 //! Where the key is in the records of one file.
 //!
-//! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out of a
-//! record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory but for a
-//! key that is not in its record as it is; 16 bytes for each field.
+//! *Owns:* [`Columns`], made from [`Keys`] and, where fields have names, the header of the file; and taking the key out
+//! of a record. *Invariants:* a key is a field that can be written: quotes stay where it needs them. *Cost:* no memory
+//! but for a key that is not in its record as it is; 16 bytes for each field.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -42,8 +42,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the key has. For
-    /// objects none.
+    /// The columns of a file of the input with `number` whose fields have these numbers, from 0; as many as the key
+    /// has. For objects none.
     pub(super) fn new(keys: &Keys, number: u32, numbers: &[u32]) -> Self {
         let names = match keys.syntax {
             // The fields are those of Parquet files; of a text a line is the key.
@@ -69,8 +69,8 @@ impl Columns {
         }
     }
 
-    /// The columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of the key, in
-    /// their order.
+    /// The columns of a Parquet file of the input with `number`: what is read of it are the `count` fields of the key,
+    /// in their order.
     pub(crate) fn of_table(keys: &Keys, number: u32, count: usize) -> Self {
         let places: Vec<u32> = match keys.syntax {
             Syntax::Delimited(_) | Syntax::Csv(_) => (0..count as u32).collect(),
@@ -114,14 +114,11 @@ impl Columns {
         }
     }
 
-    /// What separates the fields of a record that has a key in some of them; `None` of objects, and of whole lines.
+    /// What separates the fields of a record; `None` of objects, and of lines that are compared whole.
     pub(crate) fn delimiter(&self) -> Option<u8> {
         match self.syntax {
-            Syntax::Delimited(delimiter) | Syntax::Csv(Dialect { delimiter, .. })
-                if self.has_fields() =>
-            {
-                Some(delimiter)
-            }
+            Syntax::Csv(Dialect { delimiter, .. }) => Some(delimiter),
+            Syntax::Delimited(delimiter) if self.has_fields() => Some(delimiter),
             _ => None,
         }
     }
@@ -239,8 +236,8 @@ impl Columns {
         Ok(Key::Built(start..built.len()))
     }
 
-    /// The key that is all of the record, as it stands in the file. Quotes are checked: one that is out of place may have
-    /// moved the ends of records.
+    /// The key that is all of the record, as it stands in the file. Quotes are checked: one that is out of place may
+    /// have moved the ends of records.
     fn whole<'r>(&self, record: &'r [u8], built: &mut Vec<u8>) -> Result<Key<'r>, Bad> {
         let start = built.len();
         if let Syntax::Csv(dialect) = self.syntax {
@@ -285,8 +282,8 @@ impl Columns {
         Ok(())
     }
 
-    /// A field in the case in which it is compared. A letter that is the delimiter of several fields without quotes stays
-    /// a capital: no field has the small one, and it would pass for the end of a field.
+    /// A field in the case in which it is compared. A letter that is the delimiter of several fields without quotes
+    /// stays a capital: no field has the small one, and it would pass for the end of a field.
     fn folded<'t>(&self, field: &'t [u8]) -> Cow<'t, [u8]> {
         if !self.ignores_case {
             return Cow::Borrowed(field);

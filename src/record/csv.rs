@@ -1,9 +1,9 @@
 //! Fields of comma-separated values (RFC 4180).
 //!
-//! *Owns:* the rules for quotes. *Invariants:* a quote opens a field only at its start; inside a field that has no quotes
-//! around it, it is text, as Python, DuckDB, Polars and Excel read it. A record is looked at to its end, so that a field that
-//! is damaged is noticed wherever it is. *Cost:* two searches for each field; behind the last field that is wanted one for
-//! the whole rest, if it has no quotes.
+//! *Owns:* the rules for quotes. *Invariants:* a quote opens a field only at its start; inside a field that has no
+//! quotes around it, it is text, as Python, DuckDB, Polars and Excel read it. A record is looked at to its end, so that
+//! a field that is damaged is noticed wherever it is. *Cost:* two searches for each field; behind the last field that
+//! is wanted one for the whole rest, if it has no quotes.
 //!
 //! ```text
 //!  in the record     the field says     because
@@ -23,8 +23,8 @@ use crate::record::Bad;
 pub struct Dialect {
     /// The byte between two fields.
     pub delimiter: u8,
-    /// A byte that makes the next one text, whatever that is, in quotes and outside of them: `\` in what MySQL writes. Two
-    /// quotes in a quoted field are one in any case.
+    /// A byte that makes the next one text, whatever that is, in quotes and outside of them: `\` in what MySQL writes.
+    /// Two quotes in a quoted field are one in any case.
     pub escape: Option<u8>,
 }
 
@@ -37,8 +37,8 @@ impl Dialect {
         }
     }
 
-    /// Finds the quote that closes a field whose text goes on at `from`. A quote at the very end of `bytes` may be the first of
-    /// two, unless `is_all`: nothing follows.
+    /// Finds the quote that closes a field whose text goes on at `from`. A quote at the very end of `bytes` may be the
+    /// first of two, unless `is_all`: nothing follows.
     #[inline]
     pub(crate) fn closing_quote(self, bytes: &[u8], from: usize, is_all: bool) -> Closing {
         if let Some(escape) = self.escape {
@@ -140,8 +140,8 @@ impl<'r> RawField<'r> {
         Cow::Owned(text)
     }
 
-    /// The one way to write the field, if it stands so in the record: with quotes where it needs them, and without where
-    /// not. `None` where it has to be written anew.
+    /// The one way to write the field, if it stands so in the record: with quotes where it needs them, and without
+    /// where not. `None` where it has to be written anew.
     #[inline]
     pub(super) fn written(&self, dialect: Dialect) -> Option<&'r [u8]> {
         match self.is_plain {
@@ -174,8 +174,8 @@ pub(super) fn write_quoted(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Calls `found` with the fields at `places` (from 0, ascending), each with its place in that list. All of the record is
-/// checked.
+/// Calls `found` with the fields at `places` (from 0, ascending), each with its place in that list. All of the record
+/// is checked.
 ///
 /// # Errors
 /// [`Bad::TooFewFields`], and what is wrong with the quotes.

@@ -1,7 +1,8 @@
 //! A field of a record, as a caller names it.
 //!
 //! *Owns:* how numbers and names are written on a command line, and the way into objects that a name stands for.
-//! *Invariants:* every name can be written: [`Field::written`] is read back as the same name. *Cost:* none that matters.
+//! *Invariants:* every name can be written: [`Field::written`] is read back as the same name. *Cost:* none that
+//! matters.
 //!
 //! ```text
 //!  2           the second field

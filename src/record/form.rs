@@ -1,7 +1,8 @@
 //! What decides the bytes of a key, beside where it is in its record.
 //!
-//! *Owns:* [`KeyForm`], which a stored filter keeps. *Invariants:* keys of forms that agree can be equal; of other forms they
-//! are not comparable. A line and a single field of any syntax are written alike, so they agree. *Cost:* none.
+//! *Owns:* [`KeyForm`], which a stored filter keeps. *Invariants:* keys of forms that agree can be equal; of other
+//! forms they are not comparable. A line and a single field of any syntax are written alike, so they agree. *Cost:*
+//! none.
 
 use crate::record::{Keys, Syntax};
 
@@ -42,8 +43,8 @@ impl KeyForm {
         }
     }
 
-    /// Whether keys of `asked` can be equal to keys of this form, as far as their fields go. Lines whose number of fields is
-    /// not known can be equal to any.
+    /// Whether keys of `asked` can be equal to keys of this form, as far as their fields go. Lines whose number of
+    /// fields is not known can be equal to any.
     pub(crate) fn has_fields_of(self, asked: Self) -> bool {
         match self.fields {
             0 => true,

@@ -1,9 +1,9 @@
 //! Records: lines of which a part, the key, is what is compared.
 //!
 //! *Owns:* what a caller says of keys ([`Keys`]), where they are in the records of one file ([`Columns`]), and taking
-//! them out. *Invariants:* two keys are equal exactly if their fields have the same bytes, without the quotes around them: a
-//! key is written in one way, whatever way its record writes it. A record that has no such key is never passed over in
-//! silence.
+//! them out. *Invariants:* two keys are equal exactly if their fields have the same bytes, without the quotes around
+//! them: a key is written in one way, whatever way its record writes it. A record that has no such key is never passed
+//! over in silence.
 //!
 //! ```text
 //!  record                        key of field 2          taken from
@@ -13,8 +13,8 @@
 //!  7,Alpha,x    ignoring case    alpha                   a copy
 //! ```
 //!
-//! Quotes stay where a field needs them (it has a delimiter, a quote or a newline), so that a key is also a field that can be
-//! written, and several fields of a key, with delimiters between them, are told apart without doubt.
+//! Quotes stay where a field needs them (it has a delimiter, a quote or a newline), so that a key is also a field that
+//! can be written, and several fields of a key, with delimiters between them, are told apart without doubt.
 //!
 //! *Cost:* one look at the record up to the last field of the key, and to its end where quotes must be checked.
 //!
@@ -49,14 +49,15 @@ use crate::error::{Error, Result};
 
 /// How fields stand in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Syntax {
     /// A record has no fields: all of it is the key.
     #[default]
     Whole,
     /// Fields with this byte between them, and no quotes: what TSV is.
     Delimited(u8),
-    /// Comma-separated values as in RFC 4180: a field in double quotes may have delimiters and line ends in it, and two double
-    /// quotes stand for one. In a field that does not begin with a quote, quotes are text.
+    /// Comma-separated values as in RFC 4180: a field in double quotes may have delimiters and line ends in it, and two
+    /// double quotes stand for one. In a field that does not begin with a quote, quotes are text.
     Csv(Dialect),
     /// Each record is a JSON object.
     JsonLines,
@@ -64,6 +65,7 @@ pub enum Syntax {
 
 /// What becomes of a record that has no key: a field is missing, one is damaged by its quotes, it is no JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum BadRecords {
     /// The run fails with [`Error::BadRecord`].
     #[default]

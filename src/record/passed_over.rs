@@ -1,7 +1,7 @@
 //! Lines of a text that are no records.
 //!
-//! *Owns:* which lines are passed over and counted, but in no answer: comments, and blank lines where records have fields. *Cost:*
-//! a look at the first byte of a line.
+//! *Owns:* which lines are passed over and counted, but in no answer: comments, and blank lines where records have
+//! fields. *Cost:* a look at the first byte of a line.
 
 use crate::record::{Keys, Syntax};
 

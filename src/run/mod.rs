@@ -10,6 +10,7 @@
 //! it and share it between their threads; only [`Run::set_layout`] needs it alone, between two passes.
 
 pub(crate) mod feasibility;
+pub(crate) mod listing;
 pub(crate) mod survey;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@
 //! *Cost:* a sample of each input (1 MiB at most, as it is or decoded).
 //!
 //! ```text
-//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread (+ 104 KiB for each worker with keys)
+//! base_bytes   = resident now + 1 MiB (8.25 MiB at least) + 320 KiB for each thread (+ 80 KiB for each worker with keys)
 //! memory_bytes = the limit, or less where address space (ulimit -v) is short
 //! ```
 
@@ -29,9 +29,9 @@ const GROWTH_BYTES: u64 = 1 << 20;
 /// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a run. A debug
 /// build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 const PROGRAM_BYTES: u64 = 33 << 18;
-/// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 32 KiB of them, and the records
+/// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the records
 /// that wait for the next batch.
-const KEY_BYTES: u64 = 104 << 10;
+const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
 
@@ -42,7 +42,7 @@ pub fn job_for(shapes: Vec<InputShape>, longest_line_bytes: u64, options: &Optio
 }
 
 /// What the process has resident before a run, in bytes.
-fn resident_bytes(options: &Options) -> u64 {
+pub(super) fn resident_bytes(options: &Options) -> u64 {
     let known = options.resident_bytes;
     known.unwrap_or_else(machine::resident_bytes)
 }
@@ -51,12 +51,12 @@ fn resident_bytes(options: &Options) -> u64 {
 ///
 /// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
 /// numbers gives equal requests equal plans.
-fn process_bytes(resident: u64) -> u64 {
-    PROGRAM_BYTES.max(resident + GROWTH_BYTES)
+pub(super) fn process_bytes(resident: u64) -> u64 {
+    PROGRAM_BYTES.max(resident.saturating_add(GROWTH_BYTES))
 }
 
 /// As [`job_for`], in a process that has `resident` bytes before the run.
-fn job_of_shapes(
+pub(super) fn job_of_shapes(
     shapes: Vec<InputShape>,
     longest_line_bytes: u64,
     resident: u64,
@@ -176,6 +176,10 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
             input: input.name().to_owned(),
             count: input.bad_records(),
         });
+    }
+    for (input, bytes) in inputs.iter().filter_map(Input::padded) {
+        let input = input.to_owned();
+        observer.noticed(&Notice::Padding { input, bytes });
     }
     for input in inputs {
         if let Some(count) = input.null_rows().filter(|&count| count > 0) {

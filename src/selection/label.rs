@@ -11,6 +11,7 @@ use serde::Serialize;
 /// it is a field of its own, the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Label {
     /// Nothing.
     #[default]

@@ -12,6 +12,7 @@ use serde::Serialize;
 /// In which order the lines of the answer come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Order {
     /// As they are found: the cheapest, and different from run to run.
     #[default]

@@ -22,6 +22,7 @@ use crate::stored::{open_records, reading_as, with_run, write_header};
 
 /// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Question {
     /// Write the lines that the filter may have.
     Present,

@@ -25,6 +25,7 @@ use crate::stored::{reading_as, with_run};
 
 /// How many lines a filter is laid out for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeyCount {
     /// This number of distinct lines.
     Lines(u64),
@@ -37,6 +38,7 @@ pub enum KeyCount {
 
 /// How large a filter is.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum FilterSize {
     /// As large as this false-positive rate (0..1) takes.
     Fpr(f64),
@@ -60,6 +62,19 @@ pub struct BuildRequest<'a> {
     /// Build it like this one, so that the two can be merged: kind, size, hashes, key and line rules
     /// are taken from it, and the other fields are ignored.
     pub like: Option<&'a StoredFilter>,
+}
+
+impl Default for BuildRequest<'_> {
+    /// A blocked filter with a false-positive rate of 1 %, for as many lines as a sample of the inputs shows.
+    fn default() -> Self {
+        Self {
+            kind: Kind::Blocked,
+            keys: KeyCount::Sampled,
+            size: FilterSize::Fpr(0.01),
+            hashes: None,
+            like: None,
+        }
+    }
 }
 
 impl BuildRequest<'_> {

@@ -14,18 +14,12 @@
 //! *Cost:* one reading of the inputs, and one of the filter file.
 //!
 //! ```no_run
-//! use outset::filter::{Kind, StoredFilter};
-//! use outset::stored::{BuildRequest, FilterSize, KeyCount, Question, build, query};
+//! use outset::filter::StoredFilter;
+//! use outset::stored::{BuildRequest, FilterSize, Question, build, query};
 //! use outset::{Interrupt, Options, Source};
 //!
 //! let options = Options { memory_bytes: Some(1 << 30), ..Options::default() };
-//! let request = BuildRequest {
-//!     kind: Kind::Blocked,
-//!     keys: KeyCount::Sampled,
-//!     size: FilterSize::Fpr(0.001),
-//!     hashes: None,
-//!     like: None,
-//! };
+//! let request = BuildRequest { size: FilterSize::Fpr(0.001), ..BuildRequest::default() };
 //! let built = build(&[Source::from("seen.txt")], &request, &options)?;
 //! built.filter.save("seen.osf".as_ref(), &Interrupt::new())?;
 //!
@@ -63,7 +57,7 @@ pub use merge::merge;
 /// The options for reading lines as `stored` does: what it knows of lines and keys need not be said again.
 ///
 /// # Errors
-/// [`Error::Usage`] where the options ask for something else.
+/// [`crate::Error::Usage`] where the options ask for something else.
 fn reading_as(stored: &StoredFilter, options: &Options) -> Result<Options> {
     let rules = stored.rules();
     let mut options = options.clone();

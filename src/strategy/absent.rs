@@ -26,7 +26,7 @@ use crate::pass::filter::{empty, insert};
 use crate::pass::join::{join, write};
 use crate::pass::scan::{Worker, scan};
 use crate::pass::spill::{Screening, spill};
-use crate::plan::{MEAN_RATE, Plan};
+use crate::plan::Plan;
 use crate::run::Run;
 use crate::selection::{Found, Rule, Sides};
 use crate::stats::FilterStats;
@@ -63,6 +63,7 @@ pub(crate) fn answer(
         insert(run, input, &mut filter)?;
     }
     let stats = describe(&filter);
+    plan.check_rate(stats.fill_fpr)?;
     if sides.rule().repeats() {
         let phase = run.input_phase("probe", first);
         scan(run, &phase, first, || Asking {
@@ -83,7 +84,8 @@ pub(crate) fn answer(
     }
     // Of the lines that are nowhere else, the share 1 - fpr was refused, and is in the answer.
     let odds = stats.fill_fpr / (1.0 - stats.fill_fpr).max(f64::MIN_POSITIVE);
-    note(run, stats, out, odds, first.lines());
+    let missing = out.found() as f64 * odds;
+    note(run, stats, out, missing, first.lines());
     Ok(())
 }
 
@@ -101,18 +103,17 @@ fn union(run: &Run<'_>, mut filter: Filter, inputs: &[Input], out: &Collector<'_
             })?;
         }
     }
-    let stats = describe(&filter);
-    let (odds, lines) = (stats.fill_fpr * MEAN_RATE, inputs.iter().map(Input::lines));
-    note(run, stats, out, odds, lines.sum());
+    let missing = filter.occupancy_sampled().taken_for_others;
+    let lines = inputs.iter().map(Input::lines).sum();
+    note(run, describe(&filter), out, missing, lines);
     Ok(())
 }
 
-/// Notes the filter, and how many lines are expected to be missing: `odds` for each line of the answer, and no more
-/// than the filter took of the `lines` lines that it was asked about.
-fn note(run: &Run<'_>, mut stats: FilterStats, out: &Collector<'_>, odds: f64, lines: u64) {
-    let found = out.found();
-    let most = lines.saturating_sub(found);
-    stats.expected_missing_lines = (found as f64 * odds).min(most as f64);
+/// Notes the filter, and that about `missing` lines are missing: no more than it took of the `lines` lines that it was asked
+/// about.
+fn note(run: &Run<'_>, mut stats: FilterStats, out: &Collector<'_>, missing: f64, lines: u64) {
+    let most = lines.saturating_sub(out.found());
+    stats.expected_missing_lines = missing.min(most as f64);
     run.record().filter = Some(stats);
 }
 

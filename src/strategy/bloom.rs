@@ -74,6 +74,9 @@ pub(crate) fn bloom(
         // Frees the filter before it: at most two live at a time.
         screen = Box::new(next);
     }
+    if filters.stored.is_none() {
+        plan.check_rate(stats.fill_fpr)?;
+    }
     // Unlike the sieve, the revision never drops the filter: it makes the result.
     if let Some(look) = look(run, last, inputs.len() - 1, &*screen)?
         && let Some(layout) = plan.revised_bloom(look)

@@ -185,7 +185,7 @@ impl<T: Clone> Drop for EndOfHandout<'_, T> {
 }
 
 /// The error for a thread that the system does not give.
-fn no_thread(error: &std::io::Error) -> Error {
+pub(crate) fn no_thread(error: &std::io::Error) -> Error {
     Error::Machine {
         what: format!("cannot start a thread: {}", Plain(error)),
         advice: "use fewer --threads, or raise the limit on processes (ulimit -u)",

@@ -22,7 +22,7 @@ const LAYERS: [&[&str]; 16] = [
     &["pass"],
     &["estimate", "stored", "strategy"],
     &["engine"],
-    &["cluster", "compare", "overlaps"],
+    &["cluster", "compare", "overlaps", "results"],
 ];
 const ABOVE_ALL: [&str; 4] = ["lib", "main", "cli", "testing"];
 

@@ -327,7 +327,7 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
             let target = (fs::File::create(&to).unwrap(), "to");
             let mut given = numbers.iter().map(|&number| Ok(number));
             let copied = copy
-                .copy(&mut given, target, 4 << 30, &Interrupt::new())
+                .copy(&mut given, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
                 .unwrap();
             assert_eq!(copied.bytes, fs::metadata(&to).unwrap().len());
             let expected: Vec<&String> = numbers.iter().map(|&row| &all[row as usize]).collect();
@@ -337,7 +337,12 @@ fn b23_rows_are_copied_whole_and_in_their_order() {
         let target = (Vec::new(), "to");
         let mut behind = [Ok(rows as u64)].into_iter();
         let refused = copy
-            .copy(&mut behind, target, 4 << 30, &Interrupt::new())
+            .copy(
+                &mut behind,
+                target,
+                4 << 30,
+                (&Interrupt::new(), &|_, _| {}),
+            )
             .unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Input, "{refused}");
     }
@@ -361,7 +366,7 @@ fn b23_files_without_rows_and_pages_without_values_are_read() {
         let copy = RowCopy::open(&from, 4 << 30).unwrap();
         let target = (fs::File::create(&to).unwrap(), "to");
         let mut rows = [Ok(0), Ok(1)].into_iter();
-        copy.copy(&mut rows, target, 4 << 30, &Interrupt::new())
+        copy.copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
             .unwrap();
         assert_eq!(rows_of(&to), rows_of(&from), "{name}");
     }
@@ -377,7 +382,7 @@ fn b23_damaged_files_are_not_copied() {
         let target = (Vec::new(), "to");
         let mut rows = (0..100).map(Ok);
         let refused = copy
-            .copy(&mut rows, target, 4 << 30, &Interrupt::new())
+            .copy(&mut rows, target, 4 << 30, (&Interrupt::new(), &|_, _| {}))
             .unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Input, "{name}: {refused}");
     }
@@ -399,7 +404,12 @@ fn b23_a_file_that_changed_since_its_rows_were_found_is_not_copied() {
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     file.set_modified(later).unwrap();
     let mut rows = [Ok(3)].into_iter();
-    let refused = copy.copy(&mut rows, (Vec::new(), "to"), 4 << 30, &Interrupt::new());
+    let refused = copy.copy(
+        &mut rows,
+        (Vec::new(), "to"),
+        4 << 30,
+        (&Interrupt::new(), &|_, _| {}),
+    );
     assert!(
         matches!(refused, Err(Error::InputChanged { .. })),
         "{refused:?}"

@@ -16,7 +16,7 @@ use crate::cli::options::{
     DecodingArguments, FormatArguments, KeyFile, MachineArguments, TalkArguments, TempArguments,
 };
 use crate::cli::select::{SideArguments, WrittenArguments};
-use crate::cli::sides::read_list;
+use crate::cli::sides::{List, Names};
 
 const LIST_ADVICE: &str = "give --shards-from a file that lists the names of shard files";
 const EXIT_STATUS: &str = "\
@@ -239,10 +239,15 @@ impl JoinArguments {
     /// The shard files, as named or listed; none for a stream. Call it once: the list may be standard input.
     ///
     /// # Errors
-    /// Where the list cannot be read.
+    /// Where the list cannot be read, or has more names than the memory limit has room for.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
         match &self.shards_from {
-            Some(list) => read_list(list, b'\n', LIST_ADVICE),
+            Some(list) => {
+                let mut names = Names::new(&self.machine.options(&Interrupt::new()));
+                names.read(List::open(list, b'\n', LIST_ADVICE)?, |_| Ok(()))?;
+                let files = names.take();
+                names.finish().map(|()| files)
+            }
             None if self.is_stream() => Ok(Vec::new()),
             None => Ok(self.shards.clone()),
         }

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use outset::{Destination, Error, FileId, Result, Source};
+use outset::{Destination, Error, FileId, Files, Result, Source};
 use rustix::fs::{FileType, fstat, stat};
 
 /// Standard input or output, as the command line names it.
@@ -27,6 +27,8 @@ const STDERR: &str = "standard error";
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     inputs: Vec<(PathBuf, Destination)>,
+    /// Sides of many files, with what each file is, as far as it is there.
+    sides: Vec<(Files, Vec<Option<FileId>>)>,
     outputs: Vec<Output>,
     /// `-` is standard output, and standard error for statistics.
     pub(super) result: Option<PathBuf>,
@@ -57,12 +59,17 @@ impl Claims {
 
     /// As well as `sources`, of which standard input is one that a command may read.
     pub(crate) fn and_sources(mut self, sources: &[Source]) -> Self {
-        let paths = sources.iter().flat_map(|source| match source {
-            Source::Path(path) => std::slice::from_ref(path),
-            Source::Stdin => &[],
-            Source::Files(files) => files.paths(),
-        });
-        self.inputs.extend(paths.filter_map(|path| claim(path)));
+        for source in sources {
+            match source {
+                Source::Path(path) => self.inputs.extend(claim(path)),
+                Source::Files(files) => {
+                    let ids = files.paths().iter().map(|path| FileId::at(path).ok());
+                    self.sides.push((files.clone(), ids.collect()));
+                }
+                // No path.
+                _ => {}
+            }
+        }
         if sources.contains(&Source::Stdin) {
             self.inputs.extend(claim(Path::new(STREAM)));
         }
@@ -124,10 +131,17 @@ impl Claims {
             return Ok(());
         };
         let is_read = |(_, input): &&(PathBuf, Destination)| *input == output.destination;
-        match self.inputs.iter().find(is_read) {
-            Some((input, _)) => Err(output.refused_as_input(input)),
-            None => Ok(()),
-        }
+        let found = self.inputs.iter().find(is_read).map(|(path, _)| path);
+        let found = found.or_else(|| {
+            let Destination::Existing(id) = output.destination else {
+                return None;
+            };
+            self.sides.iter().find_map(|(files, ids)| {
+                let place = ids.iter().position(|other| *other == Some(id))?;
+                files.paths().get(place)
+            })
+        });
+        found.map_or(Ok(()), |input| Err(output.refused_as_input(input)))
     }
 
     /// Claims the page, if it is wanted.

@@ -345,14 +345,11 @@ mod tests {
     use super::*;
 
     fn phase(name: &str, bytes_read: u64) -> PhaseStats {
-        PhaseStats {
-            name: name.to_owned(),
-            seconds: 0.5,
-            predicted_seconds: Some(0.4),
-            bytes_read,
-            bytes_written: 3,
-            lines: 7,
-        }
+        let mut phase = PhaseStats::default();
+        (phase.seconds, phase.predicted_seconds) = (0.5, Some(0.4));
+        (phase.bytes_read, phase.bytes_written) = (bytes_read, 3);
+        (phase.name, phase.lines) = (name.to_owned(), 7);
+        phase
     }
 
     #[test]

@@ -1,17 +1,27 @@
 //! A result that is a Parquet file: rows of the first input.
 //!
-//! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows copied. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
+//! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows copied, as
+//! one more phase. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
 //! disk for each row; see [`RowCopy`] for the rest.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
-use outset::{Error, Options, Order, Result, RowCopy, Sink, Source, Stats, machine, select};
+use outset::plan::{Plan, PlannedPhase};
+use outset::stats::PhaseStats;
+use outset::{
+    Error, Notice, Observer, Options, Order, Result, RowCopy, Sink, Source, Stats, machine, select,
+};
 
 use super::Request;
 use crate::cli::outputs::ResultFile;
 
+/// What the phase of copying is called.
+const COPY: &str = "copy";
 /// How many bytes of the numbers are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -58,21 +68,112 @@ pub(super) fn find_rows(
             "use diff, or intersect without --at-least, --at-most and --exactly, or give the output another name",
         );
     }
+    let bytes = std::fs::metadata(first).map_or(0, |metadata| metadata.len());
+    options.observer = options
+        .observer
+        .map(|observer| -> Arc<dyn Observer> { Arc::new(ExpectingCopy(observer, bytes)) });
     let selection = request.selection.ordered(Order::Input);
     let mut numbers = Numbers::new(&options)?;
     let selected = select(sources, selection, &options, &mut numbers);
     let mut stats = selected.map_err(|error| numbers.unwritable(error))?;
+    let phase = CopyPhase::begin(first, copy.bytes_of(stats.output.lines), &options);
     let target = (result.writer()?, result.name());
-    let copied = copy.copy(
-        &mut numbers.read()?,
-        target,
-        memory_bytes,
-        &options.interrupt,
-    )?;
+    let advance = |bytes, rows| phase.advance(bytes, rows);
+    let watch = (&options.interrupt, &advance as _);
+    let copied = copy.copy(&mut numbers.read()?, target, memory_bytes, watch)?;
     result.flush(copied.target)?;
     stats.output.bytes = copied.bytes;
     stats.memory.peak_rss_bytes = copied.peak_rss_bytes;
+    let phase = phase.end();
+    stats.seconds += phase.seconds;
+    stats.phases.push(phase);
     Ok(stats)
+}
+
+/// The phase in which rows are copied. One that fails does not end.
+struct CopyPhase<'a> {
+    name: String,
+    observer: Option<&'a Arc<dyn Observer>>,
+    began: Instant,
+    bytes: Cell<u64>,
+    rows: Cell<u64>,
+}
+
+impl<'a> CopyPhase<'a> {
+    fn begin(first: &Path, bytes: u64, options: &'a Options) -> Self {
+        let name = format!("{COPY} {}", first.display());
+        let observer = options.observer.as_ref();
+        if let Some(observer) = observer {
+            observer.phase_started(&name, Some(bytes));
+        }
+        Self {
+            name,
+            observer,
+            began: Instant::now(),
+            bytes: Cell::default(),
+            rows: Cell::default(),
+        }
+    }
+
+    fn advance(&self, bytes: u64, rows: u64) {
+        self.bytes.update(|all| all + bytes);
+        self.rows.update(|all| all + rows);
+        if let Some(observer) = self.observer {
+            observer.advanced(bytes, rows);
+        }
+    }
+
+    fn end(self) -> PhaseStats {
+        let mut phase = PhaseStats::default();
+        phase.name = self.name;
+        phase.seconds = self.began.elapsed().as_secs_f64();
+        phase.bytes_read = self.bytes.get();
+        phase.lines = self.rows.get();
+        if let Some(observer) = self.observer {
+            observer.phase_finished(&phase);
+        }
+        phase
+    }
+}
+
+/// An observer to which a plan has one more phase: rows are copied, of a file of this many bytes.
+struct ExpectingCopy(Arc<dyn Observer>, u64);
+
+impl Observer for ExpectingCopy {
+    fn part_started(&self, name: &str) {
+        self.0.part_started(name);
+    }
+
+    fn planned(&self, plan: &Plan) {
+        self.0.planned(plan);
+        let copy = PlannedPhase {
+            name: COPY,
+            bytes_read: self.1,
+            predicted_seconds: None,
+        };
+        let phases: Vec<_> = plan.phases.iter().copied().chain([copy]).collect();
+        self.0.expected(&phases);
+    }
+
+    fn expected(&self, phases: &[PlannedPhase]) {
+        self.0.expected(phases);
+    }
+
+    fn noticed(&self, notice: &Notice) {
+        self.0.noticed(notice);
+    }
+
+    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+        self.0.phase_started(name, total_bytes);
+    }
+
+    fn advanced(&self, bytes_read: u64, lines: u64) {
+        self.0.advanced(bytes_read, lines);
+    }
+
+    fn phase_finished(&self, phase: &PhaseStats) {
+        self.0.phase_finished(phase);
+    }
 }
 
 fn usage(result: &ResultFile, what: &str, advice: &str) -> Result<Stats> {

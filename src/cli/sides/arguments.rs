@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use outset::Result;
 
 use super::{InputArguments, Side};
+use crate::cli::options::MachineArguments;
 
 /// The id of the arguments that are a side each; commands say in its help what theirs are.
 pub(crate) const FILES: &str = "files";
@@ -120,6 +121,8 @@ impl FromArgMatches for InputArguments {
         Ok(Self {
             sides: sides.into_iter().map(|(_, side)| side).collect(),
             null: matches.get_flag(NULL),
+            // Options of the same command, which has them beside its sides.
+            machine: MachineArguments::from_arg_matches(matches)?,
         })
     }
 

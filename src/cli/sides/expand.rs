@@ -2,7 +2,8 @@
 //!
 //! *Owns:* which names count, and their order. *Invariants:* the files of a directory or a pattern come in the order of
 //! their names, byte by byte, and no file that counts is left out: what cannot be looked at is an error. What exists is
-//! never a pattern. *Cost:* the names of one directory at a time, beside the list; a system call or two for each file.
+//! never a pattern. *Cost:* the names of one directory at a time, beside the list, and all of them within the memory limit;
+//! a system call or two for each file.
 //!
 //! Names that begin with `.` or `_` do not count, as in Spark and Hive: they are markers such as `_SUCCESS`, check
 //! sums, and files that are not complete yet.
@@ -10,53 +11,58 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 use outset::{Error, Result};
 
 use super::check_part;
+use super::names::Names;
 
 /// Adds the files that `path` stands for. What is not there is added as it is: opening it says why it fails.
 ///
 /// # Errors
 /// [`Error::Usage`] for a directory or a pattern without files, and for standard input; [`Error::Input`] for what cannot
-/// be looked at.
-pub(super) fn expand(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// be looked at; as [`Names::finish`].
+pub(super) fn expand(path: &Path, files: &mut Names) -> Result<()> {
     check_part(path)?;
     let is_pattern = path.as_os_str().to_str().is_some_and(has_wildcard);
     if is_pattern && fs::symlink_metadata(path).is_err() {
-        for found in matching(path)? {
-            add(&found, files)?;
+        for found in matching(path, files)? {
+            add(found, files)?;
         }
         return Ok(());
     }
-    add(path, files)
+    files.count(path)?;
+    add(path.to_owned(), files)
 }
 
-/// Adds `path`, or all files below it.
-fn add(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+/// Adds `path`, which was counted, or all files below it.
+fn add(path: PathBuf, files: &mut Names) -> Result<()> {
     if !path.is_dir() {
-        files.push(path.to_owned());
+        files.push_counted(path);
         return Ok(());
     }
     let before = files.len();
-    // Those to be looked at, the next one last.
-    let mut waiting = vec![path.to_owned()];
-    while let Some(next) = waiting.pop() {
-        // Asked of what a link leads to. What is gone, or is no file, is refused when it is opened.
-        if !is_directory(&next)? {
-            files.push(next);
+    // Directories that are open, with the names in them that are to be looked at.
+    let mut open = vec![(path.clone(), names_in(&path, files)?)];
+    while let Some((directory, names)) = open.last_mut() {
+        let Some(name) = names.next() else {
+            open.pop();
             continue;
+        };
+        let next = directory.join(name);
+        // Asked of what a link leads to. What is gone, or is no file, is refused when it is opened.
+        if is_directory(&next)? {
+            let names = names_in(&next, files)?;
+            open.push((next, names));
+        } else {
+            files.push_counted(next);
         }
-        let names = names_in(&next)?.into_iter().rev();
-        waiting.extend(
-            names
-                .filter(|name| counts(name))
-                .map(|name| next.join(name)),
-        );
     }
-    if files.len() == before {
+    if files.len() == before && files.fit() {
         return Err(Error::Usage {
             what: format!("{}: this directory has no files to read", path.display()),
             advice:
@@ -84,19 +90,50 @@ fn is_directory(path: &Path) -> Result<bool> {
     }
 }
 
-/// The names in a directory, in order.
-fn names_in(directory: &Path) -> Result<Vec<OsString>> {
-    let names = |directory| -> io::Result<Vec<OsString>> {
-        let entries = fs::read_dir(directory)?;
-        entries.map(|entry| Ok(entry?.file_name())).collect()
-    };
-    let mut names = names(directory).map_err(|source| unreadable(directory, source))?;
-    names.sort_unstable();
-    Ok(names)
+/// The names in a directory that count, in order, once they are counted; where there is no room for them, those of
+/// directories.
+fn names_in(directory: &Path, files: &mut Names) -> Result<impl Iterator<Item = OsString> + use<>> {
+    let fail = |source| unreadable(directory, source);
+    let mut names = DirectoryNames::default();
+    for entry in fs::read_dir(directory).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let name = entry.file_name();
+        if !counts(&name) {
+            continue;
+        }
+        let path = entry.path();
+        if files.count(&path)? || is_directory(&path)? {
+            names.push(&name);
+        }
+    }
+    Ok(names.in_order())
+}
+
+/// The names of one directory, close together.
+#[derive(Default)]
+struct DirectoryNames {
+    text: Vec<u8>,
+    /// Where each is in `text`.
+    places: Vec<Range<usize>>,
+}
+
+impl DirectoryNames {
+    fn push(&mut self, name: &OsStr) {
+        let start = self.text.len();
+        self.text.extend_from_slice(name.as_bytes());
+        self.places.push(start..self.text.len());
+    }
+
+    fn in_order(self) -> impl Iterator<Item = OsString> {
+        let Self { text, mut places } = self;
+        places.sort_unstable_by(|one, other| text[one.clone()].cmp(&text[other.clone()]));
+        let name = move |place: Range<usize>| OsStr::from_bytes(&text[place]).to_owned();
+        places.into_iter().map(name)
+    }
 }
 
 /// The files and directories that match a pattern; at least one.
-fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
+fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
         let text = component
@@ -104,13 +141,15 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
             .to_str()
             .filter(|text| has_wildcard(text));
         match (component, text) {
-            (Component::Normal(_), Some(text)) => found = matching_in(&found, pattern, text)?,
+            (Component::Normal(_), Some(text)) => {
+                found = matching_in(&found, (pattern, text), files)?;
+            }
             _ => found.iter_mut().for_each(|path| path.push(component)),
         }
     }
     // What stands behind a wildcard need not be everywhere.
     found.retain(|path| fs::symlink_metadata(path).is_ok());
-    if found.is_empty() {
+    if found.is_empty() && files.fit() {
         return Err(Error::Usage {
             what: format!("{}: this pattern matches no file", pattern.display()),
             advice: "check it against the names there (those that begin with . or _ do not count)"
@@ -121,7 +160,11 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// What in these directories matches `text`, which is one component of `pattern`.
-fn matching_in(directories: &[PathBuf], pattern: &Path, text: &str) -> Result<Vec<PathBuf>> {
+fn matching_in(
+    directories: &[PathBuf],
+    (pattern, text): (&Path, &str),
+    files: &mut Names,
+) -> Result<Vec<PathBuf>> {
     let refused = |reason: &str| Error::Usage {
         what: format!("{}: is not a pattern: {reason}", pattern.display()),
         advice: "correct it, or name the directory instead to read all files below it".into(),
@@ -141,14 +184,21 @@ fn matching_in(directories: &[PathBuf], pattern: &Path, text: &str) -> Result<Ve
         if !readable.is_dir() {
             continue;
         }
-        for name in names_in(readable)? {
+        let first = found.len();
+        for entry in fs::read_dir(readable).map_err(|source| unreadable(readable, source))? {
+            let name = entry
+                .map_err(|source| unreadable(readable, source))?
+                .file_name();
             let asks_for_it = name.as_encoded_bytes().first() == text.as_bytes().first();
+            let path = directory.join(&name);
             if (counts(&name) || asks_for_it)
                 && matcher.matches_with(&name.to_string_lossy(), MatchOptions::new())
+                && files.count(&path)?
             {
-                found.push(directory.join(name));
+                found.push(path);
             }
         }
+        found[first..].sort_unstable_by(|one, other| one.as_os_str().cmp(other.as_os_str()));
     }
     Ok(found)
 }

@@ -2,21 +2,24 @@
 //!
 //! *Owns:* the arguments FILE, --side and --files-from, and what they mean. *Invariants:* sides count in the order of
 //! the command line, however they are named; nothing is looked at before [`InputArguments::sources`]. *Cost:* the
-//! paths of all files.
+//! paths of all files, within the memory limit.
 
 mod arguments;
 mod expand;
 mod list;
+mod names;
 mod words;
 
 use std::path::{Path, PathBuf};
 
-use outset::{Error, Files, Result, Source};
+use outset::{Error, Files, Interrupt, Result, Source};
 
 pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
-pub(crate) use self::list::read_list;
+pub(crate) use self::list::List;
+pub(crate) use self::names::Names;
 pub(crate) use self::words::Purpose;
+use super::options::MachineArguments;
 
 /// Standard input, as the command line names it.
 const STDIN: &str = "-";
@@ -30,6 +33,8 @@ pub(crate) struct InputArguments {
     sides: Vec<Side>,
     /// Whether names in lists end in NUL.
     null: bool,
+    /// What names may take.
+    machine: MachineArguments,
 }
 
 /// One side as it was named.
@@ -63,7 +68,8 @@ impl InputArguments {
     ///
     /// # Errors
     /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
-    /// named twice; [`Error::Input`] for what cannot be looked at.
+    /// named twice; [`Error::Input`] for what cannot be looked at; [`Error::MemoryPlan`] for more files than the limit has
+    /// room for.
     fn sources(&self) -> Result<Vec<Source>> {
         let is_stdin = |side: &&Side| match side {
             Side::File(path) | Side::List(path) => path == Path::new(STDIN),
@@ -77,33 +83,38 @@ impl InputArguments {
                 advice: "name it once, because it can only be read once".into(),
             });
         }
-        self.sides.iter().map(|side| self.source(side)).collect()
+        let mut names = Names::new(&self.machine.options(&Interrupt::new()));
+        let sides = self.sides.iter();
+        let sources = sides.map(|side| self.source(side, &mut names));
+        let sources = sources.collect::<Result<_>>()?;
+        names.finish()?;
+        Ok(sources)
     }
 
-    fn source(&self, side: &Side) -> Result<Source> {
+    fn source(&self, side: &Side, names: &mut Names) -> Result<Source> {
         match side {
             Side::File(path) => Ok(Source::from(path)),
-            Side::Paths(paths) => source_of(paths),
+            Side::Paths(paths) => source_of(paths, names),
             Side::List(list) => {
-                let files = read_list(list, if self.null { 0 } else { b'\n' }, LIST_ADVICE)?;
-                files.iter().try_for_each(|file| check_part(file))?;
-                Ok(Source::from(Files::new(list, files)))
+                let terminator = if self.null { 0 } else { b'\n' };
+                names.read(List::open(list, terminator, LIST_ADVICE)?, check_part)?;
+                Ok(Source::from(Files::new(list, names.take())))
             }
         }
     }
 }
 
 /// The side of these files, directories and patterns.
-fn source_of(paths: &[PathBuf]) -> Result<Source> {
+fn source_of(paths: &[PathBuf], names: &mut Names) -> Result<Source> {
     if let [path] = paths
         && path == Path::new(STDIN)
     {
         return Ok(Source::Stdin);
     }
-    let mut files = Vec::new();
     for path in paths {
-        expand(path, &mut files)?;
+        expand(path, names)?;
     }
+    let mut files = names.take();
     // One file is read as it would be without --side: it may be a FIFO.
     if files == paths && files.len() == 1 {
         return Ok(Source::Path(files.remove(0)));

@@ -22,6 +22,7 @@ pub(crate) const MOST_BITS: u64 = 1 << 50;
 /// What a filter keeps of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// Bits, all of a key in one cache line. The default: fastest to ask and to fill.
     Blocked,

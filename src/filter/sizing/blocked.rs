@@ -66,6 +66,41 @@ pub fn blocked_fpr(bits_per_key: f64, hashes: u32) -> f64 {
     }
 }
 
+/// Steps of the mean over a filter that fills up.
+const FILLING_STEPS: u32 = 64;
+
+/// The mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key to the last:
+/// a half of the last rate with one hash and many bits, and less with more hashes.
+///
+/// By Simpson's rule over the number of keys, off by less than a thousandth of itself.
+///
+/// ```
+/// use outset::filter::sizing::{blocked_fpr, blocked_fpr_while_filling};
+/// let share = |bits, hashes| blocked_fpr_while_filling(bits, hashes) / blocked_fpr(bits, hashes);
+/// assert!((share(1000.0, 1) - 0.5).abs() < 0.01);
+/// assert!((0.10..0.25).contains(&share(10.0, 6)));
+/// ```
+pub fn blocked_fpr_while_filling(bits_per_key: f64, hashes: u32) -> f64 {
+    let rate = |step: u32| {
+        let share = f64::from(step) / f64::from(FILLING_STEPS);
+        // An empty filter has no key.
+        if step == 0 {
+            0.0
+        } else {
+            blocked_fpr(bits_per_key / share, hashes)
+        }
+    };
+    let weight = |step: u32| match step {
+        0 | FILLING_STEPS => 1.0,
+        odd if odd % 2 == 1 => 4.0,
+        _ => 2.0,
+    };
+    let sum: f64 = (0..=FILLING_STEPS)
+        .map(|step| weight(step) * rate(step))
+        .sum();
+    sum / 3.0 / f64::from(FILLING_STEPS)
+}
+
 /// The number of hashes with the lowest rate for a blocked filter, and that rate. Fewer than the
 /// flat filter's best.
 ///

@@ -22,7 +22,7 @@ mod flat;
 
 pub use blocked::{
     BLOCK_BITS, MAX_BLOCKED_HASHES, MOST_BLOCKED_BITS_PER_KEY, best_blocked, blocked_bits_per_key,
-    blocked_fpr,
+    blocked_fpr, blocked_fpr_while_filling,
 };
 pub use counting::{LARGEST_COUNT, counter_overflow, counting_overflow};
 pub use fingerprint::{collision_chance, fingerprint_capacity, fingerprint_fpr, fingerprint_slots};

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  ├ frame ┤├ frame ┤├ skippable ┤├ frame ┤├ padding ┤ end
-//!     │        │           │                    └ zero bytes, to the end: gzip and xz
+//!     │        │           │                    └ zero bytes, to the end: gzip and xz; line ends and blanks: gzip
 //!     │        │           └ zstd and lz4: passed over
 //!     │        └ of the same compression
 //!     └ decoded to its checksum
@@ -45,6 +45,8 @@ pub(crate) struct Decoder<'a> {
     missing: Option<&'static str>,
     /// What the frames are; `None` before the first.
     compression: Option<Compression>,
+    /// Bytes behind the last member of gzip that are no data.
+    padding: u64,
     name: &'a Path,
 }
 
@@ -71,7 +73,13 @@ impl<'a> Decoder<'a> {
             border: None,
             missing: None,
             compression: None,
+            padding: 0,
         }
+    }
+
+    /// How many bytes behind the last member of gzip were passed over: known at the end.
+    pub(crate) fn padding(&self) -> u64 {
+        self.padding
     }
 
     /// The same for the frames that end at `border`, a byte of the file.
@@ -158,6 +166,7 @@ impl<'a> Decoder<'a> {
             }
             _ => {}
         }
+        let is_first = self.compression.is_none();
         let header = source.peek(HEADER_BYTES)?;
         if header.is_empty() {
             return self.check_end(given_bytes);
@@ -173,7 +182,7 @@ impl<'a> Decoder<'a> {
                 self.missing =
                     is_followed.then_some("the empty block that BGZF ends with is missing");
                 let needed_bytes = decoder_bytes(found, header);
-                let memory_bytes = self.reserve(found, needed_bytes)?;
+                let memory_bytes = self.reserve((found, is_first), needed_bytes)?;
                 let frame = Frame::new(found, source, memory_bytes);
                 let frame = frame.map_err(|error| self.failure(error, given_bytes))?;
                 self.state = State::Within(frame);
@@ -198,23 +207,18 @@ impl<'a> Decoder<'a> {
                 what: "is compressed with the first version of lz4, which has no checksums".into(),
                 advice: "decompress it with lz4 -d first",
             }),
-            (_, Some(Compression::Gzip | Compression::Xz)) if header[0] == 0 => {
-                self.skip_padding(source)
-            }
+            (_, Some(kind)) if pads(kind, header[0]) => self.skip_padding(source, kind),
             _ => Err(self.followed_by("other bytes", given_bytes)),
         }
     }
 
-    /// Passes over zero bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple
-    /// of four then.
-    fn skip_padding(&mut self, mut source: Source<'a>) -> Result<()> {
+    /// Passes over bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple of four
+    /// then.
+    fn skip_padding(&mut self, mut source: Source<'a>, kind: Compression) -> Result<()> {
         let start = source.given_bytes();
         while let Some(&byte) = source.peek(1)?.first() {
-            if byte != 0 {
-                let (here, is_xz) = (
-                    source.given_bytes(),
-                    self.compression == Some(Compression::Xz),
-                );
+            if !pads(kind, byte) {
+                let (here, is_xz) = (source.given_bytes(), kind == Compression::Xz);
                 if !is_xz || !(here - start).is_multiple_of(4) {
                     return Err(self.followed_by("other bytes", here));
                 }
@@ -225,6 +229,10 @@ impl<'a> Decoder<'a> {
         }
         let given_bytes = source.given_bytes();
         self.state = State::Ended { given_bytes };
+        // Padding is a part of the format of xz.
+        if kind == Compression::Gzip {
+            self.padding = given_bytes - start;
+        }
         self.check_end(given_bytes)
     }
 
@@ -243,7 +251,11 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     /// [`Error::MemoryPlan`], with a limit that would do.
-    fn reserve(&mut self, compression: Compression, needed_bytes: u64) -> Result<u64> {
+    fn reserve(
+        &mut self,
+        (compression, is_first): (Compression, bool),
+        needed_bytes: u64,
+    ) -> Result<u64> {
         if let Some((_, held_bytes)) = self.memory
             && needed_bytes <= held_bytes
         {
@@ -253,7 +265,8 @@ impl<'a> Decoder<'a> {
         match self.budget.reserve("a decoder", needed_bytes) {
             Ok(memory) => self.memory = Some((memory, needed_bytes)),
             Err(Error::Memory { .. }) => {
-                return Err(too_large(self.name, compression.name(), needed_bytes));
+                let of_data = (compression.name(), is_first);
+                return Err(too_large(self.name, of_data, needed_bytes));
             }
             Err(error) => return Err(error),
         }
@@ -313,10 +326,25 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// The refusal of data of this kind that take more memory than was set aside.
-fn too_large(name: &Path, kind: &str, needed_bytes: u64) -> Error {
+/// Whether a byte behind data of this kind is none of them if nothing else follows: zeros, and behind gzip what an editor, a form or
+/// a tape leaves at the end of a file.
+fn pads(kind: Compression, byte: u8) -> bool {
+    match kind {
+        Compression::Gzip => matches!(byte, 0 | b'\n' | b'\r' | b'\t' | b' '),
+        Compression::Xz => byte == 0,
+        Compression::Bzip2 | Compression::Zstd | Compression::Lz4 => false,
+    }
+}
+
+/// The refusal of data of this kind that take more memory than was set aside. The first frame of a file is planned for, so one that
+/// is refused comes through a pipe.
+fn too_large(name: &Path, (kind, is_first): (&str, bool), needed_bytes: u64) -> Error {
     let least_bytes = least_for_decoding(needed_bytes);
     let advice = match least_bytes {
+        None if is_first => format!(
+            "write it to a file and give that with at least {} of memory, or decompress it first",
+            display_at_least(needed_bytes * 8 / 7 + (16 << 20))
+        ),
         None => "decompress it first".into(),
         Some(bytes) => format!(
             "give at least {}, or decompress it first",

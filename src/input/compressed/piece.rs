@@ -98,6 +98,11 @@ impl<'a> PieceDecoder<'a> {
         })
     }
 
+    /// As [`Decoder::padding`].
+    pub(crate) fn padding(&self) -> u64 {
+        self.decoder.padding()
+    }
+
     /// Where in the file the next byte is taken.
     pub(crate) fn given_bytes(&self) -> u64 {
         self.decoder.given_bytes()

@@ -130,8 +130,22 @@ fn b21_a_byte_that_is_changed_is_an_error_or_changes_nothing() {
 fn b21_what_stands_behind_the_last_frame_is_an_error_save_padding() {
     for (name, compress) in formats() {
         let frame = compress(b"one\ntwo\n");
-        for behind in [&b"x"[..], b"\n", b"more lines\n", b"\x1f", &[0, 0, 0, 1]] {
+        for behind in [
+            &b"x"[..],
+            b"\n \nx",
+            b"more lines\n",
+            b"\x1f",
+            &[0, 0, 0, 1],
+        ] {
             is_refused(&[&frame[..], behind].concat(), "follow", name);
+        }
+        for behind in [&b"\n"[..], b" \t\r\n\n", b"\n\0\0\n"] {
+            let padded = [&frame[..], behind].concat();
+            if kind(name) == "gzip" {
+                assert_eq!(decode(&padded).unwrap(), b"one\ntwo\n");
+            } else {
+                is_refused(&padded, "follow", name);
+            }
         }
         let padded = [&frame[..], &[0; 10_000]].concat();
         if ["gzip", "xz"].contains(&kind(name)) {

@@ -52,7 +52,12 @@ pub struct RowCopy {
     path: PathBuf,
     file: Arc<File>,
     state: FileState,
+    /// All rows of the file.
+    rows: u64,
 }
+
+/// Is called with bytes and rows of the file that a copy is done with, which [`RowCopy::bytes_of`] foretells.
+pub type Advance<'a> = &'a dyn Fn(u64, u64);
 
 /// What became of a copy.
 #[derive(Debug)]
@@ -73,6 +78,7 @@ struct Reading<'a> {
     starts: Vec<u64>,
     allowance: Arc<Allowance>,
     interrupt: &'a Interrupt,
+    advance: Advance<'a>,
 }
 
 /// Rows of one row group among the numbers of a batch.
@@ -100,13 +106,11 @@ impl RowCopy {
         match file {
             Some(file) if is_parquet(&file) => {
                 let state = FileState::of(&file.metadata().map_err(fail)?);
-                drop(read_footer(
-                    &file,
-                    state.size,
-                    path,
-                    memory_bytes / FOOTER_SHARE,
-                )?);
+                let metadata = read_footer(&file, state.size, path, memory_bytes / FOOTER_SHARE)?;
+                let rows = metadata.file_metadata().num_rows().max(0) as u64;
+                drop(metadata);
                 Ok(Self {
+                    rows,
                     path: path.to_owned(),
                     state,
                     file: Arc::new(file),
@@ -122,6 +126,11 @@ impl RowCopy {
         }
     }
 
+    /// About how many bytes of the file `rows` of its rows are.
+    pub fn bytes_of(&self, rows: u64) -> u64 {
+        (self.state.size as f64 * rows as f64 / self.rows.max(1) as f64) as u64
+    }
+
     /// Writes a file with these rows to `target`, which messages call `name`. `rows` are their numbers, from 0, ascending.
     /// The process has at most `memory_bytes` meanwhile.
     ///
@@ -133,7 +142,7 @@ impl RowCopy {
         rows: &mut dyn Iterator<Item = Result<u64>>,
         (mut target, name): (W, &str),
         memory_bytes: u64,
-        interrupt: &Interrupt,
+        (interrupt, advance): (&Interrupt, Advance<'_>),
     ) -> Result<Copied<W>> {
         let metadata = read_footer(
             &self.file,
@@ -156,6 +165,7 @@ impl RowCopy {
             starts,
             allowance: Arc::new(allowance),
             interrupt,
+            advance,
         };
         let unwritable = |error| output_error(name, "cannot write", as_io(error));
         let bytes = reading.write(rows, &mut target, &unwritable)?;
@@ -205,6 +215,7 @@ impl Reading<'_> {
                 leaf += 1;
             }
             group.close().map_err(unwritable)?;
+            (self.advance)(0, numbers.len() as u64);
             // It stays until the footer is written.
             columns += leaf as u64;
             self.allowance
@@ -281,6 +292,9 @@ impl Reading<'_> {
                 }
                 error => failure(&self.copy.path, &place, error),
             })?;
+            let columns = self.metadata.file_metadata().schema_descr().num_columns();
+            let bytes = self.copy.bytes_of(span.numbers.len() as u64);
+            (self.advance)(bytes / columns.max(1) as u64, 0);
         }
         to.close().map_err(unwritable)
     }

@@ -42,7 +42,7 @@ use ::parquet::errors::ParquetError;
 
 use crate::error::Error;
 
-pub use copy::{Copied, RowCopy};
+pub use copy::{Advance, Copied, RowCopy};
 pub(crate) use rows::Rows;
 pub(crate) use table::Table;
 

@@ -11,15 +11,15 @@
 //!
 //! *Formulas*, with rate f of the complete filter, A the first input, of which the share 1 - c is nowhere else, and L
 //! different lines in all inputs: (1 - c) A f lines of a difference are missing. The filter of a union fills up while it
-//! is asked, so about a third of f counts: L f / 3. Bytes moved are those of the inputs; a difference whose lines are
+//! is asked, so the mean of f counts, from the first line to the last. Bytes moved are those of the inputs; a difference whose lines are
 //! written once also spills (1 - c) A.
 
 use crate::error::Error;
+use crate::filter::sizing::blocked_fpr_while_filling;
 use crate::plan::buckets::{buckets_for_survivors, least_pool};
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
-use crate::plan::design::lone::MEAN_RATE;
 use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
-use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{Costs, FilterPlan, Strategy};
 
@@ -31,7 +31,9 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
     let sizes = sizes_in_order(job);
     let first = sizes.first().copied().unwrap_or_default();
     let others = Extent::sum(sizes.get(1..).unwrap_or_default());
-    let absent = first.part(1.0 - Sizes::of(job).common_share);
+    let alone = 1.0 - Sizes::of(job).common_share;
+    let (absent, distinct) = (first.part(alone), distinct_sizes_in_order(job));
+    let different = Extent::sum(distinct.get(1..).unwrap_or_default()).lines;
     let mut layout = Layout::for_scan(job);
     let cap = bloom_cap(job, 1);
     // Lines that are written as often as they come need no buckets.
@@ -49,11 +51,16 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
         let set = (spilled.set_bytes(), 1.0);
         buckets_for_survivors(job, &mut layout, set, wanted, least)?
     };
-    let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap);
+    let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
     if buckets > 0 {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
-    let missing = absent.lines as f64 * filter.predicted_fpr;
+    let asked = if job.selection.repeats() {
+        absent
+    } else {
+        distinct.first().copied().unwrap_or_default().part(alone)
+    };
+    let missing = asked.lines as f64 * filter.predicted_fpr;
     Ok(design(job, layout, filter, spilled.bytes, missing))
 }
 
@@ -61,8 +68,10 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
 pub(in crate::plan) fn union(job: &Job) -> Design {
     let all = Extent::sum(&sizes_in_order(job));
     let layout = Layout::for_scan(job);
+    let different = Extent::sum(&distinct_sizes_in_order(job)).lines;
     let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));
-    let missing = all.lines as f64 * filter.predicted_fpr * MEAN_RATE;
+    let filter = filter.for_different(different);
+    let missing = different as f64 * blocked_fpr_while_filling(filter.bits_per_key, filter.hashes);
     design(job, layout, filter, 0, missing)
 }
 

@@ -8,7 +8,7 @@ use crate::filter::sizing::best_blocked;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
 use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::MOST_BITS_PER_KEY;
-use crate::plan::job::{Job, Sizes};
+use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::{Costs, FilterPlan, Strategy};
 
@@ -51,9 +51,10 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let planned = || FilterPlan::new(sizes.build.lines, room, cap);
-    let mut first = job.stored_filter.unwrap_or_else(planned);
-    let second = (chain > 1).then(|| FilterPlan::new(sizes.build.lines, second_room, cap));
+    let different = Extent::sum(&distinct_sizes_in_order(job)[..job.building_inputs()]).lines;
+    let planned = |room| FilterPlan::new(sizes.build.lines, room, cap).for_different(different);
+    let mut first = job.stored_filter.unwrap_or_else(|| planned(room));
+    let second = (chain > 1).then(|| planned(second_room));
     // A stored filter may be larger than the room for it: it is then read from its file piece by piece.
     let filters = (first.bits / 8).min(room) + second.map_or(0, |second| second.bits / 8);
     give_rest_to_pool(&mut layout, filters, job);

@@ -31,7 +31,7 @@ use crate::plan::{Costs, FilterPlan, InputShape, Plan, SIEVE_BITS_PER_KEY, Strat
 /// The part of the memory beside reading that the second filter may have. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;
 /// The mean rate of a filter that is asked while it fills up, as a share of its last rate.
-pub(crate) const MEAN_RATE: f64 = 1.0 / 3.0;
+const MEAN_RATE: f64 = 1.0 / 3.0;
 
 /// `sieve` of anything but an intersection.
 ///

@@ -118,6 +118,21 @@ fn the_limit_that_is_advised_for_many_buckets_behind_a_stored_filter_is_accepted
 }
 
 #[test]
+fn very_many_buckets_that_fit_in_memory_are_not_written() {
+    for buckets in [1000, 10_000, 60_000] {
+        let many = Job {
+            buckets: Some(buckets),
+            strategy: Some(Strategy::Partition),
+            ..job(&[lines(5_000_000); 2], 12 << 30)
+        };
+        let plan = plan(&many).unwrap();
+        assert_eq!(plan.costs.bytes_written, 0, "{buckets}");
+        let (blocks, all) = (plan.layout.pool_blocks, 2 * u64::from(buckets));
+        assert!(blocks > all, "{buckets}: {blocks} blocks");
+    }
+}
+
+#[test]
 #[ignore = "slow: more than a second"]
 fn a_limit_that_is_advised_is_accepted_and_so_is_a_little_less_or_more() {
     let mut refused = 0;

@@ -311,6 +311,71 @@ fn a19_empty_blocks_and_padding_between_streams_are_decoded() {
 }
 
 #[test]
+fn a19_what_is_no_data_behind_gzip_is_passed_over_with_a_word() {
+    let sandbox = Sandbox::new();
+    let whole = frames(Compression::Gzip, b"one\ntwo\n", 2);
+    sandbox.write("b", "two\n");
+    let name = "a: ";
+    for (behind, bytes) in [
+        (&b"\n"[..], "1 byte behind the gzip data was"),
+        (b"\r\n \t\n", "5 bytes behind the gzip data were"),
+        (&[0; 10_240], "10240 bytes behind the gzip data were"),
+    ] {
+        let padded = [&whole[..], behind].concat();
+        sandbox.write("a", &padded);
+        let said = |outcome: &crate::sandbox::Outcome, name: &str| {
+            let says = format!("outset: {name}{bytes} passed over");
+            assert_eq!(outcome.succeeds().stdout, b"one\n");
+            assert!(outcome.stderr.contains(&says), "{outcome}");
+        };
+        for arguments in [
+            "diff a b",
+            "diff a b --strategy sieve",
+            "diff --side a a --side b",
+        ] {
+            said(&sandbox.run(arguments), name);
+        }
+        for arguments in ["diff - b", "diff - b --strategy sieve"] {
+            said(&sandbox.run_fed(arguments, &padded), "-: ");
+        }
+        let built = sandbox.run("filter build a -o ../out/filter");
+        assert!(
+            built.succeeds().stderr.contains("behind the gzip data"),
+            "{built}"
+        );
+        let quiet = sandbox.run("diff a b --quiet");
+        assert_eq!(
+            (quiet.stdout.as_slice(), quiet.stderr.as_str()),
+            (&b"one\n"[..], "")
+        );
+    }
+    sandbox.write("a", [&whole[..], b"\nx\n"].concat());
+    sandbox
+        .run("diff a b")
+        .fails(3, &["a: other bytes follow the gzip data"]);
+}
+
+#[test]
+fn c12_a_window_that_no_limit_leaves_a_pipe_is_refused_with_what_does() {
+    // A frame of zstd with a window of 2 GiB, as --long=31 makes it: one raw block of four bytes.
+    let window = (31_u8 - 10) << 3;
+    let frame = [
+        &[0x28, 0xb5, 0x2f, 0xfd, 0x00, window, 0x21, 0, 0][..],
+        b"one\n",
+    ]
+    .concat();
+    let sandbox = Sandbox::with(&frame, b"two\n");
+    for limit in ["64M", "8G"] {
+        let refused = sandbox.run_fed(&format!("diff - b -m {limit}"), &frame);
+        refused.fails(6, &["write it to a file and give that with at least "]);
+        let (_, advice) = refused.stderr.split_once(" with at least ").unwrap();
+        let limit: String = advice.split_whitespace().take(2).collect();
+        let outcome = sandbox.run(&format!("diff a b -m {limit} -q"));
+        assert_eq!(outcome.succeeds().stdout, b"one\n");
+    }
+}
+
+#[test]
 fn a19_the_plan_says_that_the_size_of_a_compressed_file_is_a_guess() {
     let sandbox = Sandbox::new();
     let text = megabytes(6, 0);

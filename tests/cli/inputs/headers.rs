@@ -161,6 +161,7 @@ fn a21_first_lines_that_are_equal_get_a_hint_where_none_is_a_header() {
         ),
         ("overlaps --csv -k 1 one.csv other.csv", true),
         ("diff --tsv -k 1 one.csv other.csv", true),
+        ("diff --csv one.csv other.csv", true),
         ("diff --csv -k 1 -H one.csv other.csv", false),
         ("diff --csv -k id one.csv other.csv", false),
         ("diff --csv -k 1 --header-of 1=yes one.csv other.csv", false),

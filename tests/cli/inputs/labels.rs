@@ -40,7 +40,7 @@ fn a21_labels_and_options_of_the_key_do_not_decide_which_records_come() {
         ("symdiff --count", "count,k,n\n1,B,2\n1,c,4\n1,b,9\n"),
         ("intersect --at-least 2 --count", "count,k,n\n5,a,1\n"),
     ] {
-        for how in ["", "--strategy partition", "--strategy sieve -m 16M"] {
+        for how in ["", "--strategy partition", "--strategy sieve -m 24M"] {
             let arguments = format!("{options} {how} --csv -k k --order input a b");
             let outcome = sandbox.run(&arguments);
             assert_eq!(text(&outcome), expected, "{arguments}");

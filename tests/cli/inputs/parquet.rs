@@ -120,6 +120,27 @@ fn b23_a_column_is_compared_with_lines() {
 }
 
 #[test]
+fn b23_copying_rows_is_a_phase_with_its_bytes_rows_and_seconds() {
+    let sandbox = crawl();
+    let outcome = sandbox.run(
+        "intersect -k page.url crawl.parquet list -o ../out/r.parquet --stats ../out/stats --verbose",
+    );
+    outcome.succeeds();
+    let stats: Value = serde_json::from_slice(&fs::read(sandbox.output("stats")).unwrap()).unwrap();
+    let phases = stats["phases"].as_array().unwrap();
+    let copy = phases.last().unwrap();
+    assert_eq!(copy["name"], "copy crawl.parquet");
+    assert_eq!(copy["lines"], stats["output"]["lines"]);
+    let size = fs::metadata(sandbox.input("crawl.parquet")).unwrap().len();
+    let read = copy["bytes_read"].as_u64().unwrap();
+    assert!(read > size / 8 && read <= size, "{read} of {size}");
+    let seconds = |phase: &Value| phase["seconds"].as_f64().unwrap();
+    let all: f64 = phases.iter().map(seconds).sum();
+    assert!(seconds(copy) > 0.0 && stats["seconds"].as_f64().unwrap() >= all);
+    assert!(outcome.stderr.contains("copy crawl.parquet: "), "{outcome}");
+}
+
+#[test]
 fn b23_an_output_with_the_name_of_a_parquet_file_gets_whole_rows() {
     let sandbox = crawl();
     let rows = |name: &str| {

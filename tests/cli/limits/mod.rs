@@ -4,6 +4,7 @@ mod direct;
 mod groups;
 mod hostile;
 pub(crate) mod memory;
+mod names;
 mod operations;
 pub(crate) mod places;
 mod room;

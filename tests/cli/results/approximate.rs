@@ -22,8 +22,8 @@ fn set(text: &[u8]) -> BTreeSet<&[u8]> {
     split(text, b'\n').into_iter().collect()
 }
 
-/// Checks that a run writes lines of `all` alone, each once, and that it lacks about as many as it says: within five
-/// standard deviations, and half as many again, because the rate of a filter is an estimate, too.
+/// Checks that a run writes lines of `all` alone, each once, and that it lacks about as many as it says: within four
+/// standard deviations, and a twentieth, because the rate of a filter is an estimate, too.
 fn check(sandbox: &Sandbox, arguments: &str, all: &BTreeSet<&[u8]>) {
     let file = sandbox.output("stats.json");
     let outcome = sandbox.run(&format!("{arguments} --stats {}", file.display()));
@@ -39,7 +39,7 @@ fn check(sandbox: &Sandbox, arguments: &str, all: &BTreeSet<&[u8]>) {
     let stats = parse(&std::fs::read(file).unwrap());
     assert_eq!(stats["exact"], false);
     let expected = number(&stats, "/filter/expected_missing_lines");
-    let slack = 5.0 * expected.sqrt() + expected / 2.0;
+    let slack = 4.0 * expected.sqrt() + expected / 20.0;
     assert!(
         (missing - expected).abs() <= slack && missing > 0.0,
         "{arguments}: {missing} lines are missing, and about {expected:.0} were said to be"
@@ -74,6 +74,74 @@ fn l11_an_approximate_union_has_no_wrong_line_and_lacks_as_many_as_it_says() {
     for options in ["", "-m 16M -j 1", "--order sorted", "--max-fpr 0.9"] {
         check(&sandbox, &format!("union a b {FEW_BITS} {options}"), &all);
     }
+}
+
+#[test]
+#[ignore = "slow: more than a second"]
+fn l11_a_union_lacks_as_many_lines_as_it_says_whatever_the_filter_and_the_repeats() {
+    let (sandbox, texts) = inputs();
+    // Each line of the first comes five times, and the filter has room for all: it is set for fewer hashes and less.
+    sandbox.write("often", texts[0].repeat(5));
+    for (files, number) in [("a b", 2), ("often b", 2), ("often", 1)] {
+        let all: BTreeSet<&[u8]> = texts[..number].iter().flat_map(|text| set(text)).collect();
+        for bits in ["0.5", "1", "2", "4", "6"] {
+            let options = format!("--strategy bloom --bits-per-key {bits}");
+            if number == 2 || bits < "4" {
+                check(&sandbox, &format!("union {files} {options}"), &all);
+            }
+        }
+    }
+}
+
+/// Texts: lines that differ; 200,000 lines of 8,000; and 300,000 of which three in ten differ and all others are of 20,000.
+/// A sample of the last shows two thirds of its different lines.
+fn repeating() -> (Sandbox, [Vec<u8>; 3]) {
+    let one_of = |count: u64, number: u64| {
+        let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33;
+        lines(mixed % count..mixed % count + 1)
+    };
+    let often: Vec<u8> = (0..200_000)
+        .flat_map(|number| one_of(8_000, number))
+        .collect();
+    let partly: Vec<u8> = (0..300_000)
+        .flat_map(|number| match number % 10 {
+            0..3 => lines(number + 50_000..number + 50_001),
+            _ => one_of(20_000, number),
+        })
+        .collect();
+    let texts = [lines(0..100_000), often, partly];
+    let sandbox = Sandbox::with(&texts[0], &texts[1]);
+    sandbox.write("partly", &texts[2]);
+    (sandbox, texts)
+}
+
+#[test]
+fn l11_a_rate_is_predicted_for_different_lines_and_kept_where_there_are_more() {
+    let (sandbox, texts) = repeating();
+    let alone = |other: usize| {
+        let count = set(&texts[0]).difference(&set(&texts[other])).count();
+        format!("{count}\n").into_bytes()
+    };
+    // 200,000 lines would have a rate of 15 %, and 8,000 have nearly none.
+    let bits = "--bits-per-key 4 --count-only";
+    let outcome = sandbox.run(&format!("diff a b --strategy bloom --max-fpr 0.3% {bits}"));
+    assert_eq!(outcome.succeeds().stdout, alone(1));
+    // The filter is complete when it shows that there are more different lines; then all lines count.
+    let partly = format!("diff a partly --max-fpr 0.3% {bits}");
+    let plan = sandbox.run(&format!(
+        "plan --operation {} --strategy bloom",
+        partly.replace(" --count-only", "")
+    ));
+    plan.succeeds();
+    let refused = sandbox.run(&format!("{partly} --strategy bloom"));
+    refused.fails(
+        6,
+        &["the predicted false-positive rate 14.", "is above 0.300%"],
+    );
+    let exact = sandbox.run(&format!("{partly} -m 16M"));
+    assert_eq!(exact.succeeds().stdout, alone(2));
+    assert!(exact.stderr.contains("(exact, "), "{exact}");
 }
 
 #[test]

@@ -17,9 +17,9 @@ pub fn split(bytes: &[u8], terminator: u8, strip_cr: bool) -> Vec<&[u8]> {
     })
 }
 
-/// The records of one input of comma-separated values, with `delimiter` between fields: a field that begins with a quote has all
-/// up to the quote that closes it. If another byte than a delimiter or the end of the record follows that, or if no quote closes it, the
-/// record ends with the line that the field begins in.
+/// The records of one input of comma-separated values, with `delimiter` between fields: a field that begins with a
+/// quote has all up to the quote that closes it. If another byte than a delimiter or the end of the record follows
+/// that, or if no quote closes it, the record ends with the line that the field begins in.
 pub fn split_csv(bytes: &[u8], terminator: u8, strip_cr: bool, delimiter: u8) -> Vec<&[u8]> {
     split_by(bytes, strip_cr, |start| {
         end_of_record(bytes, start, terminator, delimiter)
@@ -63,8 +63,8 @@ fn end_of_record(bytes: &[u8], start: usize, terminator: u8, delimiter: u8) -> u
     }
 }
 
-/// Lines that begin where the one before them ended, which `end_of` tells. What follows the last terminator is a line only if there
-/// is something.
+/// Lines that begin where the one before them ended, which `end_of` tells. What follows the last terminator is a line
+/// only if there is something.
 fn split_by(bytes: &[u8], strip_cr: bool, end_of: impl Fn(usize) -> usize) -> Vec<&[u8]> {
     let (mut lines, mut start) = (Vec::new(), 0);
     while start < bytes.len() {
@@ -112,8 +112,8 @@ pub fn selected(
     answer.into_iter().map(|(_, line)| line).collect()
 }
 
-/// Visits the distinct lines of all inputs in the order of their bytes: each with how often each input has it, and with its
-/// places in all inputs, one input behind the other.
+/// Visits the distinct lines of all inputs in the order of their bytes: each with how often each input has it, and with
+/// its places in all inputs, one input behind the other.
 pub fn for_each_line<'a>(
     inputs: &[Vec<&'a [u8]>],
     mut visit: impl FnMut(&'a [u8], &[usize], &[usize]),

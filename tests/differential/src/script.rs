@@ -366,7 +366,7 @@ impl<'p> Program<'p> {
             match source {
                 Source::Files(files) => command.args(files.paths()),
                 Source::Path(path) => command.arg(path),
-                Source::Stdin => command.arg("-"),
+                _ => command.arg("-"),
             };
         }
         command.arg("--temp-dir").arg(self.place.temp());

@@ -41,6 +41,7 @@ fn rules(kind: Kind) -> Rules {
         Kind::Classic => (b'\n', true),
         Kind::Counting => (0, false),
         Kind::Spectral => (0, true),
+        kind => panic!("{kind} has no golden file"),
     };
     Rules {
         hasher: LineHasher::with_key(KEY),
@@ -88,6 +89,7 @@ fn assert_answers<W: Words>(filter: &Filter<W>) {
         Kind::Classic => 1,
         Kind::Counting => 35,
         Kind::Spectral => 193,
+        kind => panic!("{kind} has no golden file"),
     };
     assert_eq!(wrong(filter), expected, "{kind}");
 }

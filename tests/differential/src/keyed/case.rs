@@ -1,7 +1,7 @@
 //! Random files of records.
 //!
-//! *Owns:* what stands in them, and where their keys are. *Invariants:* each record has what it was written from beside it.
-//! *Cost:* a few thousand records.
+//! *Owns:* what stands in them, and where their keys are. *Invariants:* each record has what it was written from beside
+//! it. *Cost:* a few thousand records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -412,7 +412,7 @@ fn nothing(choices: &mut Choices<'_>, columns: &Columns, keys: &Keys) -> Option<
         _ if is_comment => choices.pick(&["#", "#,\"", "#k\"\t\"", "# {\"id\": 1}"]),
         Syntax::Whole => return None,
         Syntax::JsonLines => choices.pick(&["", "  ", "\t\r"]),
-        Syntax::Delimited(_) | Syntax::Csv(_) => choices.pick(&["", "\r"]),
+        _ => choices.pick(&["", "\r"]),
     };
     Some(Record {
         key: None,

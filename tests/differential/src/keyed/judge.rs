@@ -1,7 +1,7 @@
 //! The naive answer.
 //!
-//! *Owns:* what must come of a case, and the comparison. *Invariants:* sorted maps of the fields that records were written
-//! from. *Cost:* an entry for each key.
+//! *Owns:* what must come of a case, and the comparison. *Invariants:* sorted maps of the fields that records were
+//! written from. *Cost:* an entry for each key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,10 +87,10 @@ impl Case {
         let dropped = if wanted.drops { dropped } else { Vec::new() };
         compare(found.dropped, dropped, true, &about);
         let has_fields = !self.keys.fields.is_empty();
-        // That of the first file that has one among those whose records can be the first with their keys.
+        // That of the first file that has one, where the records of all can be written.
         let writing = match name {
             "intersect" | "diff" => 1,
-            "two" => self.headers.len() - 1,
+            "two" if self.headers.len() == 2 => 1,
             _ => self.headers.len(),
         };
         let mut headers = self.headers.iter().take(writing);

@@ -38,7 +38,7 @@ pub fn records(data: &[u8]) {
         let fields: Option<Vec<&Vec<u8>>> = wanted.collect();
         let write = |field: &&Vec<u8>| match syntax {
             Syntax::Csv(_) => written(field, delimiter),
-            Syntax::Whole | Syntax::JsonLines | Syntax::Delimited(_) => (*field).clone(),
+            _ => (*field).clone(),
         };
         let fields: Vec<Vec<u8>> = fields?.iter().map(write).collect();
         Some(fields.join(&delimiter))
