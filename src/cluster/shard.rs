@@ -31,7 +31,7 @@ use crate::pass::spill::{Screening, spill};
 use crate::plan::exchange::shard_layout;
 use crate::plan::{Job, Layout};
 use crate::run::Run;
-use crate::run::survey::{survey, tell_left_out};
+use crate::run::survey::{survey_for_shard, tell_left_out};
 use crate::spill::bucket::Bucket;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
@@ -91,7 +91,7 @@ pub fn shard(
         return Err(Error::Interrupted);
     };
     let filter = open_filter(request, &options)?;
-    let job = survey(&inputs, &options)?;
+    let job = survey_for_shard(&inputs, &options)?;
     let (layout, room) = divide(&job, request.buckets, filter.as_ref())?;
     // Nothing is spilled: the space is never made.
     let space = TempSpace::new(&[], Quota::new(0), &Interrupt::new());

@@ -8,7 +8,8 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::input::compressed::{Front as Beginning, recognise};
+use crate::input::compressed::{Front as Format, recognise};
+use crate::input::foreign::{Beginning, explained};
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
 use crate::input::request::Opening;
@@ -16,6 +17,7 @@ use crate::input::stream::StoppableStream;
 use crate::input::supply::Supply;
 use crate::input::unreadable;
 use crate::memory::budget::MemoryBudget;
+use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};
 
 /// The most bytes of comments and blank lines before a header: 1 MiB, as much as the first piece of a file that is
@@ -31,6 +33,8 @@ pub(super) struct Front {
     pub(super) bytes: u64,
     /// As many terminators are in them.
     pub(super) lines: u64,
+    /// What the beginning shows, if that is no plain text.
+    pub(super) foreign: Option<Foreign>,
 }
 
 impl Front {
@@ -50,6 +54,18 @@ impl Front {
             });
         }
         !is_passed_over
+    }
+
+    /// Looks at the bytes that it begins with, of which those that `name` has stored are not decoded.
+    fn look_at(&mut self, bytes: &[u8], name: &Path, is_stored: bool, opening: Opening<'_>) {
+        let beginning = Beginning {
+            bytes: bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes),
+            name,
+            terminator: opening.format.terminator,
+            decodes: opening.decodes,
+            is_stored,
+        };
+        self.foreign = beginning.foreign();
     }
 
     /// Fails where more comes before the header than may.
@@ -95,6 +111,10 @@ pub(super) fn front_of_part(
             let more = supply.fill(&mut bytes[filled..])?;
             (filled, is_ended) = (filled + more.bytes, more.is_ended);
         }
+        if front.bytes == 0 {
+            let is_stored = parts.all()[part].form.decoding().is_none();
+            front.look_at(&bytes[..filled], parts.name(part), is_stored, opening);
+        }
         let mut start = 0;
         while start < filled
             && let Some(end) = first_end(&bytes[start..filled], format, is_ended)
@@ -109,7 +129,7 @@ pub(super) fn front_of_part(
             return Ok(front);
         }
         if start == 0 {
-            return Err(too_long(parts.name(part)));
+            return Err(explained(too_long(parts.name(part)), front.foreign));
         }
         bytes.copy_within(start..filled, 0);
         filled -= start;
@@ -143,6 +163,9 @@ pub(super) fn front_of_stream(
         // Quotes may span lines, so a line is looked at when it may have ended.
         let may_end = is_ended || byte[0] == format.terminator;
         if may_end && let Some(end) = first_end(&bytes, format, is_ended) {
+            if front.bytes == 0 {
+                front.look_at(&bytes, name, false, opening);
+            }
             if front.add(&bytes[..end], passed_over, format) {
                 return Ok(front);
             }
@@ -151,7 +174,7 @@ pub(super) fn front_of_stream(
             continue;
         }
         let is_first = front.bytes == 0 && opening.decodes;
-        if is_first && matches!(recognise(&bytes, false), Beginning::Frame(_)) {
+        if is_first && matches!(recognise(&bytes, false), Format::Frame(_)) {
             return Err(Error::Usage {
                 what: format!(
                     "{}: the header of compressed data cannot be read from a pipe",
@@ -161,7 +184,10 @@ pub(super) fn front_of_stream(
             });
         }
         if bytes.len() > MOST_HEADER_BYTES {
-            return Err(too_long(name));
+            if front.bytes == 0 {
+                front.look_at(&bytes, name, false, opening);
+            }
+            return Err(explained(too_long(name), front.foreign));
         }
     }
 }

@@ -11,10 +11,13 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::input::chunk::Place;
+use crate::input::foreign::explained;
 use crate::input::front::{Front, front_of_part, front_of_stream};
+use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
 use crate::input::request::Opening;
 use crate::input::supply::{PieceOpening, Supply, bytes_before};
+use crate::notice::Foreign;
 use crate::record::{
     BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES, PassedOver, Syntax,
 };
@@ -38,6 +41,8 @@ pub(crate) struct Keying {
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
     taken: (u64, u64),
+    /// What the header of a stream shows of it, if that is no plain text.
+    foreign_header: Option<Foreign>,
     /// Whether a record without a key is left out.
     skips_bad: bool,
 }
@@ -71,6 +76,7 @@ impl Keying {
                         header,
                         bytes,
                         lines: 1,
+                        foreign: None,
                     },
                     parts.name(part),
                 )?;
@@ -108,6 +114,7 @@ impl Keying {
         // It is read already, and so is a mark before it.
         keying.taken = (front.bytes, front.lines);
         keying.drops_marks = false;
+        keying.foreign_header = front.foreign;
         keying.add_text(keys, number, Front { bytes: 0, ..front }, name)?;
         Ok(Some(keying))
     }
@@ -122,19 +129,23 @@ impl Keying {
             names: Vec::new(),
             other_part: None,
             taken: (0, 0),
+            foreign_header: None,
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
     }
 
     /// Adds a file of text.
     fn add_text(&mut self, keys: &Keys, number: u32, front: Front, name: &Path) -> Result<()> {
+        let foreign = front.foreign;
         let columns = match (&front.header, self.columns.last()) {
             // Without a header and without records.
-            (None, Some(last)) if keys.has_header_of(number) => Columns::clone(last),
-            _ => keys.columns(number, front.header.as_ref(), name)?,
+            (None, Some(last)) if keys.has_header_of(number) => Ok(Columns::clone(last)),
+            _ => keys.columns(number, front.header.as_ref(), name),
         };
+        let columns = columns.map_err(|error| explained(error, foreign))?;
         self.passed_over.push(Some(columns.passed_over()));
         self.add(keys, columns, front, name)
+            .map_err(|error| explained(error, foreign))
     }
 
     /// Adds a file whose columns are known.
@@ -180,6 +191,26 @@ impl Keying {
     pub(crate) fn mark(&self, front: &[u8]) -> usize {
         let has_mark = self.drops_marks && front.starts_with(BYTE_ORDER_MARK);
         if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
+    }
+
+    /// The first record of the file with this number, which begins with `bytes`, and what separates its fields; `None` where it
+    /// has none, or its key is in none of them.
+    pub(super) fn first_record<'b>(
+        &self,
+        part: usize,
+        bytes: &'b [u8],
+        format: LineFormat,
+    ) -> Option<(&'b [u8], u8)> {
+        let delimiter = self.columns[part].delimiter()?;
+        let passed_over = self.columns[part].passed_over();
+        let mut lines = format.lines(&bytes[self.mark(bytes)..]);
+        let first = lines.find(|line| !passed_over.has(line))?;
+        Some((first, delimiter))
+    }
+
+    /// What the header of a stream shows of it, if that is no plain text.
+    pub(super) fn foreign_header(&self) -> Option<Foreign> {
+        self.foreign_header
     }
 
     /// Checks that the fields of all files are in the same places.

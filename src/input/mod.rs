@@ -24,6 +24,7 @@ pub(crate) mod compressed;
 mod feed;
 pub(crate) mod file;
 pub(crate) mod first_lines;
+pub(crate) mod foreign;
 mod form;
 mod front;
 pub(crate) mod keying;
@@ -62,6 +63,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::input::feed::Feed;
+use crate::input::foreign::Told;
 use crate::input::form::Form;
 use crate::input::keying::Keying;
 use crate::input::parts::{Padding, Parts};
@@ -108,6 +110,8 @@ pub(crate) struct Input {
     passed_over: AtomicU64,
     /// What was passed over at the end of a stream.
     padding: Padding,
+    /// What was told of data that is no plain text.
+    told: Told,
 }
 
 /// What a complete reading found.
@@ -151,6 +155,7 @@ impl Input {
             bad_records: AtomicU64::new(0),
             padding: Padding::default(),
             passed_over: AtomicU64::new(0),
+            told: Told::default(),
         }
     }
 

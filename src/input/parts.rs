@@ -23,7 +23,7 @@ use crate::input::form::Form;
 use crate::input::parquet::Table;
 use crate::input::request::Opening;
 use crate::input::{file, unreadable};
-use crate::record::Columns;
+use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
 
 /// What tells that a file is still as it was at the start.
@@ -201,13 +201,36 @@ impl Parts {
             start += part.state.size;
             parts.push(part);
         }
-        Ok(Self {
+        let parts = Self {
             paths,
             all: parts,
             name: None,
             range: None,
             padding: Padding::default(),
-        })
+        };
+        if opening
+            .keys
+            .is_some_and(|keys| keys.syntax == Syntax::Whole)
+        {
+            parts.check_tables()?;
+        }
+        Ok(parts)
+    }
+
+    /// Checks that all files that are not empty are Parquet files, if one is: whole lines of others would be keys.
+    ///
+    /// # Errors
+    /// [`Error::Undecodable`] for the first that is none.
+    fn check_tables(&self) -> Result<()> {
+        let is_other = |part: &Part| part.state.size > 0 && part.form.table().is_none();
+        match self.all.iter().position(is_other) {
+            Some(other) if self.tables().next().is_some() => Err(Error::Undecodable {
+                path: self.name(other).to_owned(),
+                what: "is not a Parquet file, as others of this side are".into(),
+                advice: "fetch it again, leave it out, or, if it has records, add --csv, --tsv or --jsonl",
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// All parts.

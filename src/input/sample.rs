@@ -9,12 +9,13 @@ use memchr::memmem;
 use crate::error::Result;
 use crate::input::Input;
 use crate::input::first_lines::FirstLines;
+use crate::input::foreign::are_mixed;
 use crate::input::keying::Keying;
 use crate::input::lines::LineFormat;
 use crate::input::repeats::Repeats;
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
-use crate::notice::Foreign;
-use crate::record::{Columns, Key, noted_delimiter};
+use crate::notice::Notice;
+use crate::record::{Columns, Key};
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
@@ -39,15 +40,20 @@ pub(crate) struct Sample {
     pub(crate) ends: u64,
     /// Of these, with a CR before them.
     pub(crate) ends_after_cr: u64,
-    /// What the input seems to be, if that is no plain text.
-    pub(crate) foreign: Option<Foreign>,
     /// The first lines of its files, where they have fields and none is a header.
     pub(crate) first_lines: FirstLines,
 }
 
+impl Sample {
+    /// Whether about half of its lines end in CR LF, and the others in LF alone.
+    pub(crate) fn has_mixed_line_ends(&self) -> bool {
+        are_mixed(self.ends, self.ends_after_cr)
+    }
+}
+
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
 /// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed. `stop` is asked while
-/// it is read.
+/// it is read, and `tell` hears of what is no plain text, if somebody watches ([`Input::watch_fronts`]).
 ///
 /// # Errors
 /// Where a file cannot be read or decoded, or has changed, and what `stop` returns.
@@ -56,12 +62,21 @@ pub(crate) fn sample(
     format: LineFormat,
     memory_bytes: u64,
     stop: &(dyn Fn() -> Result<()> + Sync),
+    tell: &dyn Fn(&Notice),
 ) -> Result<Option<Sample>> {
     let Some(parts) = input.parts() else {
+        input.look_at_header().iter().for_each(tell);
         return Ok(None);
     };
     let mut sampler = Sampler::new(format, input.keying());
+    let look = |window: &Window<'_>| {
+        if window.offset == 0 {
+            let found = input.look_at_front(window.part, window.bytes, format);
+            found.iter().for_each(tell);
+        }
+    };
     let add = |window: Window<'_>| {
+        look(&window);
         sampler.add(&window);
         stop()
     };
@@ -69,6 +84,7 @@ pub(crate) fn sample(
         Some(size) => size,
         None => {
             let add = |window: Window<'_>| {
+                look(&window);
                 sampler.add(&window);
                 Ok(())
             };
@@ -97,7 +113,6 @@ struct Sampler<'k> {
     open_ends: u64,
     lengths: Lengths,
     repeats: Repeats,
-    foreign: Option<Foreign>,
     first_lines: FirstLines,
 }
 
@@ -114,7 +129,6 @@ impl<'k> Sampler<'k> {
             open_ends: 0,
             lengths: Lengths::default(),
             repeats: Repeats::new(),
-            foreign: None,
             first_lines: FirstLines::default(),
         }
     }
@@ -122,13 +136,6 @@ impl<'k> Sampler<'k> {
     fn add(&mut self, window: &Window<'_>) {
         let terminator = self.format.terminator;
         if window.offset == 0 {
-            // A mark before a header is in no key.
-            let drops_mark =
-                |keying: &Keying| keying.mark(window.bytes) > 0 || keying.front(window.part) > 0;
-            let drops_mark = self.keying.is_some_and(drops_mark);
-            let found = Foreign::of(window.bytes);
-            let found = found.filter(|&kind| !(drops_mark && kind == Foreign::ByteOrderMark));
-            self.foreign = self.foreign.or(found);
             self.take_first_line(window);
         }
         self.sampled += window.bytes.len() as u64;
@@ -159,19 +166,10 @@ impl<'k> Sampler<'k> {
     /// Looks at the first line of a file, where it has fields.
     fn take_first_line(&mut self, window: &Window<'_>) {
         let Some(keying) = self.keying else { return };
-        let delimiter = keying.columns(window.part).delimiter();
-        let passed_over = keying.columns(window.part).passed_over();
-        let mut lines = self
-            .format
-            .lines(&window.bytes[keying.mark(window.bytes)..]);
-        let first = lines.find(|line| !passed_over.has(line));
-        let Some((delimiter, first)) = delimiter.zip(first) else {
-            return;
-        };
-        if noted_delimiter(first).is_some() {
-            self.foreign = self.foreign.or(Some(Foreign::DelimiterNote));
-        }
-        if keying.front(window.part) == 0 {
+        let first = keying.first_record(window.part, window.bytes, self.format);
+        if let Some((first, delimiter)) = first
+            && keying.front(window.part) == 0
+        {
             self.first_lines.add(first, delimiter);
         }
     }
@@ -219,7 +217,6 @@ impl<'k> Sampler<'k> {
             longest_line_bytes: self.lengths.longest,
             ends,
             ends_after_cr: self.ends_after_cr,
-            foreign: self.foreign,
             first_lines: self.first_lines,
         }
     }
@@ -278,7 +275,7 @@ mod tests {
         )
         .unwrap()
         .remove(0);
-        sample(&input, LineFormat::default(), 0, &|| Ok(()))
+        sample(&input, LineFormat::default(), 0, &|| Ok(()), &|_| {})
             .unwrap()
             .unwrap()
     }
@@ -295,7 +292,6 @@ mod tests {
                 mean_key_bytes: 0.0,
                 ends: 2,
                 ends_after_cr: 0,
-                foreign: None,
                 first_lines: FirstLines::default(),
             }
         );
@@ -348,7 +344,7 @@ mod tests {
         let input = Input::open_all(&[Source::from(files)], Opening::plain(&Interrupt::new()))
             .unwrap()
             .remove(0);
-        sample(&input, LineFormat::default(), 0, &|| Ok(()))
+        sample(&input, LineFormat::default(), 0, &|| Ok(()), &|_| {})
             .unwrap()
             .unwrap()
     }
@@ -363,7 +359,6 @@ mod tests {
             mean_key_bytes: 0.0,
             ends: 2,
             ends_after_cr: 0,
-            foreign: None,
             first_lines: FirstLines::default(),
         };
         assert_eq!(sample, expected);

@@ -333,6 +333,19 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// Notifies the observer if a file or stream that begins with this chunk is no plain text. Files that were sampled were looked at
+    /// before.
+    fn look_at_front(&self, chunk: &Chunk) {
+        let Some(observer) = &self.run.options.observer else {
+            return;
+        };
+        let format = self.run.options.line_format();
+        let notice = self.input.look_at_front(chunk.part, chunk.bytes(), format);
+        if let Some(notice) = notice {
+            observer.noticed(&notice);
+        }
+    }
+
     /// Passes over what a chunk has of the front of its file: a mark, a header, and comments before that, which it
     /// counts. Returns where the first record starts in the chunk.
     fn pass_over_front(&self, keying: &Keying, chunk: &Chunk) -> usize {
@@ -398,6 +411,9 @@ impl<'a> Tally<'a> {
         fail_point!("work");
         self.run.interrupt().check()?;
         let bytes = chunk.bytes();
+        if chunk.is_first_of_file() {
+            self.look_at_front(chunk);
+        }
         let keying = self.input.keying();
         let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
         let lines = self.run.options.line_format().lines(&bytes[front..]);

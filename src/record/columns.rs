@@ -304,7 +304,11 @@ impl Columns {
         let start = built.len();
         let is_list = self.paths.len() > 1;
         for (place, path) in self.paths.iter().enumerate() {
-            let value = json::value(record, path).map_err(|_| Bad::NoObject)?;
+            let value = json::value(record, path).map_err(|fault| match fault {
+                json::Fault::NotJson => Bad::NoObject,
+                json::Fault::NotFinite(at) => Bad::NoNumber(at),
+                json::Fault::LoneSurrogate => Bad::NoCharacter(place),
+            })?;
             let text = match value {
                 None => return Err(Bad::NoField(place)),
                 Some(json::Value::Other) => return Err(Bad::NoValue(place)),

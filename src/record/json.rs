@@ -27,6 +27,17 @@ pub(super) enum Value<'r> {
     Long,
 }
 
+/// Why a record has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is no JSON object.
+    NotJson,
+    /// It has NaN, Infinity or -Infinity, which are no JSON, at this place, in bytes from 0.
+    NotFinite(usize),
+    /// A text that is read has an escape that is no character: a half of a surrogate pair.
+    LoneSurrogate,
+}
+
 /// Where the value of a field is in an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
@@ -56,12 +67,28 @@ impl Path {
 /// What `record` has at `path`; `Ok(None)` where it has nothing there, or null.
 ///
 /// # Errors
-/// Where it is no JSON object.
+/// Where it is no JSON object, or the text there has no characters.
 #[inline]
-pub(super) fn value<'r>(
-    record: &'r [u8],
-    path: &Path,
-) -> Result<Option<Value<'r>>, serde_json::Error> {
+pub(super) fn value<'r>(record: &'r [u8], path: &Path) -> Result<Option<Value<'r>>, Fault> {
+    let raw = raw_value(record, path).map_err(|error| fault(record, &error))?;
+    let Some(raw) = raw.map(RawValue::get) else {
+        return Ok(None);
+    };
+    Ok(match raw.as_bytes().first() {
+        Some(b'n') => None,
+        // Its escapes are well formed, but may be no characters.
+        Some(b'"') => Some(match text(raw).map_err(|_| Fault::LoneSurrogate)? {
+            Some(text) => Value::Text(text),
+            None => Value::Long,
+        }),
+        Some(b'{' | b'[') => Some(Value::Other),
+        _ => Some(Value::Plain(raw)),
+    })
+}
+
+/// What `record` has at `path`, as it stands there.
+#[inline]
+fn raw_value<'r>(record: &'r [u8], path: &Path) -> Result<Option<&'r RawValue>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(record);
     let object = Object {
         names: &path.names,
@@ -69,18 +96,21 @@ pub(super) fn value<'r>(
     };
     let raw = object.deserialize(&mut reader)?;
     reader.end()?;
-    let Some(raw) = raw.map(RawValue::get) else {
-        return Ok(None);
-    };
-    Ok(match raw.as_bytes().first() {
-        Some(b'n') => None,
-        Some(b'"') => Some(match text(raw)? {
-            Some(text) => Value::Text(text),
-            None => Value::Long,
-        }),
-        Some(b'{' | b'[') => Some(Value::Other),
-        _ => Some(Value::Plain(raw)),
-    })
+    Ok(raw)
+}
+
+/// Why `record` is no object, where the reader failed with `error`.
+#[cold]
+fn fault(record: &[u8], error: &serde_json::Error) -> Fault {
+    /// As Python writes what is not finite.
+    const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+    // The reader stops behind the first byte of it, or behind the second of what has a sign.
+    let last = error.column();
+    let place = (last.saturating_sub(2)..=last).find(|&place| {
+        let rest = record.get(place..).unwrap_or_default();
+        WORDS.iter().any(|word| rest.starts_with(word))
+    });
+    place.map_or(Fault::NotJson, Fault::NotFinite)
 }
 
 /// A JSON string without its quotes and escapes; `None` of one with escapes that is too long for a copy.

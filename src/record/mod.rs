@@ -253,6 +253,10 @@ pub(crate) enum Bad {
     NoAddress,
     /// It is not a JSON object.
     NoObject,
+    /// It has NaN or Infinity at this byte, from 0, as Python writes them, and so is no JSON.
+    NoNumber(usize),
+    /// The text at this place of the key has an escape that is no character.
+    NoCharacter(usize),
     /// The object has no field with the name at this place of the key, or null in it.
     NoField(usize),
     /// What the object has there is an object or a list.
@@ -284,6 +288,21 @@ impl Bad {
             Self::LongKey => ("has a key of more than 256 KiB".into(), OR_SKIP),
             Self::NoAddress => ("has a key that is not an IPv4 address".into(), OR_SKIP),
             Self::NoObject => ("is not a JSON object".into(), OR_SKIP),
+            Self::NoNumber(at) => (
+                format!(
+                    "has NaN or Infinity at byte {}, which JSON does not have",
+                    at + 1
+                ),
+                "write null instead, or leave such records out with \
+                 --bad-records skip",
+            ),
+            Self::NoCharacter(place) => (
+                format!(
+                    "has an escape that is no character in {} (a surrogate without its other half)",
+                    columns.name(place)
+                ),
+                OR_SKIP,
+            ),
             Self::NoField(place) => (format!("has no value for {}", columns.name(place)), OR_SKIP),
             Self::NoValue(place) => (
                 format!("has no text or number for {}", columns.name(place)),

@@ -231,6 +231,22 @@ fn values_of_objects() {
     ] {
         assert_eq!(of("a", bad), Err(Bad::NoObject), "{bad:?}");
     }
+    for (bad, expected) in [
+        (r#"{"a":NaN}"#, Bad::NoNumber(5)),
+        (r#"{"a":-Infinity}"#, Bad::NoNumber(5)),
+        (r#"{"b":[1, Infinity],"a":1}"#, Bad::NoNumber(9)),
+        (r#"{"b":{"c":NaN},"a":1}"#, Bad::NoNumber(10)),
+        (r#"{"a": Nan}"#, Bad::NoObject),
+        (r#"{"a":"\ud800"}"#, Bad::NoCharacter(0)),
+        (r#"{"a":"x\udc00y"}"#, Bad::NoCharacter(0)),
+        (r#"{"a":"\ud800\u0041"}"#, Bad::NoCharacter(0)),
+        (r#"{"a":"\ud8"}"#, Bad::NoObject),
+    ] {
+        assert_eq!(of("a", bad), Err(expected), "{bad:?}");
+    }
+    // In text that is not read they do not matter.
+    let record = r#"{"b":"\ud800 NaN","a":1}"#;
+    assert_eq!(of("a", record).as_deref(), Ok("1"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::input::first_lines::FirstLines;
 use crate::input::lines::LineFormat;
 use crate::input::sample::{Sample, sample};
-use crate::notice::Notice;
+use crate::notice::{Foreign, Notice};
 use crate::options::{KeyType, Options};
 use crate::plan::{InputShape, Job, SetEstimate, all_threads, threads_bytes};
 use crate::record::Keys;
@@ -108,43 +108,62 @@ pub(super) fn job_of_shapes(
 pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
     // Before the samples: a run uses the memory again that they leave to the allocator.
     let resident = resident_bytes(options);
-    let samples = samples(inputs, options)?;
+    let samples = samples(inputs, options, &|_| {})?;
+    Ok(job_of(inputs, &samples, resident, options))
+}
+
+/// As [`survey`], for inputs of lines that users give. Notifies the observer if one is no plain text, now or when its first bytes
+/// come, and of what `find` finds in the samples.
+fn survey_and_tell(
+    inputs: &[Input],
+    options: &Options,
+    find: impl FnOnce(&[Option<Sample>]) -> Vec<Notice>,
+) -> Result<Job> {
+    let Some(observer) = &options.observer else {
+        return survey(inputs, options);
+    };
+    let resident = resident_bytes(options);
+    inputs.iter().for_each(Input::watch_fronts);
+    let samples = samples(inputs, options, &|notice| observer.noticed(notice))?;
+    for notice in find(&samples) {
+        observer.noticed(&notice);
+    }
     Ok(job_of(inputs, &samples, resident, options))
 }
 
 /// As [`survey`], for inputs whose lines are to be compared. Notifies the observer if one input has CR LF
 /// and another LF alone, because hardly any line can be common then, and if one is no plain text.
 pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<Job> {
-    let resident = resident_bytes(options);
-    let samples = samples(inputs, options)?;
-    if let Some(observer) = &options.observer {
-        let named = || inputs.iter().map(Input::name).zip(&samples);
+    survey_and_tell(inputs, options, |samples| {
+        let named = || inputs.iter().map(Input::name).zip(samples);
         let format = options.line_format();
         let in_filter = options.stored_filter.as_ref();
         let in_filter = in_filter.and_then(|_| kept_carriage_returns(named(), format));
-        let notices = foreign(named())
-            .chain(in_filter.or_else(|| carriage_returns(named(), format)))
-            .chain(equal_first_lines(inputs, &samples, options));
-        for notice in notices {
-            observer.noticed(&notice);
-        }
-    }
-    Ok(job_of(inputs, &samples, resident, options))
+        let of_ends = in_filter.or_else(|| carriage_returns(named(), format));
+        let of_ends = of_ends.or_else(|| mixed_line_ends(inputs, samples, format));
+        let first_lines = equal_first_lines(inputs, samples, options);
+        of_ends.into_iter().chain(first_lines).collect()
+    })
 }
 
 /// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR LF,
 /// which the filter keeps, and if one is no plain text.
 pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<Job> {
-    let resident = resident_bytes(options);
-    let samples = samples(inputs, options)?;
-    if let Some(observer) = &options.observer {
-        let named = || inputs.iter().map(Input::name).zip(&samples);
-        let notices = foreign(named());
-        for notice in notices.chain(kept_carriage_returns(named(), options.line_format())) {
-            observer.noticed(&notice);
-        }
-    }
-    Ok(job_of(inputs, &samples, resident, options))
+    survey_and_tell(inputs, options, |samples| {
+        let named = || inputs.iter().map(Input::name).zip(samples);
+        let format = options.line_format();
+        let of_ends = kept_carriage_returns(named(), format);
+        let of_ends = of_ends.or_else(|| mixed_line_ends(inputs, samples, format));
+        of_ends.into_iter().collect()
+    })
+}
+
+/// As [`survey`], for the input of a shard, whose lines other commands compare. Notifies the observer if it is no plain text.
+pub(crate) fn survey_for_shard(inputs: &[Input], options: &Options) -> Result<Job> {
+    survey_and_tell(inputs, options, |samples| {
+        let of_ends = mixed_line_ends(inputs, samples, options.line_format());
+        of_ends.into_iter().collect()
+    })
 }
 
 /// Notifies the observer of records and rows that were left out, when all inputs were read.
@@ -170,8 +189,12 @@ pub(crate) fn tell_left_out(inputs: &[Input], options: &Options) {
     }
 }
 
-/// A sample of each input, `None` for a pipe.
-fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
+/// A sample of each input, `None` for a pipe. `tell` hears of what is no plain text.
+fn samples(
+    inputs: &[Input],
+    options: &Options,
+    tell: &dyn Fn(&Notice),
+) -> Result<Vec<Option<Sample>>> {
     // Decoders of more than half of the memory are not tried for a sample.
     let memory_bytes = options
         .memory_bytes
@@ -179,7 +202,7 @@ fn samples(inputs: &[Input], options: &Options) -> Result<Vec<Option<Sample>>> {
     let stop = || options.interrupt.check();
     let sampled = inputs
         .iter()
-        .map(|input| sample(input, options.line_format(), memory_bytes / 2, &stop));
+        .map(|input| sample(input, options.line_format(), memory_bytes / 2, &stop, tell));
     sampled.collect()
 }
 
@@ -200,17 +223,6 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     };
     let shapes = inputs.iter().zip(samples).map(shape).collect();
     job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
-}
-
-/// The notices about inputs that are no plain text.
-fn foreign<'a>(
-    samples: impl Iterator<Item = (&'a Path, &'a Option<Sample>)>,
-) -> impl Iterator<Item = Notice> {
-    samples.filter_map(|(name, sample)| {
-        let kind = sample.as_ref()?.foreign?;
-        let input = name.to_owned();
-        Some(Notice::Foreign { input, kind })
-    })
 }
 
 /// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are none.
@@ -271,6 +283,26 @@ fn carriage_returns<'a>(
     Some(Notice::CarriageReturns {
         with: with?.to_owned(),
         without: without?.to_owned(),
+    })
+}
+
+/// The notice for the first input of whose lines about half end in CR LF, and the others in LF alone. What is no plain text has no
+/// lines.
+fn mixed_line_ends(
+    inputs: &[Input],
+    samples: &[Option<Sample>],
+    format: LineFormat,
+) -> Option<Notice> {
+    if format.strip_cr || format.terminator != b'\n' {
+        return None;
+    }
+    let is_mixed = |sample: &Sample| sample.has_mixed_line_ends();
+    let mut mixed = inputs.iter().zip(samples);
+    let (input, _) = mixed
+        .find(|(input, sample)| sample.as_ref().is_some_and(is_mixed) && input.seems_plain())?;
+    Some(Notice::Foreign {
+        input: input.name().to_owned(),
+        kind: Foreign::MixedLineEnds,
     })
 }
 

@@ -1,82 +1,23 @@
 //! The values of a column of the key, as text.
 //!
-//! *Owns:* which types can be keys, and how a value of each is written: text and binary as their bytes, integers in decimal,
-//! a UUID in its usual form. *Invariants:* a value is read in the memory that was granted for its page; a column ends with
+//! *Owns:* going through them row by row; how each is written is in [`written`](super::written). *Invariants:* a value is read in the memory that was granted for its page; a column ends with
 //! its row group, or it is an error. *Cost:* up to 1,024 values at a time, which are pieces of their page mostly.
 
-use std::fmt::Display;
 use std::fs::File;
-use std::io::Write;
 use std::sync::Arc;
 
-use ::parquet::basic::{ConvertedType, LogicalType, Type};
+use ::parquet::basic::Type;
 use ::parquet::data_type::{
-    AsBytes, ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type,
+    ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type, Int64Type,
+    Int96Type,
 };
 use ::parquet::errors::Result;
-use ::parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
+use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::input::parquet::allowance::Allowance;
 use crate::input::parquet::pages::{Chunk, damaged};
 use crate::input::parquet::values::{Decoded, Values};
-
-/// How the values of a column are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// As their bytes.
-    Bytes,
-    Uuid,
-    Signed,
-    Unsigned,
-}
-
-impl Form {
-    /// The form of this column; `None` where it cannot be a key.
-    pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
-        use ConvertedType as Converted;
-        let logical = column.logical_type_ref();
-        let converted = column.converted_type();
-        match column.physical_type() {
-            Type::BYTE_ARRAY => match (logical, converted) {
-                (Some(LogicalType::Decimal(_)), _) | (None, Converted::DECIMAL) => None,
-                _ => Some(Self::Bytes),
-            },
-            Type::FIXED_LEN_BYTE_ARRAY if column.type_length() > 0 => match (logical, converted) {
-                (Some(LogicalType::Uuid), _) => Some(Self::Uuid),
-                (None, Converted::NONE) => Some(Self::Bytes),
-                _ => None,
-            },
-            Type::INT32 | Type::INT64 => match (logical, converted) {
-                (Some(LogicalType::Integer(integer)), _) if integer.is_signed => Some(Self::Signed),
-                (Some(LogicalType::Integer(_)), _) => Some(Self::Unsigned),
-                (Some(_), _) => None,
-                (None, converted) => Self::of_integer(converted),
-            },
-            _ => None,
-        }
-    }
-
-    /// The form of integers that have an old type alone.
-    fn of_integer(converted: ConvertedType) -> Option<Self> {
-        use ConvertedType as Converted;
-        match converted {
-            Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64 => {
-                Some(Self::Unsigned)
-            }
-            Converted::NONE
-            | Converted::INT_8
-            | Converted::INT_16
-            | Converted::INT_32
-            | Converted::INT_64 => Some(Self::Signed),
-            _ => None,
-        }
-    }
-
-    /// Whether it is written with digits alone.
-    pub(super) fn is_number(self) -> bool {
-        matches!(self, Self::Signed | Self::Unsigned)
-    }
-}
+use crate::input::parquet::written::{Form, Written};
 
 /// The values of a column of the key in a row group, in order.
 pub(super) struct Column {
@@ -100,6 +41,9 @@ impl Column {
         let cells: Box<dyn Cells> = match column.physical_type() {
             Type::INT32 => Typed::<Int32Type>::open(file, column, chunk, memory),
             Type::INT64 => Typed::<Int64Type>::open(file, column, chunk, memory),
+            Type::INT96 => Typed::<Int96Type>::open(file, column, chunk, memory),
+            Type::FLOAT => Typed::<FloatType>::open(file, column, chunk, memory),
+            Type::DOUBLE => Typed::<DoubleType>::open(file, column, chunk, memory),
             Type::FIXED_LEN_BYTE_ARRAY => {
                 Typed::<FixedLenByteArrayType>::open(file, column, chunk, memory)
             }
@@ -211,58 +155,5 @@ where
         self.next_value += 1;
         scratch.clear();
         Some(value.text(form, scratch))
-    }
-}
-
-/// A value that can be written as text.
-trait Written {
-    /// Its text, put together in `scratch`, which is empty, if it is not there as it is.
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8];
-}
-
-impl Written for i32 {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
-        match form {
-            Form::Unsigned => decimal(*self as u32, scratch),
-            _ => decimal(*self, scratch),
-        }
-    }
-}
-
-impl Written for i64 {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
-        match form {
-            Form::Unsigned => decimal(*self as u64, scratch),
-            _ => decimal(*self, scratch),
-        }
-    }
-}
-
-fn decimal(number: impl Display, scratch: &mut Vec<u8>) -> &[u8] {
-    // Writing to memory does not fail.
-    let _cannot_fail = write!(scratch, "{number}");
-    scratch
-}
-
-impl Written for ::parquet::data_type::ByteArray {
-    #[inline]
-    fn text<'v>(&'v self, _form: Form, _scratch: &'v mut Vec<u8>) -> &'v [u8] {
-        self.as_bytes()
-    }
-}
-
-impl Written for ::parquet::data_type::FixedLenByteArray {
-    fn text<'v>(&'v self, form: Form, scratch: &'v mut Vec<u8>) -> &'v [u8] {
-        let bytes = self.as_bytes();
-        if form != Form::Uuid {
-            return bytes;
-        }
-        for (place, byte) in bytes.iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
-                scratch.push(b'-');
-            }
-            let _cannot_fail = write!(scratch, "{byte:02x}");
-        }
-        scratch
     }
 }

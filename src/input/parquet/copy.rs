@@ -264,10 +264,10 @@ impl Reading<'_> {
             let rows: Vec<u64> = numbers[span.numbers.clone()].iter().map(of_group).collect();
             let place = group_name(span.group);
             let chunk = self.metadata.row_group(span.group).columns().get(leaf);
-            let chunk = chunk.ok_or_else(|| "a column is missing".to_owned());
+            let chunk = chunk.ok_or_else(|| damaged("a column is missing"));
             let chunk = chunk
                 .and_then(|chunk| chunk_of(chunk, self.copy.state.size))
-                .map_err(|what| failure(&self.copy.path, &place, damaged(&what)))?;
+                .map_err(|error| failure(&self.copy.path, &place, error))?;
             let copy = ColumnCopy {
                 file: &self.copy.file,
                 column: &column,

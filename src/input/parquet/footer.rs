@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use ::parquet::basic::Encoding;
+use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
     ParquetStatisticsPolicy, RowGroupMetaData,
@@ -136,30 +137,33 @@ fn described_bytes(metadata: &ParquetMetaData) -> u64 {
 }
 
 /// Where a column of a row group is in a file of `size` bytes.
-pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, String> {
+///
+/// # Errors
+/// Where the footer makes no sense; [`ParquetError::NYI`] for a compression that is not read.
+pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, ParquetError> {
     if column.file_path().is_some() {
-        return Err("a column is in a different file".into());
+        return Err(damaged("a column is in a different file"));
     }
-    let values = not_negative(column.num_values())?;
+    let values = not_negative(column.num_values()).map_err(|what| damaged(&what))?;
     // Where there is nothing, some writers give no place.
     let (start, bytes) = match values {
         0 => (MAGIC.len() as u64, 0),
-        _ => chunk_range(column)?,
+        _ => chunk_range(column).map_err(|what| damaged(&what))?,
     };
     let codec = column.compression_codec();
     if !codec::is_known(codec) {
         let name = codec::name(codec);
-        return Err(format!(
+        return Err(ParquetError::NYI(format!(
             "its pages are compressed with {name}, which outset cannot decompress"
-        ));
+        )));
     }
     if start.checked_add(bytes).is_none_or(|end| end > size) {
-        return Err("a column ends beyond the end of the file".into());
+        return Err(damaged("a column ends beyond the end of the file"));
     }
     Ok(Chunk {
         start,
         bytes,
-        raw_bytes: not_negative(column.uncompressed_size())?,
+        raw_bytes: not_negative(column.uncompressed_size()).map_err(|what| damaged(&what))?,
         codec,
         values,
         has_deltas: column

@@ -34,6 +34,7 @@ mod rows;
 mod schema;
 mod table;
 mod values;
+mod written;
 
 use std::path::Path;
 
@@ -47,18 +48,24 @@ pub(crate) use table::Table;
 
 /// The error for what `parquet`, or what it reads with, says of the file with this name.
 fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
+    let mut advice = "copy or fetch it again, and check it with the program that wrote it";
     let why = match error {
         ParquetError::External(source) => match source.downcast::<Error>() {
             Ok(own) => return *own,
             Err(other) => other.to_string(),
         },
         ParquetError::General(why) | ParquetError::EOF(why) => why,
+        // It is as it should be.
+        ParquetError::NYI(why) => {
+            advice = "write the file again with zstd, snappy, gzip, lz4 or no compression";
+            why
+        }
         other => other.to_string(),
     };
     Error::Undecodable {
         path: name.to_owned(),
         what: format!("{place} cannot be read ({why})"),
-        advice: "copy or fetch it again, and check it with the program that wrote it",
+        advice,
     }
 }
 

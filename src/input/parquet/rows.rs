@@ -215,7 +215,7 @@ impl<'a> Rows<'a> {
                     .grow_to(place, EXPANSION * text.len() as u64)
                     .map_err(|error| ParquetError::External(Box::new(error)))?;
             }
-            let kind = (place, table.columns[place].form.is_number());
+            let kind = (place, table.columns[place].form.is_number(text));
             let written = table.writing.field(kind, text, &mut self.records);
             if let (Err(why), Row::Written) = (written, &row) {
                 row = Row::Bad(why);

@@ -9,15 +9,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use ::parquet::schema::types::ColumnDescPtr;
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
-use crate::input::parquet::column::Form;
 use crate::input::parquet::footer::{chunk_of, read_footer};
 use crate::input::parquet::names::find;
 use crate::input::parquet::pages::{Chunk, damaged, read_header};
+use crate::input::parquet::written::{Form, type_name};
 use crate::input::parquet::{failure, group_name};
 use crate::input::request::Opening;
 use crate::record::{BadRecords, Keys, Syntax, Writing};
@@ -132,7 +133,7 @@ impl Table {
         let mut groups = Vec::with_capacity(metadata.num_row_groups());
         for (number, group) in metadata.row_groups().iter().enumerate() {
             let group = group_of(group, &found, size)
-                .map_err(|what| failure(name, &group_name(number), damaged(&what)))?;
+                .map_err(|error| failure(name, &group_name(number), error))?;
             groups.push(group);
         }
         let rows = groups
@@ -234,7 +235,7 @@ fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
                 name.display(),
                 column.path().string()
             ),
-            advice: "name a column of text, binary or integers".into(),
+            advice: "name a column of text, binary, numbers, dates or times".into(),
         })
     };
     if column.max_rep_level() > 0 {
@@ -242,22 +243,27 @@ fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     }
     match Form::of(&column) {
         Some(form) => Ok(KeyColumn { column, form }),
-        None => refuse("is neither text, binary nor an integer"),
+        None => refuse(&format!(
+            "is of type {}, which cannot be a key",
+            type_name(&column)
+        )),
     }
 }
 
 /// Where a row group has the columns of the key.
-fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, String> {
-    let rows = u64::try_from(group.num_rows()).map_err(|_| "it has a negative number of rows")?;
+fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, ParquetError> {
+    let rows =
+        u64::try_from(group.num_rows()).map_err(|_| damaged("it has a negative number of rows"))?;
     let chunk = |&leaf: &usize| {
-        let column = group.columns().get(leaf).ok_or("a column is missing")?;
-        let chunk = chunk_of(column, size)?;
+        let column = group.columns().get(leaf);
+        let chunk = chunk_of(column.ok_or_else(|| damaged("a column is missing"))?, size)?;
         if chunk.values != rows {
-            return Err("a column has a different number of values than there are rows".into());
+            let what = "a column has a different number of values than there are rows";
+            return Err(damaged(what));
         }
         Ok(chunk)
     };
-    let chunks: Result<Vec<Chunk>, String> = leaves.iter().map(chunk).collect();
+    let chunks: Result<Vec<Chunk>, ParquetError> = leaves.iter().map(chunk).collect();
     Ok(Group {
         rows,
         chunks: chunks?,

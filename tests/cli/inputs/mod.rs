@@ -9,6 +9,7 @@ mod keyed;
 mod labels;
 mod odd;
 mod parquet;
+mod parquet_types;
 mod passed_over;
 mod pieces;
 mod short;

@@ -28,7 +28,7 @@ fn e5_a_refusal_comes_at_once_however_large_the_inputs_are() {
     }
     for task in &TASKS[..4] {
         let words = task.words;
-        let arguments = format!("{words} a b --memory 64M --strategy partition -o ../out/r");
+        let arguments = format!("{words} a b -q --memory 64M --strategy partition -o ../out/r");
         let command = sandbox.command_on_small_disk("temp", "4m", &arguments);
         let start = Instant::now();
         let outcome = sandbox.start(command).finish();

@@ -4,8 +4,12 @@
 //! result nor the exit status; each has the form of an error, `OBJECT: what happened: what to do about
 //! it`, on one line.
 
+mod foreign;
+
 use std::fmt;
 use std::path::PathBuf;
+
+pub use crate::notice::foreign::Foreign;
 
 /// Something that is not a failure but probably not what the user meant. The run passes it to the
 /// [`Observer`](crate::Observer).
@@ -65,66 +69,6 @@ pub enum Notice {
     },
 }
 
-/// What is not plain text, by its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Foreign {
-    /// Text with a byte order mark of UTF-8, which belongs to the first line.
-    ByteOrderMark,
-    /// Text in UTF-16, of either byte order.
-    Utf16,
-    /// A zip archive.
-    Zip,
-    /// A Parquet file.
-    Parquet,
-    /// An `SQLite` database.
-    Sqlite,
-    /// Fields behind a line that tells Excel what separates them, such as `sep=;`.
-    DelimiterNote,
-}
-
-impl Foreign {
-    /// The first bytes of each.
-    const FRONTS: [(&[u8], Self); 6] = [
-        (b"\xef\xbb\xbf", Self::ByteOrderMark),
-        (b"\xff\xfe", Self::Utf16),
-        (b"\xfe\xff", Self::Utf16),
-        (b"PK\x03\x04", Self::Zip),
-        (b"PAR1", Self::Parquet),
-        (b"SQLite format 3\0", Self::Sqlite),
-    ];
-
-    /// What `front`, the first bytes of a file, is the beginning of; `None` where nothing speaks against lines.
-    pub(crate) fn of(front: &[u8]) -> Option<Self> {
-        let found = Self::FRONTS
-            .iter()
-            .find(|(bytes, _)| front.starts_with(bytes));
-        found.map(|&(_, kind)| kind)
-    }
-
-    /// What it is, and what to do about it.
-    fn words(self) -> &'static str {
-        match self {
-            Self::ByteOrderMark => {
-                "begins with a byte order mark, which counts as a part of the first line: remove it with tail -c +4 (decompress a compressed file first)"
-            }
-            Self::Utf16 => {
-                "seems to be UTF-16, but outset compares bytes: convert it with iconv -f UTF-16 -t UTF-8"
-            }
-            Self::Zip => "is a zip archive, which is read as it is: unpack it with unzip -p",
-            Self::Parquet => {
-                "seems to be a Parquet file, but is read as it is: leave out --decompress none, and name its column with --key"
-            }
-            Self::Sqlite => {
-                "is an SQLite database, which is read as it is: export the column as lines first"
-            }
-            Self::DelimiterNote => {
-                "begins with a line sep=C, which Excel takes for a note about the delimiter, and which is read as a record or header: remove it with tail -n +2, and give C with --delimiter"
-            }
-        }
-    }
-}
-
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -144,7 +88,7 @@ impl fmt::Display for Notice {
                 "{}: the first lines of all files are equal: if they are headers, add --header (-H)",
                 input.display()
             ),
-            Self::Foreign { input, kind } => write!(f, "{}: {}", input.display(), kind.words()),
+            Self::Foreign { input, kind } => write!(f, "{}: {kind}", input.display()),
             Self::BadRecords { input, count } => write!(
                 f,
                 "{}: left out {}: --bad-records fail shows the first",
