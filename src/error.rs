@@ -125,7 +125,7 @@ pub enum Error {
         line: String,
     },
     /// A line does not fit the memory that the plan has for one line.
-    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if *is_quoted { ", or close the quote that is open in it" } else if line_bytes.is_none() { " (perhaps more: the length of the line is not known)" } else { "" })]
+    #[error("{}: the line at byte {offset} {} and does not fit in the memory limit: give at least {} of memory{}", path.display(), length(*line_bytes, *longest_bytes), display_at_least(*least_bytes), if *is_quoted { " (perhaps more: a quote is open in it), or close that quote" } else if line_bytes.is_none() { " (perhaps more: the length of the line is not known)" } else { "" })]
     LineTooLong {
         /// The input, or the spill file it is read back from.
         path: PathBuf,

@@ -41,6 +41,7 @@ pub(crate) use self::sorter::{Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Sink, output_error};
+use crate::record::BYTE_ORDER_MARK;
 use crate::stats::OutputStats;
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -115,7 +116,10 @@ impl<'s> Collector<'s> {
     /// What the sink reports.
     pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
         self.lock().pass_on((0, 0), |sink| {
-            sink.header(&[label, header].concat())?;
+            // A mark stays the first in its file.
+            let rest = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
+            let mark = &header[..header.len() - rest.len()];
+            sink.header(&[mark, label, rest].concat())?;
             sink.duplicates_header(header)
         })
     }

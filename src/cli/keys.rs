@@ -59,14 +59,14 @@ pub(crate) struct KeyArguments {
     csv: bool,
 
     /// In CSV files, the character C makes the next one text, as \ does in what MySQL writes
-    #[arg(long, requires = "csv", value_name = "C", value_parser = parse_delimiter)]
+    #[arg(long, requires = "csv", conflicts_with_all = ["tsv", "jsonl"], value_name = "C", value_parser = parse_character)]
     escape: Option<u8>,
 
     /// Pass over lines that begin with the character C, also before a header
     ///
     /// They are counted (--stats), and are in no result. Blank lines are passed over without this option, if --key says
     /// what is compared.
-    #[arg(long, group = "keyed", value_name = "C", value_parser = parse_delimiter)]
+    #[arg(long, group = "keyed", value_name = "C", value_parser = parse_character)]
     comment: Option<u8>,
 
     /// Each line is a JSON object
@@ -279,7 +279,14 @@ fn parse_of<'t>(text: &'t str, what: &str) -> Result<(u32, &'t str), String> {
 fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
-        [b'"' | b'\n' | b'\r'] => Err("this character cannot be a delimiter".into()),
+        b"tab" => Err("give \\t for a tab, or --tsv".into()),
+        _ => parse_character(text),
+    }
+}
+
+fn parse_character(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [b'"' | b'\n' | b'\r'] => Err("this character has another meaning".into()),
         [byte] => Ok(*byte),
         _ => Err("give one character of one byte".into()),
     }

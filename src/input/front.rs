@@ -33,6 +33,8 @@ pub(super) struct Front {
     pub(super) bytes: u64,
     /// As many terminators are in them.
     pub(super) lines: u64,
+    /// Lines before the header.
+    pub(super) passed_over: u64,
     /// What the beginning shows, if that is no plain text.
     pub(super) foreign: Option<Foreign>,
 }
@@ -44,6 +46,7 @@ impl Front {
         self.bytes += line.len() as u64 + 1;
         self.lines += terminators as u64 + 1;
         let is_passed_over = passed_over.has(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
+        self.passed_over += u64::from(is_passed_over);
         if !is_passed_over {
             let line = match line {
                 [line @ .., b'\r'] if format.strip_cr => line,

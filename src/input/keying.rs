@@ -40,11 +40,20 @@ pub(crate) struct Keying {
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
-    taken: (u64, u64),
+    taken: Taken,
     /// What the header of a stream shows of it, if that is no plain text.
     foreign_header: Option<Foreign>,
     /// Whether a record without a key is left out.
     skips_bad: bool,
+}
+
+/// What was read of a stream as its header, before its first chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
+    /// Comments and blank lines before the header.
+    pub(crate) passed_over: u64,
 }
 
 impl Keying {
@@ -76,6 +85,7 @@ impl Keying {
                         header,
                         bytes,
                         lines: 1,
+                        passed_over: 0,
                         foreign: None,
                     },
                     parts.name(part),
@@ -112,7 +122,11 @@ impl Keying {
         }
         let front = front_of_stream(stream, name, passed_over(keys, number), opening)?;
         // It is read already, and so is a mark before it.
-        keying.taken = (front.bytes, front.lines);
+        keying.taken = Taken {
+            bytes: front.bytes,
+            lines: front.lines,
+            passed_over: front.passed_over,
+        };
         keying.drops_marks = false;
         keying.foreign_header = front.foreign;
         keying.add_text(keys, number, Front { bytes: 0, ..front }, name)?;
@@ -128,7 +142,7 @@ impl Keying {
             header: None,
             names: Vec::new(),
             other_part: None,
-            taken: (0, 0),
+            taken: Taken::default(),
             foreign_header: None,
             skips_bad: keys.bad_records == BadRecords::Skip,
         }
@@ -169,6 +183,11 @@ impl Keying {
             }
         }
         Ok(())
+    }
+
+    /// What was read of a stream as its header.
+    pub(crate) fn taken(&self) -> Taken {
+        self.taken
     }
 
     /// Where the keys are in the file with this number.
@@ -285,7 +304,7 @@ impl Input {
     /// header of a stream counts, too.
     pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
         let offset = self.offset_of(place, opening);
-        let (bytes, lines) = self.keying().map_or((0, 0), |keying| keying.taken);
+        let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
         let line = self
             .parts()
             .map(|parts| lines_before(parts, (place.part, offset), opening));

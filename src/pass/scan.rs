@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
-use crate::input::keying::Keying;
+use crate::input::keying::{Keying, Taken};
 use crate::input::long_lines::LongLines;
 use crate::input::placed::PlacedFailure;
 use crate::input::reading::{Reading, ReadingRules};
@@ -45,6 +45,10 @@ use crate::set::ipv4;
 use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
+
+/// What helps where a record without a key looks like a comment.
+const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with --comment '#'; else correct it, or \
+                          leave such records out with --bad-records skip";
 
 /// What each worker of a scan has for itself: it is made on the worker's thread, used there alone, and
 /// dropped there. What workers share is borrowed by the closure that makes them.
@@ -186,11 +190,13 @@ impl Counts {
                 what: bad.describe(keying.columns(part)).0,
             });
         }
+        // The header of a stream was read before.
+        let taken = input.keying().map_or_else(Taken::default, Keying::taken);
         input.note_reading(ReadCounts {
             lines: self.lines,
-            bytes: self.bytes,
+            bytes: self.bytes + taken.bytes,
             bad_records: self.bad_records,
-            passed_over: self.passed_over,
+            passed_over: self.passed_over + taken.passed_over,
         });
         Ok(())
     }
@@ -388,6 +394,11 @@ impl<'a> Tally<'a> {
             return Ok(());
         }
         let (what, advice) = bad.describe(keying.columns(chunk.part));
+        let advice = if record.first() == Some(&b'#') {
+            OR_COMMENT
+        } else {
+            advice
+        };
         let error = Error::BadRecord {
             path: self.input.part_name(chunk.part).to_owned(),
             line: None,

@@ -193,6 +193,16 @@ impl Keys {
             let what = "this character has another meaning".into();
             return usage("--escape", what, "give another one, such as \\");
         }
+        let delimiter = match self.syntax {
+            Syntax::Csv(Dialect { delimiter, .. }) | Syntax::Delimited(delimiter) => {
+                Some(delimiter)
+            }
+            Syntax::Whole | Syntax::JsonLines => None,
+        };
+        if self.comment.is_some() && (self.comment == delimiter || self.comment == Some(b'"')) {
+            let what = "this character has another meaning".into();
+            return usage("--comment", what, "give another one, such as #");
+        }
         if given.is_empty() && self.syntax == Syntax::JsonLines {
             return usage("--jsonl", "needs a key".into(), "add --key with a name");
         }

@@ -76,12 +76,12 @@ pub fn query(
         // Counts the cells, too: the answers come with how full the filter is.
         let checked = filter.check(&run.budget)?;
         let filter = AskedFilter::new(&checked, &run.budget, room)?;
-        let more: &[u8] = match question {
-            Question::Counts => b"\tcount",
-            Question::Present | Question::Absent => b"",
+        let more = match question {
+            Question::Counts => [&[run.options.label_form().delimiter], &b"count"[..]].concat(),
+            Question::Present | Question::Absent => Vec::new(),
         };
         let terminator = run.options.format.terminator;
-        write_header(&inputs, more, terminator, (&mut *out, target))?;
+        write_header(&inputs, &more, terminator, (&mut *out, target))?;
         let output = OrderedOutput::new(out, target);
         let written = AtomicU64::new(0);
         run.expect_inputs(&["query"], inputs.iter());
@@ -110,6 +110,7 @@ fn ask(
         filter,
         question,
         terminator: run.options.format.terminator,
+        delimiter: run.options.label_form().delimiter,
         written,
         passing: Vec::with_capacity(BATCH),
         counts: Vec::new(),
@@ -122,6 +123,8 @@ struct Asker<'a> {
     filter: &'a AskedFilter,
     question: Question,
     terminator: u8,
+    /// The byte between a line and its count.
+    delimiter: u8,
     /// Lines written by all workers; added to once per batch.
     written: &'a AtomicU64,
     /// Indexes of the lines of a batch that the filter may have, in order; reused.
@@ -148,12 +151,13 @@ impl Asker<'_> {
         Ok(())
     }
 
-    /// Writes each line of a batch with a tab and its count.
+    /// Writes each line of a batch with its count behind it.
     fn say_counts(&mut self, batch: Batch<'_>, output: &mut ChunkOutput<'_, '_>) -> Result<()> {
         self.filter.counts(batch, &mut self.counts)?;
         for (line, count) in batch.lines.iter().zip(&self.counts) {
             output.push(line)?;
-            output.push(format!("\t{count}").as_bytes())?;
+            output.push(&[self.delimiter])?;
+            output.push(count.to_string().as_bytes())?;
             output.push(&[self.terminator])?;
         }
         Ok(())

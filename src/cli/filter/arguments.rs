@@ -201,7 +201,7 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab, and an upper bound on how often it was inserted (for spectral and counting filters).
+/// Print each line, a tab (with --csv or -d the delimiter), and an upper bound on how often it was inserted (for spectral and counting filters).
 ///
 /// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
 /// that the line is certainly not in the filter.

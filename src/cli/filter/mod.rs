@@ -104,7 +104,7 @@ fn inserted(lines: u64) -> String {
 fn counted_lines(lines: u64) -> String {
     match lines {
         1 => "1 line".to_owned(),
-        lines => format!("{lines} lines"),
+        lines => format!("{} lines", numbers::grouped(lines)),
     }
 }
 

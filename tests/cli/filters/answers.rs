@@ -329,7 +329,7 @@ fn a_filter_with_far_too_many_lines_is_said_to_be_overfull() {
             "{kind}: {said}"
         );
         assert!(said.contains("), false-positive rate"), "{kind}: {said}");
-        assert!(said.contains("inserted 10000 lines"), "{kind}: {said}");
+        assert!(said.contains("inserted 10,000 lines"), "{kind}: {said}");
         assert_eq!(said.lines().count(), 2);
         let told = info(&sandbox, "f");
         assert_eq!(told["is_overfull"], true, "{kind}");

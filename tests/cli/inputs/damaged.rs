@@ -170,6 +170,18 @@ fn b25_one_text_is_one_key_however_its_quotes_are_written() {
     assert_eq!(text(&escaped), "\"3.5\\\" disk\",9\n");
     let escaped = sandbox.run("diff --csv --escape \\ -k 1 --keys-only my.csv b.csv");
     assert_eq!(text(&escaped), "a\\\n");
+    for wrong in [
+        "--csv --comment , -k 1",
+        "--csv -d ; --comment ; -k 1",
+        "--tsv --escape x -k 1",
+        "--csv --comment \" -k 1",
+    ] {
+        sandbox.run(&format!("union {wrong} a.csv")).fails(2, &[]);
+    }
+    // A mark stays before the label.
+    sandbox.write("mark.csv", "\u{feff}id,n\n1,a\n");
+    let marked = sandbox.run("union --csv -k id --count mark.csv");
+    assert_eq!(text(&marked), "\u{feff}count,id,n\n1,1,a\n");
     for wrong in [",", "\""] {
         sandbox
             .run(&format!("union --csv --escape {wrong} -k 1 a.csv"))

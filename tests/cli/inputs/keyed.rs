@@ -264,7 +264,14 @@ fn b22_a_quote_that_is_never_closed_does_not_shorten_the_answer() {
     sandbox.write("a", format!("{filler}2,\"a,b\n{long}"));
     sandbox
         .run("diff --csv -k 1 a b -o ../out/r --memory 24M")
-        .fails(6, &["a: the line at byte 360000 ", "give at least "]);
+        .fails(
+            6,
+            &[
+                "a: the line at byte 360000 ",
+                "give at least ",
+                "close that quote",
+            ],
+        );
     assert!(!sandbox.output("r").exists());
 }
 

@@ -140,15 +140,19 @@ fn a22_comments_are_passed_over_before_a_header_and_behind_it() {
             assert_eq!(counted(&sandbox), [30_000, 0, passed], "{comments:?}");
         }
         let outcome = sandbox.run_fed(
-            "intersect --csv -k id --comment # --order input - d",
+            "intersect --csv -k id --comment # --order input - d --stats ../out/s",
             file.as_bytes(),
         );
+        assert_eq!(counted(&sandbox), [30_000, 0, passed], "{comments:?}");
         assert_eq!(
             text(&outcome),
             "id,name\n7,\"n\"\n29999,\"n\"\n",
             "{comments:?}"
         );
     }
+    sandbox
+        .run("intersect --tsv -k 1,2 b a")
+        .fails(3, &["a: the record at line 1 ", "--comment '#'"]);
     // Of plain lines, too.
     sandbox.write("list", "# blocked\nX\ny\n");
     let outcome = sandbox.run("union --comment # --order input list");
