@@ -21,3 +21,4 @@ pub(crate) mod scan;
 pub(crate) mod screened;
 pub(crate) mod spill;
 pub(crate) mod spool;
+mod tally;

@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, Cut, Pooled};
 use crate::input::reading::Reading;
 use crate::memory::buffer::Buffer;
-use crate::pass::scan::{Tally, Worker};
+use crate::pass::tally::{Tally, Worker};
 use crate::run::Run;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;

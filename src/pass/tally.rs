@@ -1,0 +1,340 @@
+//! A thread's work on the chunks of a scan, and what all threads count together.
+//!
+//! *Owns:* [`Worker`], what the passes give a scan to do; cutting a chunk into lines or records and handing them on in
+//! batches; what becomes of lines that are no records and of records without a key. *Invariants:* every line of a chunk
+//! is in a batch, is counted as passed over or left out, or fails the scan. *Cost:* a few additions for each chunk.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::batch::{Batch, Keyed, Ordinals, Scratch, for_each_batch};
+use crate::error::{Error, Result};
+use crate::input::chunk::{Chunk, Cut, Pooled};
+use crate::input::keying::{Keying, Taken};
+use crate::input::placed::PlacedFailure;
+use crate::input::reading::Reading;
+use crate::input::{Input, ReadCounts};
+use crate::memory::buffer::Buffer;
+use crate::record::Bad;
+use crate::run::{Phase, Run};
+use crate::selection::MOST_ORDERED_BYTES;
+use crate::set::ipv4;
+use crate::size::display_bytes;
+use crate::sys::failpoint::fail_point;
+use crate::sys::first_error::FirstFailure;
+
+/// What helps where a record without a key looks like a comment.
+const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with --comment '#'; else correct it, or \
+                          leave such records out with --bad-records skip";
+
+/// What each worker of a scan has for itself: it is made on the worker's thread, used there alone, and
+/// dropped there. What workers share is borrowed by the closure that makes them.
+pub(crate) trait Worker {
+    /// Works on a batch of lines. The batch borrows the chunk: nothing of it may be kept.
+    fn work(&mut self, batch: Batch<'_>) -> Result<()>;
+
+    /// Is called once, after the worker's last batch of a scan that has not failed.
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What a scan has read, of all threads together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counts {
+    /// Lines that workers went through, records without a key included.
+    lines: u64,
+    /// Bytes of these lines, with their terminators; of a compressed file, those that were decoded.
+    bytes: u64,
+    /// Lines of records without a key, which no worker saw.
+    bad_records: u64,
+    /// Blank lines and comments.
+    passed_over: u64,
+    /// What is wrong with one of the records without a key, and the file that it is in.
+    first_bad: Option<(Bad, usize)>,
+}
+
+impl Counts {
+    /// Compares what was read with the size of the file, and lets the input note it.
+    ///
+    /// # Errors
+    /// [`Error::InputChanged`] where the sizes differ; [`Error::NoRecords`] where all records were left out.
+    pub(super) fn check_and_note(self, input: &Input) -> Result<()> {
+        if let Some(size) = input.bytes().filter(|&size| size != self.bytes) {
+            return Err(Error::InputChanged {
+                path: input.name().to_owned(),
+                what: format!("{} of {size} bytes were read", self.bytes),
+            });
+        }
+        let of_lines = self.first_bad.filter(|_| self.lines == 0);
+        if let (Some((bad, part)), Some(keying)) = (of_lines, input.keying()) {
+            return Err(Error::NoRecords {
+                path: input.name().to_owned(),
+                lines: self.bad_records,
+                what: bad.describe(keying.columns(part)).0,
+            });
+        }
+        // The header of a stream was read before.
+        let taken = input.keying().map_or_else(Taken::default, Keying::taken);
+        input.note_reading(ReadCounts {
+            lines: self.lines,
+            bytes: self.bytes + taken.bytes,
+            bad_records: self.bad_records,
+            passed_over: self.passed_over + taken.passed_over,
+        });
+        Ok(())
+    }
+}
+
+/// What all threads of a scan share: what it is about, and what was counted.
+pub(super) struct Tally<'a> {
+    pub(super) run: &'a Run<'a>,
+    /// The first failure of any thread. Threads check it between chunks, and stop.
+    pub(super) failure: &'a FirstFailure,
+    /// The same, for failures of lines: of several, the first in the input is reported.
+    placed: &'a PlacedFailure,
+    /// Where progress is counted, chunk by chunk.
+    phase: &'a Phase<'a>,
+    /// What is read; its name stands in messages.
+    input: &'a Input,
+    /// Lines of complete chunks.
+    lines: AtomicU64,
+    /// Bytes of complete chunks, terminators included: at the end the size of the file, or something is wrong.
+    bytes: AtomicU64,
+    /// Lines of records without a key that were left out.
+    bad_records: AtomicU64,
+    /// Blank lines and comments.
+    passed_over: AtomicU64,
+    /// As in [`Counts`].
+    first_bad: OnceLock<(Bad, usize)>,
+}
+
+impl<'a> Tally<'a> {
+    pub(super) fn new(
+        run: &'a Run<'a>,
+        phase: &'a Phase<'a>,
+        input: &'a Input,
+        placed: &'a PlacedFailure,
+    ) -> Self {
+        Self {
+            run,
+            failure: placed.first(),
+            placed,
+            phase,
+            input,
+            lines: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            bad_records: AtomicU64::new(0),
+            passed_over: AtomicU64::new(0),
+            first_bad: OnceLock::new(),
+        }
+    }
+
+    /// What was counted.
+    pub(super) fn finish(self) -> Counts {
+        Counts {
+            lines: self.lines.into_inner(),
+            bytes: self.bytes.into_inner(),
+            bad_records: self.bad_records.into_inner(),
+            passed_over: self.passed_over.into_inner(),
+            first_bad: self.first_bad.into_inner(),
+        }
+    }
+
+    /// A worker thread that reads its chunks itself. One buffer goes round: the reading fills it, the worker
+    /// goes through its lines while they are in the core's cache, and the reading fills it again.
+    pub(super) fn read_and_work(
+        &self,
+        reading: &Reading<'_>,
+        found_work: &dyn Fn(),
+        mut worker: impl Worker,
+    ) -> Result<()> {
+        let mut buffer = Buffer::new(&self.run.budget, "chunk buffers", reading.buffer_bytes())?;
+        let mut scratch = Scratch::default();
+        while let Some((_, cut)) = reading.next(buffer)? {
+            self.failure.check()?;
+            found_work();
+            buffer = self.work_on(cut, &mut scratch, &mut worker)?;
+        }
+        worker.finish()
+    }
+
+    /// Goes through the lines of what one buffer was read for, in order; returns the buffer.
+    pub(super) fn work_on(
+        &self,
+        cut: Cut,
+        scratch: &mut Scratch,
+        worker: &mut impl Worker,
+    ) -> Result<Buffer> {
+        let buffer = match cut.pooled {
+            Pooled::Lines(chunk) => {
+                self.work(&chunk, scratch, worker)?;
+                chunk.into_buffer()
+            }
+            Pooled::Spare(buffer) => buffer,
+        };
+        if let Some(long_line) = cut.long_line {
+            self.work(&long_line, scratch, worker)?;
+        }
+        Ok(buffer)
+    }
+
+    /// How the lines of a chunk get their ordinals, if the order of the input is kept.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an input that is too long for that.
+    fn ordinals_in(&self, chunk: &Chunk) -> Result<Ordinals> {
+        let Some(first) = self.input.first_ordinal() else {
+            return Ok(Ordinals::None);
+        };
+        let bytes = chunk.bytes();
+        if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
+            return Err(Error::Usage {
+                what: format!(
+                    "{}: is too long for --order input (at most {})",
+                    self.input.name().display(),
+                    display_bytes(MOST_ORDERED_BYTES)
+                ),
+                advice: "leave out --order input".into(),
+            });
+        }
+        Ok(Ordinals::ByPlace {
+            address: bytes.as_ptr() as usize,
+            ordinal: first + chunk.position(),
+        })
+    }
+
+    /// Fails on the first line of the batch that is no IPv4 address. Workers may take it for granted after this. Where
+    /// the line is, is looked up in the end.
+    fn check_addresses(&self, batch: Batch<'_>, chunk: &Chunk) -> Result<()> {
+        /// As much of the line as a message shows, in bytes.
+        const SHOWN: usize = 40;
+        let mut lines = batch.keys.iter().zip(batch.lines);
+        match lines.find(|(key, _)| ipv4::parse(key).is_none()) {
+            None => Ok(()),
+            Some((line, record)) => {
+                let error = Error::NotAnAddress {
+                    path: self.input.part_name(chunk.part).to_owned(),
+                    offset: 0,
+                    line: line[..line.len().min(SHOWN)].escape_ascii().to_string(),
+                };
+                Err(self.placed.note_at(chunk.place_of(record), error))
+            }
+        }
+    }
+
+    /// Notifies the observer if a file or stream that begins with this chunk is no plain text. Files that were sampled
+    /// were looked at before.
+    fn look_at_front(&self, chunk: &Chunk) {
+        let Some(observer) = &self.run.options.observer else {
+            return;
+        };
+        let format = self.run.options.line_format();
+        let notice = self.input.look_at_front(chunk.part, chunk.bytes(), format);
+        if let Some(notice) = notice {
+            observer.noticed(&notice);
+        }
+    }
+
+    /// Passes over what a chunk has of the front of its file: a mark, a header, and comments before that, which it
+    /// counts. Returns where the first record starts in the chunk.
+    fn pass_over_front(&self, keying: &Keying, chunk: &Chunk) -> usize {
+        let front = chunk.bytes_in_front(keying.front(chunk.part));
+        let mark = if chunk.is_first_of_file() {
+            keying.mark(chunk.bytes())
+        } else {
+            0
+        };
+        if let Some(passed_over) = keying.passed_over(chunk.part).filter(|_| front > 0) {
+            let lines = self
+                .run
+                .options
+                .line_format()
+                .lines(&chunk.bytes()[mark..front]);
+            let count = lines.filter(|line| passed_over.has(line)).count() as u64;
+            self.passed_over.fetch_add(count, Ordering::Relaxed);
+        }
+        front.max(mark)
+    }
+
+    /// Counts the lines of a record without a key, and lines that are no records. Where it is, is looked up in the end
+    /// if it fails the scan.
+    ///
+    /// # Errors
+    /// [`Error::BadRecord`], unless such records are to be left out.
+    fn leave_out(&self, record: &[u8], bad: Bad, chunk: &Chunk) -> Result<()> {
+        if bad == Bad::PassedOver {
+            self.passed_over.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        let Some(keying) = self.input.keying() else {
+            return Ok(());
+        };
+        if keying.skips_bad() {
+            self.first_bad.get_or_init(|| (bad, chunk.part));
+            let ends = memchr::memchr_iter(self.run.options.format.terminator, record).count();
+            self.bad_records
+                .fetch_add(1 + ends as u64, Ordering::Relaxed);
+            return Ok(());
+        }
+        let (what, advice) = bad.describe(keying.columns(chunk.part));
+        let advice = if record.first() == Some(&b'#') {
+            OR_COMMENT
+        } else {
+            advice
+        };
+        let error = Error::BadRecord {
+            path: self.input.part_name(chunk.part).to_owned(),
+            line: None,
+            offset: 0,
+            what,
+            advice,
+        };
+        Err(self.placed.note_at(chunk.place_of(record), error))
+    }
+
+    /// Goes through the lines of a chunk, hashing them in batches, and counts them when all are done.
+    ///
+    /// # Errors
+    /// What `worker` returns; [`Error::NotAnAddress`] where lines must be addresses; the run's interrupt.
+    pub(super) fn work(
+        &self,
+        chunk: &Chunk,
+        scratch: &mut Scratch,
+        worker: &mut impl Worker,
+    ) -> Result<()> {
+        fail_point!("work");
+        self.run.interrupt().check()?;
+        let bytes = chunk.bytes();
+        if chunk.is_first_of_file() {
+            self.look_at_front(chunk);
+        }
+        let keying = self.input.keying();
+        let front = keying.map_or(0, |keying| self.pass_over_front(keying, chunk));
+        let lines = self.run.options.line_format().lines(&bytes[front..]);
+        let ordinals = self.ordinals_in(chunk)?;
+        let on_bad = |record: &[u8], bad| self.leave_out(record, bad, chunk);
+        let keyed = keying.map(|keying| Keyed {
+            columns: keying.columns(chunk.part),
+            keeps_records: self.input.keeps_records(),
+            passed_over: keying.passed_over(chunk.part),
+            is_key: (self.run.is_ipv4() && keying.skips_bad()).then_some(is_address),
+            on_bad: &on_bad,
+        });
+        let count = for_each_batch(lines, ordinals, keyed, &self.run.hasher, scratch, |batch| {
+            if self.run.is_ipv4() {
+                self.check_addresses(batch, chunk)?;
+            }
+            worker.work(batch).map(|()| true)
+        })?;
+        self.lines.fetch_add(count, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.phase.advance(bytes.len() as u64, count);
+        Ok(())
+    }
+}
+
+/// Whether a key is an IPv4 address.
+fn is_address(key: &[u8]) -> bool {
+    ipv4::parse(key).is_some()
+}
