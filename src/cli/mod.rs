@@ -131,9 +131,17 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
     ExitStatus::of(error).into()
 }
 
-/// What these arguments ask for; the first is the program.
+/// What these arguments ask for; the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    Cli::try_parse_from(arguments)
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = Cli::try_parse_from(&arguments);
+    let moved = match &parsed {
+        Err(error) if error.kind() == ClapErrorKind::UnknownArgument => {
+            usage::command_first(&arguments)
+        }
+        _ => None,
+    };
+    moved.map_or(parsed, Cli::try_parse_from)
 }
 
 /// Help and version go to standard output; wrong usage is one line on standard error.
@@ -164,6 +172,8 @@ fn not_a_command(
         warn(&failure.to_string());
         return Ok(ExitStatus::of(failure));
     }
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments = usage::command_first(&arguments).unwrap_or(arguments);
     warn(&usage::line(error, arguments));
     Ok(ExitStatus::Usage)
 }

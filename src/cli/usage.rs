@@ -1,7 +1,7 @@
 //! What is wrong with arguments, in one line.
 //!
-//! *Owns:* the way from the parser's error of several lines to one of ours, with what was probably meant.
-//! *Invariants:* one line, which ends with the help to look at. *Cost:* the definitions of all commands, built once more.
+//! *Owns:* the way from the parser's error of several lines to one of ours, with what was probably meant. *Invariants:*
+//! one line, which ends with the help to look at. *Cost:* the definitions of all commands, built once more.
 
 use std::ffi::OsString;
 
@@ -24,8 +24,8 @@ pub(super) fn line(error: &clap::Error, arguments: impl IntoIterator<Item = OsSt
     format!("usage: {what}{}: see '{name} --help'", meant(error))
 }
 
-/// The command that `words` begin with, and its name with the program before it: `outset filter build`. Takes the words of the
-/// name away.
+/// The command that `words` begin with, and its name with the program before it: `outset filter build`. Takes the words
+/// of the name away.
 fn command_of<'c>(outset: &'c Command, words: &mut Vec<OsString>) -> (&'c Command, String) {
     let (mut command, mut taken) = (outset, 0);
     let mut name = command.get_name().to_owned();
@@ -38,6 +38,25 @@ fn command_of<'c>(outset: &'c Command, words: &mut Vec<OsString>) -> (&'c Comman
     }
     words.drain(..taken);
     (command, name)
+}
+
+/// The same arguments with the command before the options that stand before it; `None` where none do, or where another
+/// word could be the command.
+pub(super) fn command_first(arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let (program, words) = arguments.split_first()?;
+    let outset = Cli::command();
+    let mut commands = (0..words.len()).filter(|&at| outset.find_subcommand(&words[at]).is_some());
+    let (at, None) = (commands.next()?, commands.next()) else {
+        return None;
+    };
+    if !words.first()?.as_encoded_bytes().starts_with(b"-") {
+        return None;
+    }
+    let mut behind = words[at..].to_vec();
+    let named = behind.len();
+    let (_, _) = command_of(&outset, &mut behind);
+    let name = &words[at..at + named - behind.len()];
+    Some([std::slice::from_ref(program), name, &words[..at], &behind].concat())
 }
 
 /// An option that stands before the command that has it, and that command.

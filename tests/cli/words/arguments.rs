@@ -329,12 +329,36 @@ fn k12_what_was_probably_meant_is_said() {
 }
 
 #[test]
-fn k12_an_option_before_its_command_is_put_right() {
-    let sandbox = Sandbox::with(b"x\n", b"x\n");
+fn k12_options_may_stand_before_the_command() {
+    let sandbox = Sandbox::with(b"x\ny\n", b"x\n");
+    for (arguments, expected) in [
+        ("--memory 64M intersect a b", "x\n"),
+        ("-m 64M diff a b", "y\n"),
+        ("-q --order sorted -m 64M union a -j 1", "x\ny\n"),
+        ("--strategy partition difference a b", "y\n"),
+    ] {
+        let outcome = sandbox.run(arguments);
+        assert_eq!(
+            outcome.succeeds().stdout,
+            expected.as_bytes(),
+            "{arguments}"
+        );
+    }
+    sandbox
+        .run("-q --max-fpr 1% filter build a -o ../out/f")
+        .succeeds();
+    // What is wrong behind the command is named as ever, and no word is taken for a command that may be a value.
+    sandbox
+        .run("--memory 64 intersect a b")
+        .fails(6, &["64 B is too low"]);
+    sandbox
+        .run("--memory 64M intersect a b --nothing")
+        .fails(2, &["'--nothing'"]);
+    sandbox
+        .run("--nothing intersect a b")
+        .fails(2, &["'--nothing'"]);
     for (arguments, option, command) in [
-        ("--memory 64M intersect a b", "--memory", "outset intersect"),
-        ("-m 64M diff a b", "-m", "outset diff"),
-        ("-q union a", "-q", "outset union"),
+        ("--temp-dir diff intersect a b", "--temp-dir", "outset diff"),
         (
             "filter --memory 64M build a",
             "--memory",
