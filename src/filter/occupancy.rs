@@ -3,16 +3,16 @@
 //! *Owns:* counting cells, in memory or as they are read from a file, and what follows from the
 //! counts. *Invariants:* every cell is counted once. *Cost:* one pass over the words.
 //!
-//! *Formulas.* Keys that come one after the other set k of m cells each, so the share p of cells that are set grows with the
-//! number n of different keys as dp/dn = k (1 - p) / m, and p^k of the keys that come then are taken for keys that are in. Of all
-//! that have come, that are
+//! *Formulas.* Keys that come one after the other set k of m cells each, so the share p of cells that are set grows
+//! with the number n of different keys as dp/dn = k (1 - p) / m, and p^k of the keys that come then are taken for keys
+//! that are in. Of all that have come, that are
 //!
 //! ```text
 //! m/k  I(p) - p^k / 2        I(p) = integral of x^k / (1 - x) from 0 to p = p^(k+1) / (k+1) + p^(k+2) / (k+2) + ...
 //! ```
 //!
-//! in each block, or in a filter without blocks. The second term is there because keys come one by one: it is what a sum is
-//! below an integral. Repeats set no cell, so they do not count.
+//! in each block, or in a filter without blocks. The second term is there because keys come one by one: it is what a
+//! sum is below an integral. Repeats set no cell, so they do not count.
 //!
 //! *Source:* Swamidass, Baldi, "Mathematical Correction for Fingerprint Similarity Measures to
 //! Improve Chemical Retrieval", J. Chem. Inf. Model. 47(3), 2007 (keys from the bits set).
@@ -44,8 +44,8 @@ pub struct Occupancy {
     /// Different lines, as estimated from the cells; infinite in a filter without a free one.
     /// Exact for digests.
     pub distinct: f64,
-    /// How many different lines seemed to be in when they came, as estimated from the cells: of the lines of which each was
-    /// asked for just before it was inserted. 0 for digests.
+    /// How many different lines seemed to be in when they came, as estimated from the cells: of the lines of which each
+    /// was asked for just before it was inserted. 0 for digests.
     pub taken_for_others: f64,
     /// Counters at the top: they no longer count.
     pub saturated: u64,
@@ -125,13 +125,9 @@ pub(super) struct Census {
     used: u64,
     /// Counters at their top, so far.
     saturated: u64,
-    /// The sum of the rates of all blocks so far. Their mean is the filter's rate: a question meets each block
-    /// equally often, and blocks differ in their fill.
-    rates: f64,
-    /// The sum of the keys that the fill of each block stands for.
-    keys: f64,
-    /// The sum of those of them that were taken for others.
-    taken: f64,
+    /// How many blocks have so many bits set, for each number of bits from 0. What follows from the fill of a block is
+    /// computed once for each of these numbers, not for each of millions of blocks.
+    blocks: Vec<u64>,
 }
 
 impl Census {
@@ -141,9 +137,7 @@ impl Census {
             shape,
             used: 0,
             saturated: 0,
-            rates: 0.0,
-            keys: 0.0,
-            taken: 0.0,
+            blocks: vec![0; BLOCK_BITS as usize + 1],
         }
     }
 
@@ -164,11 +158,18 @@ impl Census {
 
     fn add_block(&mut self, block: &[u64]) {
         let ones = ones(block);
-        let fill = ones as f64 / BLOCK_BITS as f64;
         self.used += ones;
-        self.rates += fill.powi(self.shape.hashes as i32);
-        self.keys += keys_of(fill, BLOCK_BITS, self.shape.hashes);
-        self.taken += taken_for_others(fill, BLOCK_BITS, self.shape.hashes);
+        self.blocks[ones as usize] += 1;
+    }
+
+    /// The sum, over all blocks, of what follows from the fill of each.
+    fn over_blocks(&self, of_fill: impl Fn(f64) -> f64) -> f64 {
+        let counted = (0u32..)
+            .zip(&self.blocks)
+            .filter(|(_, blocks)| **blocks > 0);
+        let each = counted
+            .map(|(ones, &blocks)| of_fill(f64::from(ones) / BLOCK_BITS as f64) * blocks as f64);
+        each.sum()
     }
 
     fn add_counters(&mut self, words: &[u64], bits: usize, top: u64) {
@@ -191,8 +192,13 @@ impl Census {
         let fill = self.used as f64 / cells as f64;
         let (fpr, distinct, taken_for_others) = match kind {
             Kind::Blocked => {
-                let rate = self.rates * BLOCK_BITS as f64 / cells as f64;
-                (rate, self.keys, self.taken)
+                // The mean of all blocks: a question meets each equally often, and they differ in their fill.
+                let rates = self.over_blocks(|fill| fill.powi(hashes as i32));
+                (
+                    rates * BLOCK_BITS as f64 / cells as f64,
+                    self.over_blocks(|fill| keys_of(fill, BLOCK_BITS, hashes)),
+                    self.over_blocks(|fill| taken_for_others(fill, BLOCK_BITS, hashes)),
+                )
             }
             Kind::Classic | Kind::Counting | Kind::Spectral => (
                 fill.powi(hashes as i32),
@@ -222,14 +228,15 @@ fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
 }
 
-/// How many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were taken for keys
-/// that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many keys have come does not
-/// show, and what is said is less.
+/// How many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were taken
+/// for keys that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many keys
+/// have come does not show, and what is said is less.
 fn taken_for_others(fill: f64, cells: u64, hashes: u32) -> f64 {
     let fill = fill.min(1.0 - 0.5 / BLOCK_BITS as f64);
     let k = hashes as i32;
     let last = fill.powi(k);
-    // The sum of the first terms is nearly as much as the logarithm where the fill is small; the others converge fast there.
+    // The sum of the first terms is nearly as much as the logarithm where the fill is small; the others converge fast
+    // there.
     let integral = if fill > 0.5 {
         let first: f64 = (1..=k).map(|j| fill.powi(j) / f64::from(j)).sum();
         -(-fill).ln_1p() - first
