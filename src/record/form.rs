@@ -24,7 +24,7 @@ pub struct KeyForm {
     pub ignores_case: bool,
     /// Whether blanks and tabs at both ends of each field are left out.
     pub trims: bool,
-    /// Number of fields of a key; 0 where a key is a whole line, or the number is not known.
+    /// Number of fields of a key; 0 where a key is a whole line, and in files of versions that did not record it.
     pub fields: u32,
     /// What joins several fields; `None` of one field, and of lines.
     pub joined: Option<Joined>,
@@ -43,12 +43,11 @@ impl KeyForm {
         }
     }
 
-    /// Whether keys of `asked` can be equal to keys of this form, as far as their fields go. Lines whose number of
-    /// fields is not known can be equal to any.
+    /// True if keys of `asked` can be equal to keys of this form, as far as their fields go: a line can be equal to a
+    /// key of one field.
     pub(crate) fn has_fields_of(self, asked: Self) -> bool {
         match self.fields {
-            0 => true,
-            1 => asked.fields <= 1,
+            0 | 1 => asked.fields <= 1,
             fields => fields == asked.fields && self.joined == asked.joined,
         }
     }
@@ -61,8 +60,7 @@ impl KeyForm {
         if self.trims != other.trims {
             return Some("whether blanks are left out (--trim)");
         }
-        let agree = self.fields == 0 || other.has_fields_of(self);
-        (!agree).then_some("the fields of their keys (--key)")
+        (!other.has_fields_of(self)).then_some("the fields of their keys (--key)")
     }
 
     /// The option that makes keys of `asked` such as these; `None` where they agree.
@@ -84,6 +82,9 @@ impl KeyForm {
             return None;
         }
         Some(match self.fields {
+            0 => "give no --key, or one with 1 field, because it was built of whole lines (or by a version that did not \
+                  record fields: build it again then)"
+                .into(),
             1 => "give --key with 1 field, because it was built of keys of 1 field".into(),
             fields => {
                 let with = self.joined_options();
@@ -153,7 +154,7 @@ mod tests {
         for (stored, asked, agree) in [
             (lines, lines, true),
             (lines, one, true),
-            (lines, two, true),
+            (lines, two, false),
             (one, lines, true),
             (one, one, true),
             (one, two, false),
@@ -176,8 +177,8 @@ mod tests {
         );
         assert!(tabs.advice(lines).unwrap().starts_with("give --tsv and"));
         for (one, other, agree) in [
-            (lines, two, true),
-            (two, lines, true),
+            (lines, two, false),
+            (two, lines, false),
             (two, one, false),
             (two, tabs, false),
         ] {

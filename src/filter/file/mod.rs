@@ -33,7 +33,7 @@
 //! | 64 | 32 | key of the hash: four numbers of 8 bytes |
 //! | 96 | 8 | the hash of the six bytes `outset` under that key: a program with another hash notices |
 //! | 104 | 8 | XXH3-64 of everything between header and body |
-//! | 112 | 4 | fields of a key; 0 where keys are whole lines, or the number was not noted |
+//! | 112 | 4 | fields of a key; 0 where keys are whole lines, and in files of versions that did not record it |
 //! | 116 | 1 | what joins several fields: 1 a delimiter, 2 a delimiter between fields as in CSV, 3 they are a list in JSON; 0 for one field and for lines |
 //! | 117 | 1 | the delimiter, else 0 |
 //! | 118 | 3970 | zeros |

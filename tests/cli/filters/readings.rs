@@ -130,6 +130,11 @@ fn i17_options_that_contradict_a_filter_are_refused_with_what_to_give() {
         ),
         ("one", "--csv -k a,b pairs.csv", "give --key with 1 field"),
         (
+            "plain",
+            "--csv -k a,b pairs.csv",
+            "give no --key, or one with 1 field",
+        ),
+        (
             "two",
             "--csv -k a pairs.csv",
             "give --csv and --key with 2 fields",
