@@ -133,15 +133,7 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
 
 /// What these arguments ask for; the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let parsed = Cli::try_parse_from(&arguments);
-    let moved = match &parsed {
-        Err(error) if error.kind() == ClapErrorKind::UnknownArgument => {
-            usage::command_first(&arguments)
-        }
-        _ => None,
-    };
-    moved.map_or(parsed, Cli::try_parse_from)
+    Cli::try_parse_from(usage::command_first(arguments.into_iter().collect()))
 }
 
 /// Help and version go to standard output; wrong usage is one line on standard error.
@@ -172,8 +164,7 @@ fn not_a_command(
         warn(&failure.to_string());
         return Ok(ExitStatus::of(failure));
     }
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let arguments = usage::command_first(&arguments).unwrap_or(arguments);
+    let arguments = usage::command_first(arguments.into_iter().collect());
     warn(&usage::line(error, arguments));
     Ok(ExitStatus::Usage)
 }

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::arguments::Cli;
 use super::escaping::visible;
+use super::usage::command_first;
 
 /// The most bytes of a command line that are kept.
 const MOST_BYTES: usize = 4096;
@@ -129,6 +130,7 @@ fn quoted(word: &str) -> String {
 /// The values of the options of the command that these words are; none where they are no command.
 fn options(words: Vec<OsString>) -> BTreeMap<String, Vec<String>> {
     let command = Cli::command();
+    let words = command_first(words);
     let Ok(matches) = command.clone().try_get_matches_from(words) else {
         return BTreeMap::new();
     };

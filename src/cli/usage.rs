@@ -40,23 +40,26 @@ fn command_of<'c>(outset: &'c Command, words: &mut Vec<OsString>) -> (&'c Comman
     (command, name)
 }
 
-/// The same arguments with the command before the options that stand before it; `None` where none do, or where another
-/// word could be the command.
-pub(super) fn command_first(arguments: &[OsString]) -> Option<Vec<OsString>> {
-    let (program, words) = arguments.split_first()?;
+/// Moves the command before the options that stand before it. `arguments` stay as they are where none do, where help or
+/// the version is asked for, and where more than one word could be the command.
+pub(super) fn command_first(arguments: Vec<OsString>) -> Vec<OsString> {
+    const OF_PROGRAM: [&str; 5] = ["-h", "--help", "-V", "--version", "--"];
+    let Some((program, words)) = arguments.split_first() else {
+        return arguments;
+    };
+    let is_moved = words.first().is_some_and(|first| {
+        first.as_encoded_bytes().starts_with(b"-") && !OF_PROGRAM.iter().any(|own| first == own)
+    });
     let outset = Cli::command();
     let mut commands = (0..words.len()).filter(|&at| outset.find_subcommand(&words[at]).is_some());
-    let (at, None) = (commands.next()?, commands.next()) else {
-        return None;
+    let (true, Some(at), None) = (is_moved, commands.next(), commands.next()) else {
+        return arguments;
     };
-    if !words.first()?.as_encoded_bytes().starts_with(b"-") {
-        return None;
-    }
-    let mut behind = words[at..].to_vec();
-    let named = behind.len();
-    let (_, _) = command_of(&outset, &mut behind);
-    let name = &words[at..at + named - behind.len()];
-    Some([std::slice::from_ref(program), name, &words[..at], &behind].concat())
+    let (before, rest) = words.split_at(at);
+    let mut behind = rest.to_vec();
+    command_of(&outset, &mut behind);
+    let (name, behind) = rest.split_at(rest.len() - behind.len());
+    [std::slice::from_ref(program), name, before, behind].concat()
 }
 
 /// An option that stands before the command that has it, and that command.

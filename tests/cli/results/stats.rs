@@ -220,6 +220,11 @@ fn verbose_prints_the_limit_the_strategy_and_the_phases() {
 #[test]
 fn statistics_and_page_say_where_they_come_from() {
     let sandbox = Sandbox::with(b"x\n", b"x\n");
+    let before = sandbox.run("-m 32M --stats - --hash-key 00 -q union a b");
+    before.fails(2, &["--hash-key"]);
+    let before = sandbox.run("-m 32M --stats - -q union a b");
+    let before = parse(before.succeeds().stderr.as_bytes());
+    assert_eq!(before["origin"]["options"]["--memory"][0], "32M");
     let key = "0123456789abcdef".repeat(4);
     let arguments = format!(
         "union a b -q -m 32M --hash-key {key} --order sorted --stats ../out/s --report ../out/r.html -o ../out/it's"
