@@ -97,7 +97,7 @@ pub enum Error {
     NoRecords {
         /// The input.
         path: PathBuf,
-        /// As many lines were left out.
+        /// The number of lines that were left out.
         lines: u64,
         /// What is wrong with one of the records.
         what: String,

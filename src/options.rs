@@ -101,8 +101,9 @@ pub struct Options {
     /// What a run shares with others that belong to it.
     #[doc(hidden)]
     pub shared: Option<Shared>,
-    /// What the process has resident before the run, in bytes; `None` asks the system. Of runs that belong together it is
-    /// what the first one found: what they leave is in the allowance of each for small allocations, and would be counted twice.
+    /// What the process has resident before the run, in bytes; `None` asks the system. Of runs that belong together it
+    /// is what the first one found: what they leave is in the allowance of each for small allocations, and would be
+    /// counted twice.
     #[doc(hidden)]
     pub resident_bytes: Option<u64>,
     /// For tests: spill every full block, as if memory were full.
@@ -155,12 +156,12 @@ impl Options {
         self.keys.as_ref().is_some_and(|keys| keys.row_numbers)
     }
 
-    /// How keys are made: of whole lines, as they are, where nothing says otherwise.
+    /// Returns the form of keys: whole lines, as they are, where nothing says otherwise.
     pub(crate) fn key_form(&self) -> KeyForm {
         self.keys.as_ref().map_or_else(KeyForm::default, Keys::form)
     }
 
-    /// How a label stands before a line: as one more field, where lines have fields with a delimiter.
+    /// Returns the form of a label before a line: one more field, where lines have fields with a delimiter.
     pub(crate) fn label_form(&self) -> LabelForm {
         match self.keys.as_ref().map(|keys| keys.syntax) {
             Some(Syntax::Csv(Dialect { delimiter, .. })) => LabelForm {

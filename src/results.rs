@@ -24,7 +24,7 @@ type Piece = Vec<Vec<u8>>;
 
 /// A piece of lines is handed over when it has as many bytes: 64 KiB.
 const PIECE_BYTES: usize = 64 << 10;
-/// As many pieces wait for the caller at most.
+/// The number of pieces that wait for the caller at most.
 const WAITING: usize = 3;
 
 /// Returns all lines of `inputs` that `selection` asks for, labels included: [`select`] for results that fit in memory.
@@ -117,7 +117,7 @@ impl Results {
         }
     }
 
-    /// What the run did; `None` before the last line was taken, and where it failed.
+    /// Returns what the run did; `None` before the last line was taken, and where it failed.
     pub fn stats(&self) -> Option<&Stats> {
         self.stats.as_ref()
     }

@@ -1,7 +1,7 @@
 //! Merging what is in order: runs, and what is left in memory.
 //!
-//! *Owns:* how many runs are merged at a time, and the threads that read them. The order of the entries is the matter of
-//! [`Tournament`].
+//! *Owns:* how many runs are merged at a time, and the threads that read them. The order of the entries is the matter
+//! of [`Tournament`].
 //!
 //! Who runs what:
 //!
@@ -100,7 +100,7 @@ impl Merging<'_, '_> {
         Ok(())
     }
 
-    /// How many bytes of lines the merges before the last go through: about, for what a merged run takes is assumed.
+    /// Estimates the bytes of lines that the merges before the last go through: what a merged run takes is assumed.
     pub(super) fn bytes_before_last(&self, runs: &[Run]) -> u64 {
         let mut sizes: Vec<[u64; 3]> = runs
             .iter()

@@ -109,8 +109,8 @@ impl<'s> Collector<'s> {
         self.lock().written
     }
 
-    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops has
-    /// no labels.
+    /// Passes on the header of the answer, behind what its labels are called, before all lines. What the answer drops
+    /// has no labels.
     ///
     /// # Errors
     /// What the sink reports.
@@ -142,8 +142,8 @@ impl<'s> Collector<'s> {
         self.sorter.is_some()
     }
 
-    /// About how many bytes of lines [`Collector::finish`] will go through with this budget, when no thread has an outbox any
-    /// more.
+    /// About how many bytes of lines [`Collector::finish`] will go through with this budget, when no thread has an
+    /// outbox any more.
     pub(crate) fn bytes_to_order(&self, budget: &MemoryBudget) -> u64 {
         let sorter = self.sorter.as_ref();
         sorter.map_or(0, |sorter| sorter.bytes_to_merge(budget))

@@ -1,7 +1,7 @@
 //! Entries that are put in order in memory.
 //!
-//! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its place at its back.
-//! The rank is the entry's ordinal, or the first bytes of its line.
+//! *Owns:* [`SortBuffer`], a piece of memory with entries at its front and, for each, its rank and its place at its
+//! back. The rank is the entry's ordinal, or the first bytes of its line.
 //!
 //! ```text
 //!  │ entry │ entry │ entry │ ... free ... │ rank, place │ rank, place │ rank, place │
@@ -100,7 +100,7 @@ impl SortBuffer {
         true
     }
 
-    /// What a merge goes through of it, in bytes of lines.
+    /// Bytes of lines that a merge goes through in it.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line_bytes
     }

@@ -52,7 +52,7 @@ impl Run {
         2 * self.block_bytes + long
     }
 
-    /// What a merge goes through of it, in bytes of lines.
+    /// Bytes of lines that a merge goes through in it.
     pub(super) fn line_bytes(&self) -> u64 {
         self.line_bytes
     }

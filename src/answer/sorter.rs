@@ -1,7 +1,7 @@
 //! Putting an answer in order that may be larger than memory: an external merge sort of the answer alone.
 //!
-//! *Owns:* the memory of the order, and the runs until they are merged ([`merge`]). *Invariants:* every entry that was pushed comes out of
-//! [`Sorter::merge`] once, in order; nothing comes out before.
+//! *Owns:* the memory of the order, and the runs until they are merged ([`merge`]). *Invariants:* every entry that was
+//! pushed comes out of [`Sorter::merge`] once, in order; nothing comes out before.
 //!
 //! Who runs what:
 //!
@@ -208,8 +208,8 @@ impl<'s> Sorter<'s> {
         held + written + merging.bytes_before_last(&state.runs)
     }
 
-    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more. `advance`
-    /// hears of the bytes of lines that are merged before they come to `each`.
+    /// Hands every entry to `each`, in order. `budget` has the memory for reading runs; no thread pushes any more.
+    /// `advance` hears of the bytes of lines that are merged before they come to `each`.
     ///
     /// # Errors
     /// What `each` reports; where a run cannot be read, or is damaged.

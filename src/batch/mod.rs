@@ -30,7 +30,7 @@ pub(crate) const BATCH: usize = 2048;
 const STEP: usize = 256;
 /// Records in a batch: fewer, because their keys take memory, too.
 const RECORDS: usize = BATCH / 2;
-/// Where keys are built, a batch ends with the record that brings them to as many bytes: 16 KiB.
+/// Bytes of built keys at which a batch ends: 16 KiB.
 const BUILT_BYTES: usize = 16 << 10;
 
 /// Up to [`BATCH`] lines with their hashes. It borrows the lines from the chunk or block that they came in:

@@ -237,8 +237,8 @@ impl CalibrationArguments {
 pub(crate) struct StoredFilterArguments {
     /// Use a stored filter (outset filter build) in place of one FILE (approximate)
     ///
-    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z, --strip-cr, --ignore-case and --trim as when
-    /// the filter was built, and as many key fields.
+    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z, --strip-cr, --ignore-case and --trim as
+    /// when the filter was built, and as many key fields.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<PathBuf>,
 
@@ -282,9 +282,9 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) lines: LineArguments,
 
-    /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all
-    /// addresses if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address
-    /// is an error, or left out with --bad-records skip
+    /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all addresses
+    /// if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address is an
+    /// error, or left out with --bad-records skip
     #[arg(long, value_name = "TYPE", group = "keyed", help_heading = "Records")]
     key_type: Option<KeyTypeName>,
 }
@@ -346,11 +346,10 @@ impl RunArguments {
 pub(crate) struct ForceArguments {
     /// Start even if the free temporary disk space looks too small
     ///
-    /// By default, a run with the strategy partition over regular files stops at the start if it needs more
-    /// temporary disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
-    /// during the run.
-    /// If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp still
-    /// applies.
+    /// By default, a run with the strategy partition over regular files stops at the start if it needs more temporary
+    /// disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
+    /// during the run. If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp
+    /// still applies.
     #[arg(long)]
     force: bool,
 }

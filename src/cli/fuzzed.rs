@@ -1,7 +1,9 @@
-//! The body of the fuzz target `parse_options`: whatever the arguments are, they are understood or refused with one line.
+//! The body of the fuzz target `parse_options`: whatever the arguments are, they are understood or refused with one
+//! line.
 //!
-//! *Owns:* what is asked of the options of any arguments: all that needs no file. The fuzz target and the test here, which replays
-//! its corpus, call the same function. *Invariants:* nothing is read, written or printed. *Cost:* well under a millisecond.
+//! *Owns:* what is asked of the options of any arguments: all that needs no file. The fuzz target and the test here,
+//! which replays its corpus, call the same function. *Invariants:* nothing is read, written or printed. *Cost:* well
+//! under a millisecond.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -22,11 +22,11 @@ pub(crate) struct KeyArguments {
     /// Use this field of each line as its key, instead of the whole line
     ///
     /// FIELD is a number, from 1, or a name, which is looked up in the header of each file. A name that is a number is
-    /// given as name:2021, and one with a comma in double quotes, as in -k '"last, first"'. --ignore-case and --trim also
-    /// apply to names in headers. With --jsonl, FIELD is a name; `a.b` is the field called a.b or else field b of object
-    /// a, and `a\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of the
-    /// text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys are
-    /// compared byte by byte, without the quotes around them. With several fields, all must be equal.
+    /// given as name:2021, and one with a comma in double quotes, as in -k '"last, first"'. --ignore-case and --trim
+    /// also apply to names in headers. With --jsonl, FIELD is a name; `a.b` is the field called a.b or else field b of
+    /// object a, and `a\.b` only the former. For a Parquet file, FIELD is a column. If one input is Parquet, lines of
+    /// the text files are compared whole, unless --csv, --tsv, --jsonl or --delimiter says what their fields are. Keys
+    /// are compared byte by byte, without the quotes around them. With several fields, all must be equal.
     #[arg(short, long, groups = ["fields", "delimited", "changed", "keyed"], value_name = "FIELD[,FIELD...]", value_parser = parse_fields)]
     key: Vec<FieldList>,
 
@@ -94,8 +94,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read, for example because it has too few fields or text after a closing
-    /// quote, or is not a JSON object
+    /// What to do with a line whose key cannot be read, for example because it has too few fields or text after a
+    /// closing quote, or is not a JSON object
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }
@@ -226,8 +226,8 @@ impl RecordArguments {
         self.keys_only
     }
 
-    /// The selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no records: the
-    /// library refuses them.
+    /// The selection, of records if lines are more than their keys. Of multisets (`is_multiset`) there are no records:
+    /// the library refuses them.
     pub(crate) fn add_to(
         &self,
         selection: Selection,

@@ -124,7 +124,7 @@ fn render(command: Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// How the command is typed, with the values of its options.
+/// Writes how the command is typed, with the values of its options.
 fn synopsis(command: &Command) -> String {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
     let (positional, options): (Vec<&Arg>, Vec<&Arg>) = command
@@ -171,8 +171,8 @@ fn in_brackets(argument: &Arg, text: &str) -> String {
     }
 }
 
-/// What stands below the help of a command as sections of a page: each paragraph that begins with `Exit status:` or
-/// `Example:`.
+/// Turns what stands below the help of a command into sections of a page: each paragraph that begins with `Exit
+/// status:` or `Example:`.
 fn sections(below: &str) -> String {
     let mut page = String::new();
     for paragraph in below.split("\n\n") {

@@ -1,12 +1,12 @@
 //! The command line: arguments to [`outset::Options`], results and errors to the terminal.
 //!
-//! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`],
-//! [`compare`], [`mod@estimate`], [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what they [`mod@print`], exit
-//! status ([`exit`]), signals ([`signals`]), what wrong [`usage`] gets to hear, closed streams ([`streams`]), progress ([`progress`]), the
-//! final [`summary`], the page of a run ([`mod@report`]), where reports come from ([`origin`]), and the one form of [`numbers`] and [`text`].
-//! *Invariants:* every error is one line on standard error, `outset: OBJECT: what happened: what to do
-//! about it`; standard output carries the result and nothing else. *Cost:* one thread that waits for
-//! signals.
+//! *Owns:* commands ([`arguments`]), their running ([`select`], [`overlaps`], [`plan`], [`compare`], [`mod@estimate`],
+//! [`filter`], [`size`], [`manual`]), the [`operation`] that an option names, their [`sides`] and [`outputs`] and what
+//! they [`mod@print`], exit status ([`exit`]), signals ([`signals`]), what wrong [`usage`] gets to hear, closed streams
+//! ([`streams`]), progress ([`progress`]), the final [`summary`], the page of a run ([`mod@report`]), where reports
+//! come from ([`origin`]), and the one form of [`numbers`] and [`text`]. *Invariants:* every error is one line on
+//! standard error, `outset: OBJECT: what happened: what to do about it`; standard output carries the result and nothing
+//! else. *Cost:* one thread that waits for signals.
 
 mod arguments;
 mod cluster;
@@ -131,7 +131,7 @@ fn failed(error: &Error, interrupt: &Interrupt) -> ExitCode {
     ExitStatus::of(error).into()
 }
 
-/// What these arguments ask for; the first is the program. Options may stand before the command.
+/// Parses arguments, of which the first is the program. Options may stand before the command.
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(usage::command_first(arguments.into_iter().collect()))
 }
@@ -169,7 +169,8 @@ fn not_a_command(
     Ok(ExitStatus::Usage)
 }
 
-/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to fail.
+/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to
+/// fail.
 pub(crate) fn warn(message: &str) {
     let line = format!("outset: {}\n", shortened(message, MOST_SAID, " ... "));
     screen::print_above(|| {

@@ -77,8 +77,8 @@ pub(crate) fn percent(rate: f64) -> String {
     format!("{}%", significant(rate * 100.0))
 }
 
-/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that. Two shares that are nearly
-/// all can be told apart: they have decimals up to the first that is not a 9.
+/// A share in per cent, which is only all of it where it is: `99.996%`, never `100.0%` for that. Two shares that are
+/// nearly all can be told apart: they have decimals up to the first that is not a 9.
 pub(crate) fn share(share: f64) -> String {
     let missing = (1.0 - share) * 100.0;
     if missing <= 0.0 || missing > 1.0 {

@@ -216,7 +216,7 @@ impl TempArguments {
     }
 }
 
-/// What to say of directories for temporary files that are not there, where a run needed none of them.
+/// Names the directories for temporary files that are not there, for a run that needed none of them.
 pub(crate) fn missing_temp_dirs(options: &Options) -> Vec<String> {
     let missing = options.temp_dirs.iter().filter(|place| !place.is_dir());
     let line = |place: &PathBuf| {

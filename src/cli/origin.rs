@@ -1,7 +1,8 @@
 //! Where a report comes from: what somebody needs to know to make it once more.
 //!
-//! *Owns:* [`Origin`], which statistics and pages carry. *Invariants:* a hash key is never in it: reports are passed on.
-//! *Cost:* the arguments, parsed once more, and some hundred bytes; of a long command line only the beginning is kept.
+//! *Owns:* [`Origin`], which statistics and pages carry. *Invariants:* a hash key is never in it: reports are passed
+//! on. *Cost:* the arguments, parsed once more, and some hundred bytes; of a long command line only the beginning is
+//! kept.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,10 +25,10 @@ const MOST_BYTES: usize = 4096;
 const MOST_VALUES: usize = 16;
 /// The option whose value is a secret.
 const SECRET: &str = "--hash-key";
-/// What stands in its place.
+/// The word that stands in its place.
 const HIDDEN: &str = "HIDDEN";
 
-/// What a report says of the run that it is about.
+/// The circumstances of the run that a report is about.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Origin {
     /// The program's version.
@@ -40,13 +41,13 @@ pub(crate) struct Origin {
     pub(crate) date: String,
     /// The directory in which it ran.
     pub(crate) directory: String,
-    /// Where its temporary files went, if there were any.
+    /// The directories of its temporary files, if there were any.
     pub(crate) temp_dirs: Vec<String>,
     /// The machine.
     pub(crate) machine: Machine,
 }
 
-/// What a run had to work with.
+/// The machine that a run had to work with.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Machine {
     /// Cores that the process may use.
@@ -64,8 +65,8 @@ pub(crate) struct Told<'a, T: Serialize> {
 }
 
 impl Origin {
-    /// Of this process, whose run began at this time, with temporary files in the directories of the options, or else in
-    /// those that stand in for them. Call it when the run's memory is free again.
+    /// Of this process, whose run began at this time, with temporary files in the directories of the options, or else
+    /// in those that stand in for them. Call it when the run's memory is free again.
     pub(crate) fn of(began: SystemTime, temp_dirs: &[PathBuf]) -> Self {
         let words: Vec<OsString> = std::env::args_os().collect();
         let seconds = began.duration_since(UNIX_EPOCH);
@@ -172,8 +173,8 @@ fn options_of(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Vec<S
 
 /// A moment, in seconds since 1970, as a date and time of day.
 ///
-/// *Source:* H. Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`: years begin in March, so that the
-/// day that comes and goes is the last.
+/// *Source:* H. Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`: years begin in March, so
+/// that the day that comes and goes is the last.
 fn utc(seconds: u64) -> String {
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);
     let shifted = days + 719_468;

@@ -1,7 +1,7 @@
 //! Signals: clean up, then end the way the signal would have ended the process.
 //!
-//! *Owns:* the thread that waits for signals, and the one that waits for a mapping to fail. *Invariants:* a signal that the parent had ignored
-//! (as `nohup` does) stays ignored; the caller sees the signal as the cause of the end, not a
+//! *Owns:* the thread that waits for signals, and the one that waits for a mapping to fail. *Invariants:* a signal that
+//! the parent had ignored (as `nohup` does) stays ignored; the caller sees the signal as the cause of the end, not a
 //! made-up status. *Cost:* a thread each.
 
 use std::io;

@@ -10,7 +10,7 @@ use clap::{Command, CommandFactory};
 
 use super::arguments::Cli;
 
-/// What is wrong with these `arguments`, of which the first is the program.
+/// Says what is wrong with `arguments`, of which the first is the program.
 pub(super) fn line(error: &clap::Error, arguments: impl IntoIterator<Item = OsString>) -> String {
     let outset = Cli::command();
     let mut words: Vec<OsString> = arguments.into_iter().skip(1).collect();
@@ -137,7 +137,7 @@ fn in_plain_words(text: &str) -> String {
     format!("{before}: {advice}")
 }
 
-/// What was probably meant, in brackets; empty where nothing comes near.
+/// Says what was probably meant, in brackets; empty where nothing comes near.
 fn meant(error: &clap::Error) -> String {
     let kinds = [
         ContextKind::SuggestedSubcommand,

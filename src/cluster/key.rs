@@ -60,7 +60,7 @@ impl JobKey {
     }
 }
 
-/// What the file at `path` has, up to one byte more than it may have.
+/// Reads the file at `path`, up to one byte more than it may have.
 fn read_short(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?

@@ -1,8 +1,8 @@
 //! How many different lines there are, as far as the rates of a comparison need it.
 //!
-//! *Owns:* [`DistinctLines`], from one estimate. *Invariants:* what a limit leaves no room to estimate is unknown, and the
-//! comparison goes on. *Cost:* one reading of both inputs of an intersection, and of all but the first of a difference:
-//! what could be missing from that is the exact result, which was counted.
+//! *Owns:* [`DistinctLines`], from one estimate. *Invariants:* what a limit leaves no room to estimate is unknown, and
+//! the comparison goes on. *Cost:* one reading of both inputs of an intersection, and of all but the first of a
+//! difference: what could be missing from that is the exact result, which was counted.
 
 use crate::compare::Mistake;
 use crate::error::{Error, Result};

@@ -122,7 +122,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the lines of the answer, if the inputs have any: that of the first input whose records, or keys, may be in it.
+    /// The header of the lines of the answer, if the inputs have any: that of the first input whose records, or keys,
+    /// may be in it.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
@@ -174,7 +175,8 @@ impl<'a> Engine<'a> {
     /// `inputs` by its copy, which a later attempt can read again.
     ///
     /// # Errors
-    /// [`Error::Memory`], [`Error::RateTooHigh`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others are final.
+    /// [`Error::Memory`], [`Error::RateTooHigh`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others
+    /// are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
         // The sieve reads its first input twice; that of anything but an intersection reads all of them twice, or
         // all but the first where repeats are kept.

@@ -179,8 +179,8 @@ pub(crate) fn difference_of_results(
     engine.run(called, start)
 }
 
-/// What [`select`] would do with `inputs`, without doing it: but for slices of them, where [`Options::calibrate`] asks for
-/// predicted seconds.
+/// What [`select`] would do with `inputs`, without doing it: but for slices of them, where [`Options::calibrate`] asks
+/// for predicted seconds.
 ///
 /// # Errors
 /// As [`select`], as far as it can be known beforehand.
@@ -225,7 +225,8 @@ pub fn plan_with_estimate(
     }
     // With a stored filter, which is one more input, nothing is known of what all have in common.
     job.common_share = (stored.is_none() && inputs.len() > 1).then(|| {
-        // What every input must have is planned by what all have; anything else by what two have, or more: that is compared.
+        // What every input must have is planned by what all have; anything else by what two have, or more: that is
+        // compared.
         if selection.needs_all(sides) {
             found.common_share(plan::smallest(&job.inputs))
         } else if selection.in_first {

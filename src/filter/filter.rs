@@ -33,7 +33,7 @@ pub struct Rules {
     pub hasher: LineHasher,
     /// What a line is.
     pub format: LineFormat,
-    /// How the keys of lines are made.
+    /// The form of the keys of lines.
     pub key_form: KeyForm,
     /// Different lines that the filter was laid out for.
     pub planned_keys: u64,

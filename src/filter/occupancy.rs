@@ -44,8 +44,8 @@ pub struct Occupancy {
     /// Different lines, as estimated from the cells; infinite in a filter without a free one.
     /// Exact for digests.
     pub distinct: f64,
-    /// How many different lines seemed to be in when they came, as estimated from the cells: of the lines of which each
-    /// was asked for just before it was inserted. 0 for digests.
+    /// The number of different lines that seemed to be in when they came, as estimated from the cells: of the lines of
+    /// which each was asked for just before it was inserted. 0 for digests.
     pub taken_for_others: f64,
     /// Counters at the top: they no longer count.
     pub saturated: u64,
@@ -125,8 +125,8 @@ pub(super) struct Census {
     used: u64,
     /// Counters at their top, so far.
     saturated: u64,
-    /// How many blocks have so many bits set, for each number of bits from 0. What follows from the fill of a block is
-    /// computed once for each of these numbers, not for each of millions of blocks.
+    /// The number of blocks that have so many bits set, for each number of bits from 0. What follows from the fill of a
+    /// block is computed once for each of these numbers, not for each of millions of blocks.
     blocks: Vec<u64>,
 }
 
@@ -228,9 +228,9 @@ fn keys_of(fill: f64, cells: u64, hashes: u32) -> f64 {
     -(1.0 - fill).ln() * cells as f64 / f64::from(hashes)
 }
 
-/// How many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were taken
-/// for keys that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many keys
-/// have come does not show, and what is said is less.
+/// Computes how many of the different keys that have set the share `fill` (0..1) of m `cells` with k `hashes` each were
+/// taken for keys that were in, when they came. Where all cells are set, as if half of one in 512 were not: how many
+/// keys have come does not show, and what is said is less.
 fn taken_for_others(fill: f64, cells: u64, hashes: u32) -> f64 {
     let fill = fill.min(1.0 - 0.5 / BLOCK_BITS as f64);
     let k = hashes as i32;

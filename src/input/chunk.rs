@@ -43,7 +43,7 @@ impl Chunk {
         &self.buffer[self.start..self.end]
     }
 
-    /// As many of its bytes are among the first `bytes` of its file.
+    /// Counts those of its bytes that are among the first `bytes` of its file.
     pub(crate) fn bytes_in_front(&self, bytes: u64) -> usize {
         let front = if self.piece_start == 0 { bytes } else { 0 };
         (front.saturating_sub(self.offset) as usize).min(self.bytes().len())

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 /// Bytes that are asked of a reader at once: 64 KiB.
 const PIECE: usize = 64 << 10;
 
-/// What gives the bytes.
+/// The reader that gives the bytes.
 type Bytes = Box<dyn Read + Send>;
 
 /// An input that is read through [`std::io::Read`]: of a program's own source of lines, or of lines in memory. It can
@@ -128,7 +128,7 @@ impl PartialEq for Reader {
 
 impl Eq for Reader {}
 
-/// What a thread tells of the end of its reader.
+/// The note of a thread about the end of its reader.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Feed {
     /// Set when the reader has ended, or has failed.

@@ -1,8 +1,8 @@
 //! Whether the beginning of an input speaks against lines of text.
 //!
-//! *Owns:* the one rule, for files, pipes and what was decoded. *Invariants:* nothing but a hint depends on it; lines of text
-//! with a few odd bytes are never foreign: it takes a known beginning, more NUL bytes than lines, or many different control bytes. *Cost:* a
-//! look at the first 32 KiB of each file.
+//! *Owns:* the one rule, for files, pipes and what was decoded. *Invariants:* nothing but a hint depends on it; lines
+//! of text with a few odd bytes are never foreign: it takes a known beginning, more NUL bytes than lines, or many
+//! different control bytes. *Cost:* a look at the first 32 KiB of each file.
 //!
 //! *Sources:* the file formats' own descriptions, and the magic file of file(1).
 
@@ -17,7 +17,7 @@ use crate::input::lines::LineFormat;
 use crate::notice::{Foreign, Notice};
 use crate::record::{BYTE_ORDER_MARK, noted_delimiter};
 
-/// As many of the first bytes of a file are looked at.
+/// The number of first bytes of a file that are looked at.
 const FRONT_BYTES: usize = 32 << 10;
 /// Of text no more than one in this many bytes is a control byte.
 const MOST_CONTROL: usize = 10;
@@ -53,9 +53,9 @@ const FRONTS: [(&[u8], Foreign); 26] = [
     (b"Obj\x00", Foreign::Avro),
     (b"PAR1\x15", Foreign::Parquet),
 ];
-/// As pages in HTML and documents in XML begin, behind white space.
+/// The beginnings of pages in HTML and documents in XML, behind white space.
 const MARKUP: [&[u8]; 3] = [b"<!doctype html", b"<html", b"<?xml"];
-/// What names say of the compression of files.
+/// The compression of files by the ends of their names.
 const NAMES: [(&str, Option<Foreign>); 24] = [
     ("gz", None),
     ("tgz", None),
@@ -88,9 +88,9 @@ const NAMES: [(&str, Option<Foreign>); 24] = [
 pub(super) struct Beginning<'a> {
     /// The first bytes, decoded.
     pub(super) bytes: &'a [u8],
-    /// What messages call it.
+    /// The name that messages have for it.
     pub(super) name: &'a Path,
-    /// What ends its lines.
+    /// The byte that ends its lines.
     pub(super) terminator: u8,
     /// Whether what is compressed is decoded.
     pub(super) decodes: bool,
@@ -99,7 +99,7 @@ pub(super) struct Beginning<'a> {
 }
 
 impl Beginning<'_> {
-    /// What begins so; `None` where nothing speaks against lines.
+    /// Guesses what begins so; `None` where nothing speaks against lines.
     pub(super) fn foreign(&self) -> Option<Foreign> {
         let bytes = &self.bytes[..self.bytes.len().min(FRONT_BYTES)];
         let found = known(bytes)
@@ -120,7 +120,7 @@ impl Beginning<'_> {
             .or_else(|| self.lone_carriage_returns(bytes))
     }
 
-    /// What the name of a file says, where its bytes do not contradict.
+    /// Guesses by the name of a file, where its bytes do not contradict.
     fn by_name(&self, bytes: &[u8]) -> Option<Foreign> {
         if !self.is_stored || !self.decodes {
             return None;
@@ -145,7 +145,7 @@ impl Beginning<'_> {
     }
 }
 
-/// What tells itself by bytes at known places.
+/// Recognises what has certain bytes at known places.
 fn known(bytes: &[u8]) -> Option<Foreign> {
     let found = FRONTS.iter().find(|(front, _)| bytes.starts_with(front));
     if let Some(&(_, kind)) = found {
@@ -162,7 +162,8 @@ fn known(bytes: &[u8]) -> Option<Foreign> {
     MARKUP.iter().any(begins).then_some(Foreign::Markup)
 }
 
-/// The blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in the piece itself.
+/// The blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in the piece
+/// itself.
 fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
     /// No block of Hadoop is longer.
     const MOST: u64 = 1 << 26;
@@ -215,8 +216,8 @@ fn wide(bytes: &[u8]) -> Option<Foreign> {
     }
 }
 
-/// Whether bytes are no text: more of them are 0 than end lines, or many are control bytes. A NUL byte in some line of a list is odd,
-/// and no more.
+/// Whether bytes are no text: more of them are 0 than end lines, or many are control bytes. A NUL byte in some line of
+/// a list is odd, and no more.
 fn is_binary(bytes: &[u8], terminator: u8) -> bool {
     let count = |byte: u8| memchr::memchr_iter(byte, bytes).count();
     if terminator != 0 && count(0) > count(terminator) {
@@ -268,7 +269,7 @@ pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     }
 }
 
-/// Which kinds of foreign data an input was found to have.
+/// The kinds of foreign data that an input was found to have.
 #[derive(Debug)]
 pub(super) struct Told(AtomicU32);
 
@@ -303,8 +304,8 @@ impl Input {
         self.told.arm();
     }
 
-    /// Looks at `bytes`, with which one of its files, or the stream, begins when it is decoded: the notice if that is no plain
-    /// text. Of each kind the first is told, and only if somebody watches.
+    /// Looks at `bytes`, with which one of its files, or the stream, begins when it is decoded: the notice if that is
+    /// no plain text. Of each kind the first is told, and only if somebody watches.
     pub(crate) fn look_at_front(
         &self,
         part: usize,
@@ -335,7 +336,7 @@ impl Input {
         })
     }
 
-    /// What `bytes` speak for.
+    /// Guesses what `bytes` are.
     fn foreign_front(&self, part: usize, bytes: &[u8], format: LineFormat) -> Option<Foreign> {
         let form = self.parts().map(|parts| &parts.all()[part].form);
         if form.is_some_and(|form| form.table().is_some()) {

@@ -1,7 +1,7 @@
 //! What form an input is in: plain lines, compressed, or a Parquet file.
 //!
-//! *Owns:* finding it out when a file is opened ([`Form`]). *Invariants:* the first bytes decide, not the name. *Cost:* a
-//! look at the first bytes; see [`crate::input::compressed`] and [`crate::input::parquet`].
+//! *Owns:* finding it out when a file is opened ([`Form`]). *Invariants:* the first bytes decide, not the name. *Cost:*
+//! a look at the first bytes; see [`crate::input::compressed`] and [`crate::input::parquet`].
 
 use std::fs::File;
 use std::path::Path;

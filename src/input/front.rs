@@ -24,18 +24,18 @@ use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};
 /// decoded in several ones has at least.
 const MOST_BEFORE_HEADER: u64 = 1 << 20;
 
-/// What a text has before its first record.
+/// The lines of a text before its first record.
 #[derive(Debug, Default)]
 pub(super) struct Front {
     /// The record that names the fields; `None` where there is none.
     pub(super) header: Option<Header>,
     /// Its bytes, and those of the lines before it, with their terminators.
     pub(super) bytes: u64,
-    /// As many terminators are in them.
+    /// The number of terminators in them.
     pub(super) lines: u64,
     /// Lines before the header.
     pub(super) passed_over: u64,
-    /// What the beginning shows, if that is no plain text.
+    /// The kind of data that the beginning shows, if that is no plain text.
     pub(super) foreign: Option<Foreign>,
 }
 

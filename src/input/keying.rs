@@ -27,7 +27,7 @@ use crate::record::{
 pub(crate) struct Keying {
     /// Where the keys are in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
-    /// What each file has before its first record, in bytes: a header, with comments and blank lines before it.
+    /// The bytes of each file before its first record: a header, with comments and blank lines before it.
     fronts: Vec<u64>,
     /// The lines that are no records, of each file; `None` of rows, which are all records.
     passed_over: Vec<Option<PassedOver>>,
@@ -41,13 +41,13 @@ pub(crate) struct Keying {
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
     taken: Taken,
-    /// What the header of a stream shows of it, if that is no plain text.
+    /// The kind of data that the header of a stream shows, if that is no plain text.
     foreign_header: Option<Foreign>,
     /// Whether a record without a key is left out.
     skips_bad: bool,
 }
 
-/// What was read of a stream as its header, before its first chunk.
+/// The part of a stream that was read as its header, before its first chunk.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Taken {
     pub(crate) bytes: u64,
@@ -185,7 +185,7 @@ impl Keying {
         Ok(())
     }
 
-    /// What was read of a stream as its header.
+    /// Returns what was read of a stream as its header.
     pub(crate) fn taken(&self) -> Taken {
         self.taken
     }
@@ -195,7 +195,7 @@ impl Keying {
         &self.columns[part]
     }
 
-    /// What the file with this number has before its first record, in bytes.
+    /// Counts the bytes of the file with this number before its first record.
     pub(crate) fn front(&self, part: usize) -> u64 {
         self.fronts[part]
     }
@@ -212,8 +212,8 @@ impl Keying {
         if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
     }
 
-    /// The first record of the file with this number, which begins with `bytes`, and what separates its fields; `None` where it
-    /// has none, or its key is in none of them.
+    /// The first record of the file with this number, which begins with `bytes`, and what separates its fields; `None`
+    /// where it has none, or its key is in none of them.
     pub(super) fn first_record<'b>(
         &self,
         part: usize,
@@ -227,7 +227,7 @@ impl Keying {
         Some((first, delimiter))
     }
 
-    /// What the header of a stream shows of it, if that is no plain text.
+    /// The kind of data that the header of a stream shows, if that is no plain text.
     pub(super) fn foreign_header(&self) -> Option<Foreign> {
         self.foreign_header
     }

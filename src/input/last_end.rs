@@ -11,9 +11,9 @@ use crate::input::quotes::{Marks, Quotes, Walk};
 /// The search for the last record that is whole in bytes of which more and more are there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LastEnd {
-    /// Where the first record starts.
+    /// The start of the first record.
     first: usize,
-    /// Where the last one starts that was found.
+    /// The start of the last one that was found.
     start: usize,
     /// The end of the blocks that were searched.
     searched: usize,

@@ -88,7 +88,7 @@ pub(crate) struct Input {
     first_ordinal: Option<u64>,
     /// How its bytes are reached.
     access: Access,
-    /// What tells whether the end of its stream is the end of its reader, if it has one.
+    /// The note about the end of its reader, if it has one.
     feed: Option<Feed>,
     /// Whether it is gone once it was read, under whatever name: a pipe, a FIFO, a socket, a terminal.
     is_read_once: bool,
@@ -108,13 +108,13 @@ pub(crate) struct Input {
     bad_records: AtomicU64,
     /// Blank lines and comments of the last complete reading.
     passed_over: AtomicU64,
-    /// What was passed over at the end of a stream.
+    /// The number of bytes that were passed over at the end of a stream.
     padding: Padding,
-    /// What was told of data that is no plain text.
+    /// The record of what was told of data that is no plain text.
     told: Told,
 }
 
-/// What a complete reading found.
+/// The counts of a complete reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadCounts {
     /// Lines that were worked on.
@@ -285,7 +285,7 @@ impl Input {
         self.passed_over.store(found.passed_over, Ordering::Relaxed);
     }
 
-    /// How many blank lines and comments it has, once it was read.
+    /// Counts its blank lines and comments, once it was read.
     pub(crate) fn passed_over(&self) -> u64 {
         self.passed_over.load(Ordering::Relaxed)
     }
@@ -297,7 +297,7 @@ impl Input {
         self.bad_records.load(Ordering::Relaxed) + of_tables
     }
 
-    /// What was passed over at the end of a file or stream.
+    /// Counts the bytes that were passed over at the end of a file or stream.
     fn padding(&self) -> &Padding {
         self.parts().map_or(&self.padding, Parts::padding)
     }

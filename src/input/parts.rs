@@ -88,8 +88,8 @@ pub(super) struct Part {
     pub(super) form: Form,
 }
 
-/// What one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed to the end of
-/// the run.
+/// Computes what one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed
+/// to the end of the run.
 pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
     let path = (path_bytes + 8).next_multiple_of(16).max(32) + size_of::<PathBuf>() as u64;
@@ -180,8 +180,8 @@ impl Parts {
         self.range.is_some()
     }
 
-    /// Checks the files at `paths` of the input with `number`, from 1, one after the other: no more than one is open at a
-    /// time.
+    /// Checks the files at `paths` of the input with `number`, from 1, one after the other: no more than one is open at
+    /// a time.
     ///
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
@@ -238,7 +238,7 @@ impl Parts {
         &self.all
     }
 
-    /// What was passed over at the end of one.
+    /// The number of bytes that were passed over at the end of one.
     pub(super) fn padding(&self) -> &Padding {
         &self.padding
     }

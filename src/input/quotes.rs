@@ -28,21 +28,21 @@ use crate::record::{Closing, Dialect};
 /// The bytes that mean something where records end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks {
-    /// What ends a record.
+    /// The byte that ends a record.
     pub(super) terminator: u8,
     pub(super) dialect: Dialect,
-    /// What begins a record that is a comment, and has no fields.
+    /// The byte that begins a record which is a comment, and has no fields.
     pub(super) comment: Option<u8>,
     /// True if quotes are all that hides the end of a record: there are no escapes and no comments.
     pub(super) are_simple: bool,
 }
 
-/// What the bytes before a block say about it.
+/// The state that the bytes before a block leave it in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quotes {
     /// All bits set if the block begins between quotes.
     inside: u64,
-    /// What came just before it, as bits.
+    /// The byte just before it, as bits.
     last: u64,
 }
 
@@ -117,11 +117,11 @@ fn running_parity(bits: u64) -> u64 {
 /// A way through one record, from quote to quote. It can stop where the bytes end, and go on when there are more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
-    /// Where the record starts.
+    /// The start of the record.
     start: usize,
-    /// How far the way has come.
+    /// The place up to which the way has come.
     at: usize,
-    /// Where the quoted field starts that it is in.
+    /// The start of the quoted field that it is in.
     open: Option<usize>,
     /// The end of the last escape outside of quotes. What was escaped ends no field.
     escaped: usize,
@@ -218,7 +218,7 @@ impl Walk {
     }
 }
 
-/// What comes of a quoted field.
+/// The end of a quoted field, as far as it is known.
 enum Field {
     /// Its closing quote is in place; what follows it, a delimiter or the end of a record, is here.
     Ended(usize),

@@ -37,8 +37,8 @@ use crate::sys::machine;
 /// cache of a core. What comes from a disk is read in the larger chunks of the plan.
 const WARM_CHUNK: u64 = 256 << 10;
 
-/// Files that a run may have open beside those that it reads: standard streams, outputs, a lock, directories, and a spill file
-/// for each thread that writes. With two readers it runs within 16.
+/// Files that a run may have open beside those that it reads: standard streams, outputs, a lock, directories, and a
+/// spill file for each thread that writes. With two readers it runs within 16.
 const OTHER_FILES: u64 = 14;
 
 /// How a reading stops, and what it is part of.
@@ -132,8 +132,8 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether workers are to read it themselves: nothing is gained by reading ahead of the work where it comes from the page
-    /// cache, and where each of them has something to decode.
+    /// Whether workers are to read it themselves: nothing is gained by reading ahead of the work where it comes from
+    /// the page cache, and where each of them has something to decode.
     pub(crate) fn is_read_by_workers(&self) -> bool {
         self.is_read_by_workers
     }

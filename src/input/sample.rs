@@ -1,8 +1,9 @@
 //! What an input looks like, from a few windows of it: how many lines, and how long.
 //!
-//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an estimate; a wrong
-//! one costs time, never a line. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to
-//! that size is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what [`repeats`](crate::input::repeats) takes.
+//! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an estimate; a
+//! wrong one costs time, never a line. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to that size
+//! is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what [`repeats`](crate::input::repeats)
+//! takes.
 
 use memchr::memmem;
 
@@ -52,8 +53,8 @@ impl Sample {
 }
 
 /// Samples regular files; `None` for a stream, which cannot be looked into before it is read. Of a compressed file the
-/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed. `stop` is asked while
-/// it is read, and `tell` hears of what is no plain text, if somebody watches ([`Input::watch_fronts`]).
+/// beginning is decoded, in at most `memory_bytes`; where that is too little, its lines are guessed. `stop` is asked
+/// while it is read, and `tell` hears of what is no plain text, if somebody watches ([`Input::watch_fronts`]).
 ///
 /// # Errors
 /// Where a file cannot be read or decoded, or has changed, and what `stop` returns.
@@ -174,8 +175,8 @@ impl<'k> Sampler<'k> {
         }
     }
 
-    /// Takes the keys of the records that are whole in the window. One that begins between quotes has others: what is no
-    /// record is left out.
+    /// Takes the keys of the records that are whole in the window. One that begins between quotes has others: what is
+    /// no record is left out.
     fn take_keys(&mut self, window: &Window<'_>, columns: &Columns) {
         let terminator = self.format.terminator;
         self.keys.clear();

@@ -70,7 +70,7 @@ struct Prompt<'a> {
 /// A pipe whose silence does not keep a run from stopping.
 pub(crate) struct StoppableStream<'a> {
     file: File,
-    /// What tells whether its end is the end of the input; `None` where any end is.
+    /// The note about the end of the reader that feeds it; `None` where any end is the end of the input.
     feed: Option<Feed>,
     /// Where lines are wanted as soon as they are there.
     prompt: Option<Prompt<'a>>,

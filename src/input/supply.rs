@@ -176,8 +176,8 @@ impl<'a> Supply<'a> {
             .map_or(0, |following| following.part_start)
     }
 
-    /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted promptly,
-    /// and the first time of a plain one.
+    /// Reads until `buffer` is full or the stream or file has ended. Less comes of a stream whose lines are wanted
+    /// promptly, and the first time of a plain one.
     ///
     /// # Errors
     /// As [`StoppableStream::fill`] and [`Decoder::fill`].
@@ -228,8 +228,8 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder, which gets
-    /// what was read.
+    /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder,
+    /// which gets what was read.
     fn settle(&mut self, front: Front, read: (&[u8], bool)) -> Result<()> {
         self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
             Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),

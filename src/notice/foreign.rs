@@ -1,7 +1,7 @@
 //! What an input may be instead of plain lines.
 //!
-//! *Owns:* the kinds that are told apart, and what messages say of each: what it seems to be, and what to do. *Invariants:* a
-//! kind is a guess from the first bytes; the bytes are read as lines all the same.
+//! *Owns:* the kinds that are told apart, and what messages say of each: what it seems to be, and what to do.
+//! *Invariants:* a kind is a guess from the first bytes; the bytes are read as lines all the same.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    /// What it is or seems to be, and what to do about it.
+    /// Says what it is or seems to be, and what to do about it.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::ByteOrderMark => (
@@ -220,17 +220,18 @@ impl Foreign {
         }
     }
 
-    /// What to do about it.
+    /// Says what to do about it.
     pub(crate) fn advice(self) -> &'static str {
         self.words().1
     }
 
-    /// What it is or seems to be, without what to do.
+    /// Says what it is or seems to be, without what to do.
     pub(crate) fn description(self) -> &'static str {
         self.words().0
     }
 
-    /// True if its lines are no lines of a text, so that it is the likely reason where no field has a name, or no record a key.
+    /// True if its lines are no lines of a text, so that it is the likely reason where no field has a name, or no
+    /// record a key.
     pub(crate) fn explains_errors(self) -> bool {
         !matches!(
             self,

@@ -45,7 +45,7 @@ pub enum Notice {
     BadRecords {
         /// The input.
         input: PathBuf,
-        /// How many lines, or rows, they are.
+        /// The number of these lines, or rows.
         count: u64,
     },
     /// Rows of Parquet files have NULL in a column of the key, and were left out.
@@ -59,7 +59,7 @@ pub enum Notice {
     Padding {
         /// The file.
         input: PathBuf,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).

@@ -39,8 +39,8 @@ pub trait Sink: Send {
         self.line(&[label, line].concat())
     }
 
-    /// The header of the result, without its terminator: before all lines, and also where there are none. Called once, and
-    /// only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
+    /// The header of the result, without its terminator: before all lines, and also where there are none. Called once,
+    /// and only where the inputs have headers ([`Keys::has_header`](crate::Keys)).
     ///
     /// # Errors
     /// As [`Sink::line`].
@@ -72,8 +72,8 @@ pub trait Sink: Send {
         Ok(())
     }
 
-    /// The header of what the result drops: as [`Sink::header`], which it follows, but without a name for the labels, which
-    /// these lines do not have.
+    /// The header of what the result drops: as [`Sink::header`], which it follows, but without a name for the labels,
+    /// which these lines do not have.
     ///
     /// # Errors
     /// As [`Sink::line`].

@@ -17,9 +17,9 @@
 //! 4. A reader that finds the end of the input closes the channel of chunks for those that might still start. When the last
 //!    one has ended, the workers empty the channel, and finish.
 //!
-//! How many chunks are read at the same time follows from what the disk answers: the first reader starts the second when the
-//! workers have taken all chunks before it has the next one, the second starts the third, and so on, up to the number for which
-//! the layout has buffers. Where the workers are slower than one reader, there is one.
+//! How many chunks are read at the same time follows from what the disk answers: the first reader starts the second
+//! when the workers have taken all chunks before it has the next one, the second starts the third, and so on, up to the
+//! number for which the layout has buffers. Where the workers are slower than one reader, there is one.
 //!
 //! A line that does not fit a buffer comes as a chunk with a buffer of its own, which is dropped after use.
 //!
@@ -131,7 +131,8 @@ fn take_one(count: &AtomicUsize) -> bool {
 
 /// What a reader thread sees.
 struct ReaderView<'a, 'r> {
-    /// To the workers. Each reader owns a sender; when the last one is dropped, and the source is closed, so is the channel.
+    /// To the workers. Each reader owns a sender; when the last one is dropped, and the source is closed, so is the
+    /// channel.
     full: Sender<Chunk>,
     /// Buffers that workers are done with.
     empty: &'a Receiver<Buffer>,
@@ -145,8 +146,8 @@ struct ReaderView<'a, 'r> {
 }
 
 impl ReaderView<'_, '_> {
-    /// The work of a reader thread: chunks until the end of the input. Where the workers have taken all chunks by the time that
-    /// it has the next one, they are faster than the disk, and one more reader starts.
+    /// The work of a reader thread: chunks until the end of the input. Where the workers have taken all chunks by the
+    /// time that it has the next one, they are faster than the disk, and one more reader starts.
     fn read_all(&self, start_next: &dyn Fn()) -> Result<()> {
         fail_point!("read-thread");
         while let Some((_, cut)) = self.reading.next(self.take_buffer()?)? {

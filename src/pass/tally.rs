@@ -23,7 +23,7 @@ use crate::size::display_bytes;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
-/// What helps where a record without a key looks like a comment.
+/// The advice for a record without a key that looks like a comment.
 const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with --comment '#'; else correct it, or \
                           leave such records out with --bad-records skip";
 

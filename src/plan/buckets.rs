@@ -10,8 +10,9 @@
 //! buckets >= set bytes of the build side * 1.3 / bytes of a join worker's share
 //! ```
 //!
-//! More, up to 1000, where the memory for blocks has room for full-size blocks. Where not even the smallest blocks fit for so
-//! many, far fewer: each bucket is then split during the join, and both times blocks are large enough for quick writes.
+//! More, up to 1000, where the memory for blocks has room for full-size blocks. Where not even the smallest blocks fit
+//! for so many, far fewer: each bucket is then split during the join, and both times blocks are large enough for quick
+//! writes.
 //!
 //! ```text
 //!  memory for blocks
@@ -109,9 +110,9 @@ pub(super) fn one_level_bytes(layout: &Layout, set_bytes: u64) -> u64 {
 /// same size, because the smaller of two would set the pace. More where a split could not divide them far enough, up to
 /// one for each smallest block; and that many where without the slack one level would do.
 ///
-/// There are P bytes for blocks here, and S / 2 in a split, with S the share of the worker. F buckets have blocks of P / F.
-/// If n parts are needed in all, each bucket is split into n / F, and their blocks have (S / 2) / (n / F). Both sizes are
-/// equal at F = sqrt(2 n P / S).
+/// There are P bytes for blocks here, and S / 2 in a split, with S the share of the worker. F buckets have blocks of P
+/// / F. If n parts are needed in all, each bucket is split into n / F, and their blocks have (S / 2) / (n / F). Both
+/// sizes are equal at F = sqrt(2 n P / S).
 fn first_of_two_levels(layout: &Layout, pool_bytes: u64, set_bytes: u64) -> u64 {
     let share = layout.join_share(1).max(1) as f64;
     let blocks = |bytes: u64| {
@@ -185,7 +186,8 @@ pub(super) fn set_buckets(
     let buckets = first_of_two_levels(layout, pool_bytes, set_bytes).min(MOST_BUCKETS.min(most));
     let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
-        // A bucket of each input for each worker. A set has some more bytes than its lines, which is room for uneven buckets.
+        // A bucket of each input for each worker. A set has some more bytes than its lines, which is room for uneven
+        // buckets.
         let most = (layout.usable_bytes / layout.least_share(0)).max(1);
         let parts = (layout.workers as u64).min(most) * job.inputs.len() as u64;
         layout.parts_bytes = parts.saturating_mul(set_bytes / u64::from(buckets));

@@ -16,11 +16,11 @@ pub(super) const MOST: u64 = 1 << 56;
 
 /// Memory of a thread, in bytes: the touched part of its stack, batches, recent lines, its allocator arena.
 const PER_THREAD: u64 = 320 << 10;
-/// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two. Both allocate next to nothing
-/// and touch a few pages of their stacks.
+/// Threads beside workers: readers, which count as two, and up to 16 that write or load blocks, which count as two.
+/// Both allocate next to nothing and touch a few pages of their stacks.
 const OTHER_THREADS: u64 = 4;
-/// A limit allows one thread for each of these bytes, 2.5 MiB: threads then take an eighth of it. The least limit, 16 MiB,
-/// allows six: those of two workers.
+/// A limit allows one thread for each of these bytes, 2.5 MiB: threads then take an eighth of it. The least limit, 16
+/// MiB, allows six: those of two workers.
 const MEMORY_OF_A_THREAD: u64 = 5 << 19;
 
 /// How many threads a run may have in all, helpers included, under a limit of `memory_bytes` where
@@ -36,8 +36,8 @@ pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
 
 /// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
-/// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent, and
-/// a set that turns out too large costs another start.
+/// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
+/// and a set that turns out too large costs another start.
 const DISTINCT_SLACK: f64 = 1.25;
 /// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
@@ -53,11 +53,11 @@ pub struct InputShape {
     pub distinct_lines: Option<u64>,
     /// Whether most of it is in the page cache: reading it again costs little.
     pub is_cached: bool,
-    /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a compressed
-    /// file is a guess.
+    /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a
+    /// compressed file is a guess.
     pub decoding: Option<Decoding>,
-    /// About how many bytes the keys of its lines have together, terminators included, where lines are records; `None` where
-    /// they are their own keys.
+    /// About how many bytes the keys of its lines have together, terminators included, where lines are records; `None`
+    /// where they are their own keys.
     pub key_bytes: Option<u64>,
 }
 
@@ -174,9 +174,9 @@ impl Job {
         }
     }
 
-    /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines are no
-    /// addresses, or where more must be known of them than whether a side has them. Of an intersection, those that
-    /// are common so far and those of the next input are in memory, before the last one.
+    /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines
+    /// are no addresses, or where more must be known of them than whether a side has them. Of an intersection, those
+    /// that are common so far and those of the next input are in memory, before the last one.
     pub(super) fn bitmaps(&self) -> Option<u64> {
         let Selection {
             in_first, order, ..

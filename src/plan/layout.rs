@@ -94,10 +94,11 @@ pub(crate) struct Layout {
     pub(crate) known_bytes: u64,
     /// The mean length of these lines, in bytes.
     pub(crate) known_line_bytes: u64,
-    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have more.
+    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have
+    /// more.
     pub(crate) join_workers: usize,
-    /// Where the buckets will be split: about what the parts of all inputs take in temporary space that exist at the same time
-    /// if as many workers join as each have the least share, in bytes; else 0.
+    /// Where the buckets will be split: about what the parts of all inputs take in temporary space that exist at the
+    /// same time if as many workers join as each have the least share, in bytes; else 0.
     pub(crate) parts_bytes: u64,
 }
 
@@ -223,8 +224,8 @@ impl Layout {
             .saturating_sub(self.scan_bytes() + self.pool_bytes())
     }
 
-    /// The least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that line twice, in the
-    /// set and while it is put together.
+    /// The least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that line
+    /// twice, in the set and while it is put together.
     pub(crate) fn least_share(&self, longest: u64) -> u64 {
         4 * longest + 8 * self.read_bytes() + (256 << 10)
     }
@@ -307,9 +308,9 @@ impl Layout {
     }
 }
 
-/// The largest block that a bucket fills if the caller wants very many of them: what the bucket of the largest input will have,
-/// in whole pages, with room for chance. Of larger ones, mostly empty, memory would have room for those of one input alone, and a
-/// file would be written for each bucket.
+/// The largest block that a bucket fills if the caller wants very many of them: what the bucket of the largest input
+/// will have, in whole pages, with room for chance. Of larger ones, mostly empty, memory would have room for those of
+/// one input alone, and a file would be written for each bucket.
 pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
     if u64::from(job.buckets.unwrap_or(0)) < DEFAULT_BUCKETS {
         return LARGEST;

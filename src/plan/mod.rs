@@ -161,8 +161,8 @@ impl Plan {
         !self.costs.exact && !self.finds_common()
     }
 
-    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because samples
-    /// show repeats: there may be more different lines than they show.
+    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
+    /// samples show repeats: there may be more different lines than they show.
     ///
     /// # Errors
     /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.

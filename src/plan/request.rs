@@ -16,7 +16,7 @@ use crate::size::{display_apart, display_at_least, display_bytes, round_mebibyte
 /// A refusal names the decoders where they take more than these bytes, 256 KiB.
 const MUCH_TO_DECODE: u64 = 256 << 10;
 
-/// What a process needs beside buffers differs by as much from run to run, in bytes: 512 KiB, because the system maps code
+/// The difference between runs in what a process needs beside buffers, in bytes: 512 KiB, because the system maps code
 /// in pieces of many sizes. An advised limit has room for that.
 const VARIATION: u64 = 512 << 10;
 

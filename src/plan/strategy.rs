@@ -14,8 +14,8 @@ pub enum Strategy {
     Partition,
     /// Each input through a filter of the one before it, survivors into buckets. Exact.
     Sieve,
-    /// One filter, no second look. Approximate: an intersection may have lines too many at a stated rate and misses none;
-    /// a difference or a union may miss lines and has none too many.
+    /// One filter, no second look. Approximate: an intersection may have lines too many at a stated rate and misses
+    /// none; a difference or a union may miss lines and has none too many.
     Bloom,
 }
 

@@ -114,7 +114,7 @@ impl Columns {
         }
     }
 
-    /// What separates the fields of a record; `None` of objects, and of lines that are compared whole.
+    /// Returns the byte that separates the fields of a record; `None` of objects, and of lines that are compared whole.
     pub(crate) fn delimiter(&self) -> Option<u8> {
         match self.syntax {
             Syntax::Csv(Dialect { delimiter, .. }) => Some(delimiter),

@@ -68,12 +68,12 @@ impl Dialect {
     }
 }
 
-/// Where a quoted field ends.
+/// The end of a quoted field, as a search found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// At a quote.
     At {
-        /// Where that is.
+        /// The place of that quote.
         at: usize,
         /// True if the search passed no quotes that are one, and no escapes.
         is_plain: bool,
@@ -239,7 +239,8 @@ fn first(record: &[u8], dialect: Dialect) -> Result<(RawField<'_>, Option<&[u8]>
     })
 }
 
-/// Where a field without quotes around it ends, if that is before the end of the record, and whether it has no escapes.
+/// Finds where a field without quotes around it ends, if that is before the end of the record, and whether it has no
+/// escapes.
 fn first_escaped(record: &[u8], delimiter: u8, escape: u8) -> (Option<usize>, bool) {
     let (mut at, mut is_plain) = (0, true);
     loop {

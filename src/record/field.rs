@@ -16,7 +16,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What stands before a name that would be taken for a number.
+/// The prefix of a name that would be taken for a number.
 const NAME: &str = "name:";
 
 /// A field of a record.
@@ -41,7 +41,7 @@ impl Field {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with the first that is no field.
+    /// The message about the first that is no field.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let (mut fields, mut rest) = (Vec::new(), text);
         loop {
@@ -56,7 +56,7 @@ impl Field {
         }
     }
 
-    /// How a field with this name is written in a list of fields.
+    /// Writes a field with this name as it stands in a list of fields.
     pub(crate) fn written(name: &str) -> String {
         let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         // Blanks at its ends would not be seen.
@@ -137,7 +137,7 @@ impl FromStr for Field {
     }
 }
 
-/// Where the quote is that closes the one at the start of `text`; `None` where there is none at the start, or none
+/// Finds the quote that closes the one at the start of `text`; `None` where there is none at the start, or none
 /// that closes it.
 fn closing_quote(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();

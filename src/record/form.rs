@@ -6,7 +6,7 @@
 
 use crate::record::{Keys, Syntax};
 
-/// What joins the fields of a key that has several.
+/// The joint between the fields of a key that has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joined {
     /// This byte between them.
@@ -17,7 +17,7 @@ pub enum Joined {
     Json,
 }
 
-/// How keys are made of the fields of a record.
+/// The form of keys that are made of the fields of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KeyForm {
     /// Whether they are compared without regard to the case of ASCII letters.
@@ -26,7 +26,7 @@ pub struct KeyForm {
     pub trims: bool,
     /// Number of fields of a key; 0 where a key is a whole line, and in files of versions that did not record it.
     pub fields: u32,
-    /// What joins several fields; `None` of one field, and of lines.
+    /// The joint between several fields; `None` of one field, and of lines.
     pub joined: Option<Joined>,
 }
 
@@ -52,7 +52,7 @@ impl KeyForm {
         }
     }
 
-    /// What differs between the forms of two sets of keys that are to be one; `None` where they agree.
+    /// Says what differs between the forms of two sets of keys that are to be one; `None` where they agree.
     pub(crate) fn difference(self, other: Self) -> Option<&'static str> {
         if self.ignores_case != other.ignores_case {
             return Some("whether case is ignored (-i)");

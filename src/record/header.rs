@@ -1,8 +1,8 @@
 //! The header of a file: the record that names its fields.
 //!
-//! *Owns:* finding the columns of a key by their names. *Invariants:* a name that the header has not, or has twice, is an
-//! error before any record is read; a field that is called just so comes before one that is by the rules for comparing
-//! keys. *Cost:* one look at the header.
+//! *Owns:* finding the columns of a key by their names. *Invariants:* a name that the header has not, or has twice, is
+//! an error before any record is read; a field that is called just so comes before one that is by the rules for
+//! comparing keys. *Cost:* one look at the header.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -153,8 +153,8 @@ impl Keys {
 /// Whether a field is the one that is meant.
 type IsMeant<'k> = Box<dyn Fn(&[u8]) -> bool + 'k>;
 
-/// The ways to look for `name`, in their order: just so; between quotes, which have no meaning to a delimiter alone; and by
-/// the rules for comparing keys.
+/// The ways to look for `name`, in their order: just so; between quotes, which have no meaning to a delimiter alone;
+/// and by the rules for comparing keys.
 fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
     let between_quotes = matches!(keys.syntax, Syntax::Delimited(_)).then(|| format!("\"{name}\""));
     [

@@ -38,7 +38,7 @@ pub(super) enum Fault {
     LoneSurrogate,
 }
 
-/// Where the value of a field is in an object.
+/// The way to the value of a field in an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
     /// The names that lead to it.
@@ -86,7 +86,7 @@ pub(super) fn value<'r>(record: &'r [u8], path: &Path) -> Result<Option<Value<'r
     })
 }
 
-/// What `record` has at `path`, as it stands there.
+/// Finds what `record` has at `path`, as it stands there.
 #[inline]
 fn raw_value<'r>(record: &'r [u8], path: &Path) -> Result<Option<&'r RawValue>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(record);

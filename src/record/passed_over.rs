@@ -8,12 +8,12 @@ use crate::record::{Keys, Syntax};
 /// The lines of a text that are no records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PassedOver {
-    /// What begins a comment.
+    /// The byte that begins a comment.
     comment: Option<u8>,
     blank: Blank,
 }
 
-/// What a blank line is.
+/// The kinds of blank lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Blank {
     /// None is: a line is a record, whatever is in it.

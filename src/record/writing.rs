@@ -1,7 +1,7 @@
 //! Writing fields as a record.
 //!
-//! *Owns:* [`Writing`], for files that have fields but no text: their records are written as a text file would have them.
-//! *Invariants:* what is written is read back as the same fields, or is refused. *Cost:* one copy of each field.
+//! *Owns:* [`Writing`], for files that have fields but no text: their records are written as a text file would have
+//! them. *Invariants:* what is written is read back as the same fields, or is refused. *Cost:* one copy of each field.
 
 use crate::record::{Field, Syntax, csv, json};
 
@@ -46,8 +46,8 @@ impl Unwritable {
 }
 
 impl Writing {
-    /// Writes records of `fields` in `syntax`, each with `terminator` behind it. Objects have no others in them: a name with
-    /// dots stays one.
+    /// Writes records of `fields` in `syntax`, each with `terminator` behind it. Objects have no others in them: a name
+    /// with dots stays one.
     pub(crate) fn new(syntax: Syntax, terminator: u8, fields: &[Field]) -> Self {
         let name = |(place, field): (usize, &Field)| {
             let mut before = vec![if place == 0 { b'{' } else { b',' }];

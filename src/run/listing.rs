@@ -1,8 +1,8 @@
 //! The files of sides that have many, while they are listed.
 //!
-//! *Owns:* what a list of files may take of the memory limit, and the refusal of a longer one. *Invariants:* what a file
-//! takes is counted before it is kept; what does not fit is counted on, so that the refusal names a limit that would do.
-//! *Cost:* an addition for each file.
+//! *Owns:* what a list of files may take of the memory limit, and the refusal of a longer one. *Invariants:* what a
+//! file takes is counted before it is kept; what does not fit is counted on, so that the refusal names a limit that
+//! would do. *Cost:* an addition for each file.
 
 use crate::error::{Error, Result};
 use crate::input::parts::bytes_to_list;
@@ -16,11 +16,11 @@ use crate::size::{display_at_least, display_bytes, display_count};
 pub struct Listing {
     /// A run without inputs.
     job: Job,
-    /// What the process has resident before it lists files, in bytes.
+    /// The resident memory of the process before it lists files, in bytes.
     resident: u64,
-    /// What the process may need beside buffers and threads when they are listed, in bytes.
+    /// The memory that the process may need beside buffers and threads when they are listed, in bytes.
     most: u64,
-    /// What they take, in bytes.
+    /// The memory that they take, in bytes.
     bytes: u64,
     files: u64,
 }

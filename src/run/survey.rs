@@ -23,14 +23,14 @@ use crate::selection::Selection;
 use crate::sys::machine;
 use crate::sys::threads::STACK_BYTES;
 
-/// What a process needs beside buffers and what it has resident before a run, in bytes: small allocations, channels, output,
-/// more of its code.
+/// What a process needs beside buffers and what it has resident before a run, in bytes: small allocations, channels,
+/// output, more of its code.
 const GROWTH_BYTES: u64 = 1 << 20;
-/// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a run. A debug
-/// build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
+/// What a process of the command is taken to need beside buffers, in bytes, 8.25 MiB. It has 4.5 to 5.5 MiB before a
+/// run. A debug build, whose code lies further apart, has up to 7.1 MiB where the system maps code in large pieces.
 const PROGRAM_BYTES: u64 = 33 << 18;
-/// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the records
-/// that wait for the next batch.
+/// Memory of a worker for the keys of a batch of records, in bytes: where they are, copies of 16 KiB of them, and the
+/// records that wait for the next batch.
 const KEY_BYTES: u64 = 80 << 10;
 /// Address space in bytes that buffers leave to small allocations where it is limited.
 const ADDRESS_RESERVE: u64 = 16 << 20;
@@ -49,8 +49,8 @@ pub(super) fn resident_bytes(options: &Options) -> u64 {
 
 /// What a process that has `resident` bytes before a run needs beside buffers and threads, in bytes.
 ///
-/// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of these
-/// numbers gives equal requests equal plans.
+/// How many pages of the program the system has mapped by now differs from run to run. A lower bound above most of
+/// these numbers gives equal requests equal plans.
 pub(super) fn process_bytes(resident: u64) -> u64 {
     PROGRAM_BYTES.max(resident.saturating_add(GROWTH_BYTES))
 }
@@ -71,10 +71,10 @@ pub(super) fn job_of_shapes(
         None => 0,
     };
     let base_bytes = process_bytes(resident) + threads_bytes(threads, asked_bytes) + for_keys;
-    // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer
-    // that is refused is an error with advice, but an allocation that fails ends the process.
-    // The second one of each worker is that of a thread that loads for it, and of eight workers all have another. Of all other
-    // threads four are for up to sixteen writers, and one for three that write each of two results.
+    // Where address space is limited, buffers must leave room for stacks and small allocations: a buffer that is
+    // refused is an error with advice, but an allocation that fails ends the process. The second one of each worker is
+    // that of a thread that loads for it, and of eight workers all have another. Of all other threads four are for up
+    // to sixteen writers, and one for three that write each of two results.
     let stacks = (2 * all_threads(threads, asked_bytes) + 4 + 12 + 4 + 8) * STACK_BYTES as u64;
     let memory_bytes = match machine::address_space_left() {
         Some(left) => asked_bytes.min(base_bytes + left.saturating_sub(stacks + ADDRESS_RESERVE)),
@@ -112,8 +112,8 @@ pub(crate) fn survey(inputs: &[Input], options: &Options) -> Result<Job> {
     Ok(job_of(inputs, &samples, resident, options))
 }
 
-/// As [`survey`], for inputs of lines that users give. Notifies the observer if one is no plain text, now or when its first bytes
-/// come, and of what `find` finds in the samples.
+/// As [`survey`], for inputs of lines that users give. Notifies the observer if one is no plain text, now or when its
+/// first bytes come, and of what `find` finds in the samples.
 fn survey_and_tell(
     inputs: &[Input],
     options: &Options,
@@ -146,8 +146,8 @@ pub(crate) fn survey_to_compare(inputs: &[Input], options: &Options) -> Result<J
     })
 }
 
-/// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR LF,
-/// which the filter keeps, and if one is no plain text.
+/// As [`survey`], for inputs whose lines are put into a filter or looked up in one. Notifies the observer if one has CR
+/// LF, which the filter keeps, and if one is no plain text.
 pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<Job> {
     survey_and_tell(inputs, options, |samples| {
         let named = || inputs.iter().map(Input::name).zip(samples);
@@ -158,7 +158,8 @@ pub(crate) fn survey_for_filter(inputs: &[Input], options: &Options) -> Result<J
     })
 }
 
-/// As [`survey`], for the input of a shard, whose lines other commands compare. Notifies the observer if it is no plain text.
+/// As [`survey`], for the input of a shard, whose lines other commands compare. Notifies the observer if it is no plain
+/// text.
 pub(crate) fn survey_for_shard(inputs: &[Input], options: &Options) -> Result<Job> {
     survey_and_tell(inputs, options, |samples| {
         let of_ends = mixed_line_ends(inputs, samples, options.line_format());
@@ -225,7 +226,8 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
     job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
 }
 
-/// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are none.
+/// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are
+/// none.
 fn equal_first_lines(
     inputs: &[Input],
     samples: &[Option<Sample>],
@@ -286,8 +288,8 @@ fn carriage_returns<'a>(
     })
 }
 
-/// The notice for the first input of whose lines about half end in CR LF, and the others in LF alone. What is no plain text has no
-/// lines.
+/// The notice for the first input of whose lines about half end in CR LF, and the others in LF alone. What is no plain
+/// text has no lines.
 fn mixed_line_ends(
     inputs: &[Input],
     samples: &[Option<Sample>],

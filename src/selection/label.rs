@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-/// What is written before each line.
+/// The text that is written before each line.
 ///
-/// A tab follows it; where lines are records with delimiters ([`Syntax::Csv`](crate::Syntax), [`Syntax::Delimited`](crate::Syntax)),
-/// it is a field of its own, the first.
+/// A tab follows it; where lines are records with delimiters ([`Syntax::Csv`](crate::Syntax),
+/// [`Syntax::Delimited`](crate::Syntax)), it is a field of its own, the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -16,8 +16,8 @@ pub enum Label {
     /// Nothing.
     #[default]
     None,
-    /// A digit for each side, 1 if it has the line and 0 if not: `101`. For 16 sides at most. In CSV it stands in quotes:
-    /// it is text.
+    /// A digit for each side, 1 if it has the line and 0 if not: `101`. For 16 sides at most. In CSV it stands in
+    /// quotes: it is text.
     Sides,
     /// The number of sides that have the line.
     SideCount,
@@ -28,7 +28,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// What the field of this label is called in the header of an answer.
+    /// Names the field of this label in the header of an answer.
     fn name(self) -> &'static str {
         match self {
             Self::None | Self::SidesOnly => "",
@@ -38,7 +38,7 @@ impl Label {
         }
     }
 
-    /// What stands before the header of the answer: the name of the label, in this form.
+    /// Writes what stands before the header of the answer: the name of the label, in this form.
     pub(crate) fn header(self, form: LabelForm) -> Vec<u8> {
         let mut header = self.name().as_bytes().to_vec();
         if !header.is_empty() {
@@ -48,7 +48,7 @@ impl Label {
     }
 }
 
-/// How a label stands before its line.
+/// The form of a label before its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LabelForm {
     /// The byte between the label and the line.

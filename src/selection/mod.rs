@@ -61,7 +61,7 @@ pub struct Selection {
     pub(crate) records: bool,
     /// What stands before each line.
     pub(crate) label: Label,
-    /// How it stands there.
+    /// The form in which it stands there.
     #[serde(skip)]
     pub(crate) label_form: LabelForm,
     /// In which order the lines come.
@@ -172,9 +172,9 @@ impl Selection {
         }
     }
 
-    /// The same for records with keys ([`Keys`](crate::Keys)): what is written is the record. Of those with the same key
-    /// it is the first one, in the order of the inputs and in each of them; with [`Selection::with_repeats`] all that the
-    /// first side has. Without this the keys are what is written.
+    /// The same for records with keys ([`Keys`](crate::Keys)): what is written is the record. Of those with the same
+    /// key it is the first one, in the order of the inputs and in each of them; with [`Selection::with_repeats`] all
+    /// that the first side has. Without this the keys are what is written.
     #[must_use]
     pub const fn of_records(self) -> Self {
         Self {
@@ -194,8 +194,8 @@ impl Selection {
         }
     }
 
-    /// The same lines, and what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often as
-    /// it occurs after its first time.
+    /// The same lines, and what a union drops: each line goes to [`Sink::duplicate`](crate::Sink::duplicate) as often
+    /// as it occurs after its first time.
     #[must_use]
     pub const fn with_duplicates(self) -> Self {
         Self {
@@ -210,8 +210,8 @@ impl Selection {
         Self { order, ..self }
     }
 
-    /// Whether each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a difference,
-    /// and of an intersection without a number of sides.
+    /// Whether each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a
+    /// difference, and of an intersection without a number of sides.
     pub fn can_repeat(&self) -> bool {
         self.in_first || (self.least.is_none() && self.most.is_none())
     }
@@ -285,8 +285,8 @@ impl Selection {
         Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
     }
 
-    /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are counted:
-    /// then those of the first side must be known before, too.
+    /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are
+    /// counted: then those of the first side must be known before, too.
     pub(crate) fn repeats(&self) -> bool {
         self.occurrences == Occurrences::OfFirst && !self.counts()
     }
@@ -305,13 +305,14 @@ impl Selection {
         self.records && self.occurrences != Occurrences::OfFirst
     }
 
-    /// Whether records are written that must be read once more, when the last of them was counted or the first is known.
+    /// Whether records are written that must be read once more, when the last of them was counted or the first is
+    /// known.
     pub(crate) fn reads_records_again(&self) -> bool {
         self.records && !self.repeats()
     }
 
-    /// Whether lines of the side with this number (from 1) are written: of all sides, or of the first alone where it has
-    /// every line of the answer.
+    /// Whether lines of the side with this number (from 1) are written: of all sides, or of the first alone where it
+    /// has every line of the answer.
     fn writes_lines_of(&self, number: u32, sides: usize) -> bool {
         number == 1 || !(self.in_first || self.needs_all(sides))
     }

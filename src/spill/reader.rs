@@ -78,8 +78,8 @@ impl ReadRules<'_> {
 }
 
 impl<'s> BucketReader<'s> {
-    /// How many threads may load for `readers`: one for each request that they have at a time, up to [`MOST_LOADERS`], but at
-    /// least one for each reader.
+    /// How many threads may load for `readers`: one for each request that they have at a time, up to [`MOST_LOADERS`],
+    /// but at least one for each reader.
     pub(crate) fn loaders(readers: usize) -> usize {
         (readers * Loader::BUFFERS).min(MOST_LOADERS.max(readers))
     }

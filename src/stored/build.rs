@@ -29,8 +29,8 @@ use crate::stored::{reading_as, with_run};
 pub enum KeyCount {
     /// This number of distinct lines.
     Lines(u64),
-    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files. Counted where one
-    /// is compressed, because its size is a guess.
+    /// As many as the inputs have, repeats included, estimated from a sample of each; they must be files. Counted where
+    /// one is compressed, because its size is a guess.
     Sampled,
     /// As many as the inputs have, repeats included, counted in a reading of its own; they must be files.
     Counted,

@@ -81,8 +81,8 @@ fn reading_as(stored: &StoredFilter, options: &Options) -> Result<Options> {
     Ok(options)
 }
 
-/// Opens inputs whose lines are asked about or changed in a filter. Records are kept whole: what is written of them are the
-/// records.
+/// Opens inputs whose lines are asked about or changed in a filter. Records are kept whole: what is written of them are
+/// the records.
 ///
 /// # Errors
 /// As [`Input::open_all`].

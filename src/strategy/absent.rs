@@ -11,8 +11,8 @@
 //! 1. `filter` of all inputs, into one filter: a line that it does not have is written when it comes.
 //!
 //! *Invariants:* every line of the answer belongs there: what a filter refuses was certainly not inserted. A line that
-//! the filter takes for one that it has is missing, at the rate that the statistics say. Of two workers that bring a new
-//! line at the same time, one finds it new: a region of the filter is asked and changed under one lock.
+//! the filter takes for one that it has is missing, at the rate that the statistics say. Of two workers that bring a
+//! new line at the same time, one finds it new: a region of the filter is asked and changed under one lock.
 //!
 //! *Cost:* one reading of each input. A difference spills its answer.
 
@@ -109,8 +109,8 @@ fn union(run: &Run<'_>, mut filter: Filter, inputs: &[Input], out: &Collector<'_
     Ok(())
 }
 
-/// Notes the filter, and that about `missing` lines are missing: no more than it took of the `lines` lines that it was asked
-/// about.
+/// Notes the filter, and that about `missing` lines are missing: no more than it took of the `lines` lines that it was
+/// asked about.
 fn note(run: &Run<'_>, mut stats: FilterStats, out: &Collector<'_>, missing: f64, lines: u64) {
     let most = lines.saturating_sub(out.found());
     stats.expected_missing_lines = missing.min(most as f64);

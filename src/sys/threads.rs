@@ -1,7 +1,7 @@
 //! Starting threads.
 //!
-//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the teams of a pass: workers, and the threads
-//! that read, write and load for them.
+//! *Owns:* the size of a stack, the error of a thread that cannot be started, and the teams of a pass: workers, and the
+//! threads that read, write and load for them.
 //!
 //! *Invariants.*
 //! - Every thread of a run has a name and a stack of [`STACK_BYTES`].
@@ -50,8 +50,8 @@ pub(crate) fn spawn<'scope>(
         .map_err(|error| no_thread(&error))
 }
 
-/// How many of `most` threads of a team may run that each open a file at a time: together they have no more than a quarter of
-/// the files that the process may have open (`ulimit -n`).
+/// How many of `most` threads of a team may run that each open a file at a time: together they have no more than a
+/// quarter of the files that the process may have open (`ulimit -n`).
 pub(crate) fn with_open_files(most: usize) -> usize {
     most.min(files_for_threads(machine::most_open_files()))
 }
@@ -95,14 +95,14 @@ impl Workers {
     }
 }
 
-/// Threads that do the same `work`, `{name}-0` to `{name}-{most - 1}` at most. `work` gets a function that starts the next one,
-/// if there may be one more; later calls of it do nothing.
+/// Threads that do the same `work`, `{name}-0` to `{name}-{most - 1}` at most. `work` gets a function that starts the
+/// next one, if there may be one more; later calls of it do nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Team<'t> {
     pub(crate) name: &'static str,
     pub(crate) most: usize,
-    /// Whether a further thread that cannot be started is a failure, too: so it is with workers, whose number the user asks for.
-    /// If not, the others take longer, and that is all.
+    /// Whether a further thread that cannot be started is a failure, too: so it is with workers, whose number the user
+    /// asks for. If not, the others take longer, and that is all.
     pub(crate) must_all_start: bool,
     /// Errors and panics of the threads are noted here, and those of starting one; after one no more start.
     pub(crate) failure: &'t FirstFailure,
@@ -147,8 +147,9 @@ impl<'t> Team<'t> {
 
 /// What each thread of a team has a clone of, such as its end of a channel, until the first of them ends.
 ///
-/// The channel must be closed when the threads are gone, so nothing but they may keep an end of it. A thread ends when there is
-/// nothing left to do, or by a failure or a panic, after which nothing is to be done: one that starts later needs none.
+/// The channel must be closed when the threads are gone, so nothing but they may keep an end of it. A thread ends when
+/// there is nothing left to do, or by a failure or a panic, after which nothing is to be done: one that starts later
+/// needs none.
 #[derive(Debug)]
 pub(crate) struct Handout<T>(Mutex<Option<T>>);
 

@@ -97,8 +97,8 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) hashes: Option<u32>,
 
-    /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the two can
-    /// be merged
+    /// Copy kind, size, hash functions, hash key, line format, --ignore-case and --trim from this filter, so that the
+    /// two can be merged
     #[arg(long, value_name = "FILTER", conflicts_with_all = ["kind", "for_lines", "count_lines", "sizing", "hashes", "zero_terminated", "strip_cr", "hash_key", "hash_key_file"])]
     pub(crate) like: Option<PathBuf>,
 
@@ -165,7 +165,7 @@ pub(crate) struct AskArguments {
 }
 
 impl AskArguments {
-    /// How lines are read.
+    /// The arguments that say how lines are read.
     pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
         (&self.format, &self.reading)
     }
@@ -183,10 +183,10 @@ impl AskArguments {
 
 /// Print the lines that the filter may contain.
 ///
-/// The lines keep their order, and repeated lines are printed each time. A line that is not printed is
-/// certainly not in the filter (with --invert: it may be). Lines from a pipe are looked up as they
-/// arrive. Line ends, --ignore-case and --trim are those of the filter, so they need not be given. outset maps the filter file into memory. If the file is larger than the memory limit, each
-/// lookup reads only the parts that it needs.
+/// The lines keep their order, and repeated lines are printed each time. A line that is not printed is certainly not in
+/// the filter (with --invert: it may be). Lines from a pipe are looked up as they arrive. Line ends, --ignore-case and
+/// --trim are those of the filter, so they need not be given. outset maps the filter file into memory. If the file is
+/// larger than the memory limit, each lookup reads only the parts that it needs.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
@@ -201,7 +201,8 @@ pub(crate) struct QueryArguments {
     pub(crate) count_only: bool,
 }
 
-/// Print each line, a tab (with --csv or -d the delimiter), and an upper bound on how often it was inserted (for spectral and counting filters).
+/// Print each line, a tab (with --csv or -d the delimiter), and an upper bound on how often it was inserted (for
+/// spectral and counting filters).
 ///
 /// Counts stop at 65535 (spectral) or 15 (counting); these values mean that number or more. 0 means
 /// that the line is certainly not in the filter.
@@ -244,7 +245,7 @@ pub(crate) struct ChangeArguments {
 }
 
 impl ChangeArguments {
-    /// How lines are read.
+    /// The arguments that say how lines are read.
     pub(crate) fn how(&self) -> (&FormatArguments, &ReadingArguments) {
         (&self.format, &self.reading)
     }
@@ -296,10 +297,9 @@ pub(crate) struct InfoArguments {
 
 /// Merge filters that were built alike (build --like) into one.
 ///
-/// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests.
-/// The filters must have the same kind, size, number of hash functions, hash key, line format and form of keys (--ignore-case,
-/// --trim, number of key fields).
-/// Fingerprint filters may differ in size.
+/// outset combines bits with OR, adds counters (a counter stops at its maximum), and keeps all digests. The filters
+/// must have the same kind, size, number of hash functions, hash key, line format and form of keys (--ignore-case,
+/// --trim, number of key fields). Fingerprint filters may differ in size.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Filter files

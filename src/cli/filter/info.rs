@@ -147,7 +147,7 @@ fn describe(report: &Report, name: &str) -> String {
     lines.join("\n")
 }
 
-/// How keys are made, where that is not the whole line as it is.
+/// Describes how keys are made, where that is not the whole line as it is.
 fn describe_keys(report: &Report) -> Option<String> {
     let of_fields = match (report.key_fields, &report.key_format) {
         (0, _) => None,

@@ -47,7 +47,8 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
     }
 }
 
-/// As [`options`], of a command that reads lines for a filter that there is. What it knows of them need not be said again.
+/// As [`options`], of a command that reads lines for a filter that there is. What it knows of them need not be said
+/// again.
 fn reading_options(
     arguments: &WorkArguments,
     (format, reading): (&FormatArguments, &ReadingArguments),
@@ -96,7 +97,7 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
     )
 }
 
-/// What was done with so many lines.
+/// Says that so many lines were inserted.
 fn inserted(lines: u64) -> String {
     format!("inserted {}", counted_lines(lines))
 }

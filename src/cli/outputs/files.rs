@@ -19,7 +19,7 @@ impl ResultFile {
         OutputFile::create(path, interrupt).map(Self)
     }
 
-    /// What messages call it.
+    /// The name that messages have for it.
     pub(crate) fn name(&self) -> &str {
         self.0.name()
     }

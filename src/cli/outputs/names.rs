@@ -24,8 +24,8 @@ pub(crate) fn is_table(path: &Path) -> bool {
 }
 
 impl Claims {
-    /// Says of outputs whose names promise something else what they are, unless that is unwanted. `has_rows` says that the
-    /// result may be the rows of a Parquet file.
+    /// Says of outputs whose names promise something else what they are, unless that is unwanted. `has_rows` says that
+    /// the result may be the rows of a Parquet file.
     ///
     /// # Errors
     /// [`Error::Usage`] where text would go to a file with the name of a Parquet file.

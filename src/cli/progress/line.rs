@@ -70,7 +70,7 @@ pub(super) fn plain_text(name: &str, outlook: &Outlook) -> String {
     format!("{}{}", last_text(name, outlook), times(outlook))
 }
 
-/// How far a phase came that goes on no more.
+/// The progress of a phase that goes on no more.
 pub(super) fn last_text(name: &str, outlook: &Outlook) -> String {
     let far = match (outlook.share(), outlook.total) {
         (Some(share), Some(total)) => {

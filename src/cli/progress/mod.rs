@@ -55,10 +55,10 @@ struct Story {
     phase: Option<String>,
     /// What was passed on, so that it is said once.
     told: Vec<Notice>,
-    /// What is to be said of a run that goes on, or is complete.
+    /// The lines for a run that goes on, or is complete.
     announced: Vec<String>,
-    /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the run
-    /// fails, and it has not done then what it says.
+    /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the
+    /// run fails, and it has not done then what it says.
     last_phase: Option<String>,
 }
 

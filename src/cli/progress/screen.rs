@@ -1,10 +1,9 @@
 //! What is on the terminal while something is drawn there.
 //!
-//! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all
-//! other lines. *Invariants:* every other line on standard error goes through [`print_above`], so it stands above what is drawn;
-//! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called.
-//! Nobody but the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes
-//! up five times a second.
+//! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all other lines.
+//! *Invariants:* every other line on standard error goes through [`print_above`], so it stands above what is drawn;
+//! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called. Nobody but
+//! the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes up five times a second.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +32,7 @@ pub(super) enum Kind {
     Bar,
     /// A line now and then.
     Plain,
-    /// What is left of a run that was interrupted.
+    /// Says how far a run came that was interrupted.
     Last,
 }
 

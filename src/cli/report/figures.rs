@@ -1,8 +1,8 @@
 //! The figures of a page: one JSON document, and how people read what is in it.
 //!
-//! *Owns:* [`Figures`], where every number of a table is looked up by its JSON pointer, and [`Unit`]. *Invariants:*
-//! a table shows what the document has, for it has no other source; no text can end the element that it is in, nor
-//! change the direction of what follows. *Cost:* the document in memory, some 100 KiB; 1 MiB with 1,000 rows of a table.
+//! *Owns:* [`Figures`], where every number of a table is looked up by its JSON pointer, and [`Unit`]. *Invariants:* a
+//! table shows what the document has, for it has no other source; no text can end the element that it is in, nor change
+//! the direction of what follows. *Cost:* the document in memory, some 100 KiB; 1 MiB with 1,000 rows of a table.
 
 use std::io::{self, Write};
 

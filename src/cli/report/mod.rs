@@ -76,7 +76,8 @@ impl Page {
         }
     }
 
-    /// Writes the report of a run that selects lines (`intersect`, `diff`, `union`, `symdiff`), which is not in place yet.
+    /// Writes the report of a run that selects lines (`intersect`, `diff`, `union`, `symdiff`), which is not in place
+    /// yet.
     ///
     /// # Errors
     /// [`Error::Output`] where the file cannot be written.

@@ -58,7 +58,7 @@ struct Notes {
 pub(crate) struct Recorded {
     /// From the first moment to the last.
     pub(crate) seconds: f64,
-    /// How long the machine was measured before; the clock starts after it.
+    /// The time for which the machine was measured before; the clock starts after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) calibration_seconds: Option<f64>,
     /// Bytes read in all, from inputs and temporary files.

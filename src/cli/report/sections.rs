@@ -15,7 +15,7 @@ use super::recording::Recorded;
 use super::tables::{folded, list, rows, rows_at};
 use crate::cli::numbers;
 
-/// What somebody needs to know to make the report once more: what is called `origin` at `base`.
+/// Shows what somebody needs to know to make the report once more: what is called `origin` at `base`.
 pub(super) fn origin(figures: &Figures, base: &str) -> Markup {
     let pointer = |field: &str| format!("{base}/origin/{field}");
     let text =

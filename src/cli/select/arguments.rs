@@ -117,9 +117,10 @@ pub(crate) struct SymdiffArguments {
 pub(crate) struct RepeatArguments {
     /// Write each line as often as the first FILE has it, instead of once
     ///
-    /// `outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any order
-    /// (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the lines of
-    /// the other FILEs in memory instead of those of the first, which is less work if the first FILE is the largest.
+    /// `outset diff --repeats log.txt list.txt` writes the lines that `grep -vxFf list.txt log.txt` writes, in any
+    /// order (with --order input in the same); `intersect --repeats` writes those of `grep -xFf`. diff then holds the
+    /// lines of the other FILEs in memory instead of those of the first, which is less work if the first FILE is the
+    /// largest.
     #[arg(long, conflicts_with_all = ["all", "count", "distinct"])]
     repeats: bool,
 }
@@ -324,8 +325,8 @@ pub(crate) struct SetArguments {
 
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     ///
-    /// They also say where they come from: the command line, the values of its options, the version, the date, the machine,
-    /// and the temporary directories. A hash key is left out.
+    /// They also say where they come from: the command line, the values of its options, the version, the date, the
+    /// machine, and the temporary directories. A hash key is left out.
     #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
     pub(super) stats: Option<PathBuf>,
 

@@ -1,8 +1,8 @@
 //! A result that is a Parquet file: rows of the first input.
 //!
-//! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows copied, as
-//! one more phase. *Invariants:* the file has the selected rows in their order, or the command fails. *Cost:* a byte or two of temporary
-//! disk for each row; see [`RowCopy`] for the rest.
+//! *Owns:* finding the numbers of the rows, which are kept on temporary disk ([`Numbers`]), and then having the rows
+//! copied, as one more phase. *Invariants:* the file has the selected rows in their order, or the command fails.
+//! *Cost:* a byte or two of temporary disk for each row; see [`RowCopy`] for the rest.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -20,7 +20,7 @@ use outset::{
 use super::Request;
 use crate::cli::outputs::ResultFile;
 
-/// What the phase of copying is called.
+/// The name of the phase of copying.
 const COPY: &str = "copy";
 /// How many bytes of the numbers are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -54,7 +54,7 @@ fn paths(id: &'static str, name: &'static str) -> Arg {
         .value_parser(value_parser!(PathBuf))
 }
 
-/// What options about inputs stand under in the help.
+/// The heading of options about inputs in the help.
 const INPUTS: &str = "Inputs";
 
 fn files() -> Arg {

@@ -2,8 +2,8 @@
 //!
 //! *Owns:* which names count, and their order. *Invariants:* the files of a directory or a pattern come in the order of
 //! their names, byte by byte, and no file that counts is left out: what cannot be looked at is an error. What exists is
-//! never a pattern. *Cost:* the names of one directory at a time, beside the list, and all of them within the memory limit;
-//! a system call or two for each file.
+//! never a pattern. *Cost:* the names of one directory at a time, beside the list, and all of them within the memory
+//! limit; a system call or two for each file.
 //!
 //! Names that begin with `.` or `_` do not count, as in Spark and Hive: they are markers such as `_SUCCESS`, check
 //! sums, and files that are not complete yet.
@@ -24,8 +24,8 @@ use super::names::Names;
 /// Adds the files that `path` stands for. What is not there is added as it is: opening it says why it fails.
 ///
 /// # Errors
-/// [`Error::Usage`] for a directory or a pattern without files, and for standard input; [`Error::Input`] for what cannot
-/// be looked at; as [`Names::finish`].
+/// [`Error::Usage`] for a directory or a pattern without files, and for standard input; [`Error::Input`] for what
+/// cannot be looked at; as [`Names::finish`].
 pub(super) fn expand(path: &Path, files: &mut Names) -> Result<()> {
     check_part(path)?;
     let is_pattern = path.as_os_str().to_str().is_some_and(has_wildcard);
@@ -113,7 +113,7 @@ fn names_in(directory: &Path, files: &mut Names) -> Result<impl Iterator<Item = 
 #[derive(Default)]
 struct DirectoryNames {
     text: Vec<u8>,
-    /// Where each is in `text`.
+    /// The place of each in `text`.
     places: Vec<Range<usize>>,
 }
 

@@ -1,7 +1,7 @@
 //! Lists of files.
 //!
-//! *Owns:* reading the names in them. *Invariants:* names are taken as they are: no pattern, no directory. A name that no
-//! file can have ends the reading. *Cost:* a buffer; what is kept of a name is the caller's.
+//! *Owns:* reading the names in them. *Invariants:* names are taken as they are: no pattern, no directory. A name that
+//! no file can have ends the reading. *Cost:* a buffer; what is kept of a name is the caller's.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,15 +24,15 @@ pub(crate) struct List<'l> {
     path: &'l Path,
     names: Box<dyn BufRead>,
     terminator: u8,
-    /// What to do where it cannot be read.
+    /// The advice for a list that cannot be read.
     advice: &'static str,
     /// Names that were read, empty ones counted.
     count: u64,
 }
 
 impl<'l> List<'l> {
-    /// Opens the list at `path`, `-` being standard input; a name ends in `terminator`. Where it cannot be read, `advice`
-    /// says what to do.
+    /// Opens the list at `path`, `-` being standard input; a name ends in `terminator`. Where it cannot be read,
+    /// `advice` says what to do.
     ///
     /// # Errors
     /// [`Error::Input`] where it cannot be opened.

@@ -33,7 +33,7 @@ pub(crate) struct InputArguments {
     sides: Vec<Side>,
     /// Whether names in lists end in NUL.
     null: bool,
-    /// What names may take.
+    /// The memory that names may take, in bytes.
     machine: MachineArguments,
 }
 
@@ -68,8 +68,8 @@ impl InputArguments {
     ///
     /// # Errors
     /// [`Error::Usage`] for a directory or a pattern without files, for standard input in a side of several files or
-    /// named twice; [`Error::Input`] for what cannot be looked at; [`Error::MemoryPlan`] for more files than the limit has
-    /// room for.
+    /// named twice; [`Error::Input`] for what cannot be looked at; [`Error::MemoryPlan`] for more files than the limit
+    /// has room for.
     fn sources(&self) -> Result<Vec<Source>> {
         let is_stdin = |side: &&Side| match side {
             Side::File(path) | Side::List(path) => path == Path::new(STDIN),

@@ -1,7 +1,7 @@
 //! The names of files, as they are found.
 //!
-//! *Owns:* collecting them within the memory limit. *Invariants:* once they do not fit, none is kept any more, and all are
-//! counted up to a bound. *Cost:* that of [`Listing`].
+//! *Owns:* collecting them within the memory limit. *Invariants:* once they do not fit, none is kept any more, and all
+//! are counted up to a bound. *Cost:* that of [`Listing`].
 
 use std::path::{Path, PathBuf};
 
@@ -80,7 +80,7 @@ impl Names {
         Ok(())
     }
 
-    /// How many files the side has so far; 0 where they are only counted.
+    /// Returns the number of files that the side has so far; 0 where they are only counted.
     pub(super) fn len(&self) -> usize {
         self.files.len()
     }

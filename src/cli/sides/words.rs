@@ -15,10 +15,10 @@ use super::expand::has_wildcard;
 use super::{InputArguments, STDIN, Side};
 use crate::cli::numbers;
 
-/// How many words of a side are named.
+/// The number of words of a side that are named.
 const MOST_NAMED: usize = 5;
 
-/// What a command does with its sides.
+/// The use that a command makes of its sides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Purpose {
     /// The fewest sides that it needs.
@@ -41,15 +41,15 @@ impl InputArguments {
     /// The sides as the library reads them, for this `purpose`: as [`InputArguments::sources`].
     ///
     /// # Errors
-    /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are needed;
-    /// [`Error::Input`] for a FILE that is not there and looks like something else.
+    /// Those of [`InputArguments::sources`]; [`Error::Usage`] for one side of several words where more sides are
+    /// needed; [`Error::Input`] for a FILE that is not there and looks like something else.
     pub(crate) fn sources_for(&self, purpose: Purpose) -> Result<Vec<Source>> {
         self.check_number(purpose)?;
         self.check_files(purpose)?;
         self.sources()
     }
 
-    /// What each side of several words is, for people; `sources` are the sides as they are read.
+    /// Says for people what each side of several words is; `sources` are the sides as they are read.
     pub(crate) fn names_of_sides(&self, sources: &[Source]) -> Vec<String> {
         let sides = (1..).zip(self.sides.iter().zip(sources));
         let names = sides.filter_map(|(number, (side, source))| match (side.words(), source) {

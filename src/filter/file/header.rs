@@ -38,7 +38,7 @@ pub(super) struct Header {
     pub(super) hasher: LineHasher,
     /// What a line was when the filter was built.
     pub(super) format: LineFormat,
-    /// How the keys of lines were made.
+    /// The form of the keys of lines.
     pub(super) key_form: KeyForm,
     /// Lines inserted less lines removed; of digests, how many there are.
     pub(super) keys: u64,
@@ -205,7 +205,7 @@ fn kind_of(number: u8) -> Option<Kind> {
         .find(|&kind| kind_number(kind) == number)
 }
 
-/// How keys are compared, as bits, and what joins their fields, as a number and a delimiter.
+/// Encodes how keys are compared, as bits, and what joins their fields, as a number and a delimiter.
 fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
     let joins = match form.joined {
         None => [0, 0],
@@ -219,7 +219,7 @@ fn key_form_bytes(form: KeyForm) -> (u8, [u8; 2]) {
     )
 }
 
-/// How keys are made, by the header; `None` where it has other bytes than [`key_form_bytes`] gives.
+/// Decodes from the header how keys are made; `None` where it has other bytes than [`key_form_bytes`] gives.
 fn key_form_of(page: &[u8; HEADER_BYTES as usize]) -> Option<KeyForm> {
     let compares = page[19];
     let form = KeyForm {

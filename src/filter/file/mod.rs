@@ -42,8 +42,8 @@
 //! | … | | zeros up to the body |
 //! | … | | the body: cells in order, low bits of a number first; the bits behind the last cell are 0 |
 //!
-//! Bytes 19 and 112 to 117 were zeros in the first files of this version; a program of that time refuses files where they are
-//! not.
+//! Bytes 19 and 112 to 117 were zeros in the first files of this version; a program of that time refuses files where
+//! they are not.
 //!
 //! A section has 1 MiB; the last one what is left. The file ends with the body.
 //!

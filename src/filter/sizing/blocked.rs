@@ -69,8 +69,8 @@ pub fn blocked_fpr(bits_per_key: f64, hashes: u32) -> f64 {
 /// Steps of the mean over a filter that fills up.
 const FILLING_STEPS: u32 = 64;
 
-/// The mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key to the last:
-/// a half of the last rate with one hash and many bits, and less with more hashes.
+/// The mean rate of a blocked filter that is asked for each key just before it is inserted, from the first key to the
+/// last: a half of the last rate with one hash and many bits, and less with more hashes.
 ///
 /// By Simpson's rule over the number of keys, off by less than a thousandth of itself.
 ///

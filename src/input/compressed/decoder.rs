@@ -11,7 +11,8 @@
 //!     └ decoded to its checksum
 //! ```
 //!
-//! A block of BGZF is followed by another, up to an empty one, and what pzstd says of a frame by that frame. Anything else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
+//! A block of BGZF is followed by another, up to an empty one, and what pzstd says of a frame by that frame. Anything
+//! else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
 //!
 //! *Cost:* the memory of the largest frame so far.
 
@@ -77,7 +78,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// How many bytes behind the last member of gzip were passed over: known at the end.
+    /// The number of bytes behind the last member of gzip that were passed over: known at the end.
     pub(crate) fn padding(&self) -> u64 {
         self.padding
     }
@@ -212,8 +213,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Passes over bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple of four
-    /// then.
+    /// Passes over bytes that fill a file up to its end, as gzip and xz do, or of xz up to the next stream: a multiple
+    /// of four then.
     fn skip_padding(&mut self, mut source: Source<'a>, kind: Compression) -> Result<()> {
         let start = source.given_bytes();
         while let Some(&byte) = source.peek(1)?.first() {
@@ -326,8 +327,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Whether a byte behind data of this kind is none of them if nothing else follows: zeros, and behind gzip what an editor, a form or
-/// a tape leaves at the end of a file.
+/// Whether a byte behind data of this kind is none of them if nothing else follows: zeros, and behind gzip what an
+/// editor, a form or a tape leaves at the end of a file.
 fn pads(kind: Compression, byte: u8) -> bool {
     match kind {
         Compression::Gzip => matches!(byte, 0 | b'\n' | b'\r' | b'\t' | b' '),
@@ -336,8 +337,8 @@ fn pads(kind: Compression, byte: u8) -> bool {
     }
 }
 
-/// The refusal of data of this kind that take more memory than was set aside. The first frame of a file is planned for, so one that
-/// is refused comes through a pipe.
+/// The refusal of data of this kind that take more memory than was set aside. The first frame of a file is planned for,
+/// so one that is refused comes through a pipe.
 fn too_large(name: &Path, (kind, is_first): (&str, bool), needed_bytes: u64) -> Error {
     let least_bytes = least_for_decoding(needed_bytes);
     let advice = match least_bytes {
@@ -362,8 +363,8 @@ fn too_large(name: &Path, (kind, is_first): (&str, bool), needed_bytes: u64) -> 
     }
 }
 
-/// The memory limit that leaves `needed_bytes` to decoding what the plan did not know of: it goes by the first frame or pages of a
-/// file, and does not know what comes through a pipe. `None` where no limit leaves as much.
+/// The memory limit that leaves `needed_bytes` to decoding what the plan did not know of: it goes by the first frame or
+/// pages of a file, and does not know what comes through a pipe. `None` where no limit leaves as much.
 pub(crate) fn least_for_decoding(needed_bytes: u64) -> Option<u64> {
     // Threads and code take up to an eighth of the limit, and some more.
     let is_left = needed_bytes <= MOST_UNPLANNED_BYTES;

@@ -1,9 +1,9 @@
 //! The lines that begin in some frames of a compressed file.
 //!
-//! *Owns:* the borders of a piece, which lie anywhere in a line. *Invariants:* a line belongs to the piece that has the byte before
-//! it, the first of the file to the first piece; so each line comes from one piece, as a whole, however many it goes through. The
-//! frames of a piece end where the next one begins, or decoding fails. *Cost:* the frame behind a border is decoded twice, as
-//! far as the first line end.
+//! *Owns:* the borders of a piece, which lie anywhere in a line. *Invariants:* a line belongs to the piece that has the
+//! byte before it, the first of the file to the first piece; so each line comes from one piece, as a whole, however
+//! many it goes through. The frames of a piece end where the next one begins, or decoding fails. *Cost:* the frame
+//! behind a border is decoded twice, as far as the first line end.
 //!
 //! ```text
 //!  frames   │ one⏎two⏎thr│ee⏎four⏎│fi│ve⏎six⏎ │
@@ -38,8 +38,8 @@ enum Stage {
 }
 
 impl<'a> PieceDecoder<'a> {
-    /// Gives the lines of what `decoder` decodes up to its border; all but the first where `is_first` is false. Lines end in
-    /// `terminator`.
+    /// Gives the lines of what `decoder` decodes up to its border; all but the first where `is_first` is false. Lines
+    /// end in `terminator`.
     pub(crate) fn new(decoder: Decoder<'a>, is_first: bool, terminator: u8) -> Self {
         Self {
             decoder,

@@ -119,8 +119,8 @@ fn b21_a_byte_that_is_changed_is_an_error_or_changes_nothing() {
                 harmless += 1;
             }
         }
-        // Times and levels in headers, and bits that fill a last byte, mean nothing. BGZF has two headers, and its sizes are those
-        // of blocks that are found without them.
+        // Times and levels in headers, and bits that fill a last byte, mean nothing. BGZF has two headers, and its
+        // sizes are those of blocks that are found without them.
         let most = if name == "bgzip" { 24 } else { 12 };
         assert!(harmless < most, "{name}: {harmless}");
     }

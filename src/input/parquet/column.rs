@@ -1,7 +1,8 @@
 //! The values of a column of the key, as text.
 //!
-//! *Owns:* going through them row by row; how each is written is in [`written`](super::written). *Invariants:* a value is read in the memory that was granted for its page; a column ends with
-//! its row group, or it is an error. *Cost:* up to 1,024 values at a time, which are pieces of their page mostly.
+//! *Owns:* going through them row by row; how each is written is in [`written`](super::written). *Invariants:* a value
+//! is read in the memory that was granted for its page; a column ends with its row group, or it is an error. *Cost:* up
+//! to 1,024 values at a time, which are pieces of their page mostly.
 
 use std::fs::File;
 use std::sync::Arc;

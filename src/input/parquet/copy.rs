@@ -1,8 +1,9 @@
 //! Copying rows of a file to a new one.
 //!
-//! *Owns:* [`RowCopy`]. *Invariants:* the new file has the columns of the old one, with their types, names and compression, and
-//! the rows that were named, in their order; it is complete, or the copy fails. *Cost:* each column of the row groups that have
-//! such rows is read once for each [`GROUP_ROWS`] rows; one column at a time is in memory, by its pages.
+//! *Owns:* [`RowCopy`]. *Invariants:* the new file has the columns of the old one, with their types, names and
+//! compression, and the rows that were named, in their order; it is complete, or the copy fails. *Cost:* each column of
+//! the row groups that have such rows is read once for each [`GROUP_ROWS`] rows; one column at a time is in memory, by
+//! its pages.
 //!
 //! ```text
 //!  numbers ──▶ as many as a row group gets
@@ -89,12 +90,12 @@ struct Span {
 }
 
 impl RowCopy {
-    /// Opens the file whose rows are to be copied. That is done before their numbers are found, so that a change since then is
-    /// noticed.
+    /// Opens the file whose rows are to be copied. That is done before their numbers are found, so that a change since
+    /// then is noticed.
     ///
     /// # Errors
-    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::MemoryPlan`] where its
-    /// footer takes too much of `memory_bytes`, which are for the whole process.
+    /// [`Error::Input`] where it cannot be read; [`Error::Usage`] where it is no Parquet file; [`Error::MemoryPlan`]
+    /// where its footer takes too much of `memory_bytes`, which are for the whole process.
     pub fn open(path: &Path, memory_bytes: u64) -> Result<Self> {
         let fail = |error| unreadable(path, error);
         let metadata = std::fs::metadata(path).map_err(fail)?;
@@ -131,12 +132,13 @@ impl RowCopy {
         (self.state.size as f64 * rows as f64 / self.rows.max(1) as f64) as u64
     }
 
-    /// Writes a file with these rows to `target`, which messages call `name`. `rows` are their numbers, from 0, ascending.
-    /// The process has at most `memory_bytes` meanwhile.
+    /// Writes a file with these rows to `target`, which messages call `name`. `rows` are their numbers, from 0,
+    /// ascending. The process has at most `memory_bytes` meanwhile.
     ///
     /// # Errors
-    /// [`Error::Undecodable`] where the file is damaged, [`Error::InputChanged`], [`Error::MemoryPlan`] where a page takes more
-    /// memory, [`Error::Output`] where the target cannot be written, what `rows` returns, and [`Error::Interrupted`].
+    /// [`Error::Undecodable`] where the file is damaged, [`Error::InputChanged`], [`Error::MemoryPlan`] where a page
+    /// takes more memory, [`Error::Output`] where the target cannot be written, what `rows` returns, and
+    /// [`Error::Interrupted`].
     pub fn copy<W: Write + Send>(
         &self,
         rows: &mut dyn Iterator<Item = Result<u64>>,

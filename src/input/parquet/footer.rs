@@ -1,7 +1,8 @@
 //! What the footer of a file says.
 //!
-//! *Owns:* reading it, and where a column of a row group is. *Invariants:* a footer is read in the memory that there is for it;
-//! what it says of places and sizes is checked against the file. *Cost:* the footer and some times its bytes while it is read.
+//! *Owns:* reading it, and where a column of a row group is. *Invariants:* a footer is read in the memory that there is
+//! for it; what it says of places and sizes is checked against the file. *Cost:* the footer and some times its bytes
+//! while it is read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,8 +29,8 @@ const MAGIC: &[u8] = b"PAR1";
 const ENCRYPTED: &[u8] = b"PARE";
 /// The bytes behind a footer: how long it is, and the magic.
 const TAIL_BYTES: u64 = 8;
-/// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the smallest
-/// row groups have 28 bytes there.
+/// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the
+/// smallest row groups have 28 bytes there.
 const FOOTER_EXPANSION: u64 = 24;
 /// What a column takes while a footer is read, in bytes: its description and its path.
 const COLUMN_BYTES: u64 = 512;

@@ -1,8 +1,9 @@
-//! Parquet files as inputs: what is read of one are the columns of the key, as records in the syntax of the other inputs.
+//! Parquet files as inputs: what is read of one are the columns of the key, as records in the syntax of the other
+//! inputs.
 //!
-//! *Owns:* what is known of one before it is read ([`Table`]), and its readings ([`Rows`]). *Invariants:* a row is a record, whose
-//! fields are those of the key; a row with NULL in one of them is none, and is counted. Nothing is allocated because a file
-//! says so before the memory for it was granted.
+//! *Owns:* what is known of one before it is read ([`Table`]), and its readings ([`Rows`]). *Invariants:* a row is a
+//! record, whose fields are those of the key; a row with NULL in one of them is none, and is counted. Nothing is
+//! allocated because a file says so before the memory for it was granted.
 //!
 //! ```text
 //!  footer ──▶ Table: the columns, and where each is in each row group
@@ -13,7 +14,8 @@
 //!
 //! [`RowCopy`] writes some rows of a file to a new one, by the same pages.
 //!
-//! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed files.
+//! The thread that reads an input decodes it, beside the workers that hash its lines: the same as with compressed
+//! files.
 //!
 //! *Cost:* the pages of a reading, see [`pages`]; 40 bytes for each row group and column of the key.
 //!

@@ -1,7 +1,7 @@
 //! Which column a field of the key is.
 //!
-//! *Owns:* looking columns up by their numbers and names. *Invariants:* one that is not there, or more than one, is an error
-//! before any row is read. *Cost:* a few looks at the schema.
+//! *Owns:* looking columns up by their numbers and names. *Invariants:* one that is not there, or more than one, is an
+//! error before any row is read. *Cost:* a few looks at the schema.
 
 use std::path::Path;
 
@@ -57,8 +57,8 @@ pub(super) fn find(
     }
 }
 
-/// The leaves that a name stands for. A column that is called just so comes before one that the name leads to, and this before
-/// one that is called so by the rules for comparing keys.
+/// The leaves that a name stands for. A column that is called just so comes before one that the name leads to, and this
+/// before one that is called so by the rules for comparing keys.
 fn called(keys: &Keys, field: &Field, schema: &SchemaDescriptor) -> Vec<usize> {
     let (path, plain, written) = (field.path(), field.plain_name(), field.to_string());
     let parts = |leaf: usize| schema.column(leaf).path().parts().to_vec();

@@ -1,8 +1,8 @@
 //! One reading of the rows of some row groups, or of all.
 //!
-//! *Owns:* the way from row group to row group, and from values to records. *Invariants:* every row becomes one record, or is
-//! counted as left out; each column ends with its row group, so that none comes too short in silence. *Cost:* the pages of
-//! the columns of the key, and one record.
+//! *Owns:* the way from row group to row group, and from values to records. *Invariants:* every row becomes one record,
+//! or is counted as left out; each column ends with its row group, so that none comes too short in silence. *Cost:* the
+//! pages of the columns of the key, and one record.
 
 use std::fs::File;
 use std::path::Path;
@@ -26,8 +26,8 @@ const LEAST_ROW_BYTES: usize = 256;
 const GATHERED_BYTES: usize = 32 << 10;
 /// Fields of up to as many bytes need no memory of their own.
 const SMALL_BYTES: usize = 64 << 10;
-/// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows, its
-/// memory is copied.
+/// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows,
+/// its memory is copied.
 const EXPANSION: u64 = 12;
 
 /// Reads the rows of a piece of a file as records.

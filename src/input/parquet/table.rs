@@ -1,8 +1,8 @@
 //! A Parquet file, before it is read.
 //!
-//! *Owns:* [`Table`]: the columns of the key, where each row group has them, and what reading them takes. *Invariants:* a column
-//! of the key can be written as text; what the footer says of places is checked. *Cost:* 40 bytes for each row group and column of
-//! the key; the footer itself is not kept.
+//! *Owns:* [`Table`]: the columns of the key, where each row group has them, and what reading them takes. *Invariants:*
+//! a column of the key can be written as text; what the footer says of places is checked. *Cost:* 40 bytes for each row
+//! group and column of the key; the footer itself is not kept.
 
 use std::fs::File;
 use std::ops::Range;
@@ -171,8 +171,8 @@ impl Table {
         }
     }
 
-    /// Where the piece ends that begins with the row group `start`, as the number of the row group behind it; `None` where that is
-    /// the end of the file.
+    /// Where the piece ends that begins with the row group `start`, as the number of the row group behind it; `None`
+    /// where that is the end of the file.
     pub(in crate::input) fn piece_end(&self, start: u64) -> Option<u64> {
         let mut rows = 0;
         let following = self.groups.get(start as usize..)?.iter().zip(start + 1..);
@@ -296,8 +296,8 @@ fn header(
     Ok(Some(record))
 }
 
-/// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the pages
-/// of others may be larger. A header that is damaged is noticed when it is read.
+/// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the
+/// pages of others may be larger. A header that is damaged is noticed when it is read.
 fn memory_of(file: &File, groups: &[Group]) -> u64 {
     let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);
     let bytes = |group: &&Group| group.chunks.iter().map(raw_bytes).sum::<u128>();

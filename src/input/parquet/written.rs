@@ -1,12 +1,12 @@
 //! How values are written as text.
 //!
-//! *Owns:* the text of a value of each type: text and binary as their bytes, integers in decimal, a UUID in its usual form,
-//! floating-point numbers with the fewest digits that tell them from others, decimals with the digits of their scale, dates and times
-//! as in ISO 8601. *Invariants:* equal values of one type have one text, and different ones have different texts, but for 0 and -0,
-//! and for all that are not a number. *Cost:* a few divisions a value.
+//! *Owns:* the text of a value of each type: text and binary as their bytes, integers in decimal, a UUID in its usual
+//! form, floating-point numbers with the fewest digits that tell them from others, decimals with the digits of their
+//! scale, dates and times as in ISO 8601. *Invariants:* equal values of one type have one text, and different ones have
+//! different texts, but for 0 and -0, and for all that are not a number. *Cost:* a few divisions a value.
 //!
-//! *Sources:* LogicalTypes.md of Parquet's format; the calendar is that of Howard Hinnant, "chrono-Compatible Low-Level Date
-//! Algorithms".
+//! *Sources:* LogicalTypes.md of Parquet's format; the calendar is that of Howard Hinnant, "chrono-Compatible Low-Level
+//! Date Algorithms".
 
 use std::fmt::Display;
 use std::io::Write;
@@ -24,7 +24,7 @@ const SECOND: i64 = 1_000_000_000;
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
-/// How the values of a column are written.
+/// The form in which the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// As their bytes.
@@ -117,7 +117,7 @@ impl Form {
     }
 }
 
-/// What messages call the type of a column.
+/// Names the type of a column for messages.
 pub(super) fn type_name(column: &ColumnDescriptor) -> String {
     let physical = || column.physical_type().to_string().to_lowercase();
     match (column.logical_type_ref(), column.converted_type()) {
@@ -272,8 +272,8 @@ fn decimal(unscaled: i128, scale: u32, scratch: &mut Vec<u8>) -> &[u8] {
     scratch
 }
 
-/// A decimal whose digits are a number in two's complement, the high bytes first. One that is larger than any of 38 digits, and so
-/// damaged, is written byte by byte.
+/// A decimal whose digits are a number in two's complement, the high bytes first. One that is larger than any of 38
+/// digits, and so damaged, is written byte by byte.
 fn decimal_of_bytes<'v>(bytes: &[u8], scale: u32, scratch: &'v mut Vec<u8>) -> &'v [u8] {
     let is_negative = bytes.first().is_some_and(|&byte| byte >= 0x80);
     let filler = if is_negative { 0xff } else { 0 };
@@ -320,7 +320,8 @@ fn date(days: i64, scratch: &mut Vec<u8>) -> &[u8] {
     scratch
 }
 
-/// The time of a day, as many of the `units` of a second after midnight, with no more digits of a fraction than it needs.
+/// The time of a day, as many of the `units` of a second after midnight, with no more digits of a fraction than it
+/// needs.
 fn time(since_midnight: i64, units: i64, scratch: &mut Vec<u8>) {
     let (seconds, fraction) = (
         since_midnight.div_euclid(units),

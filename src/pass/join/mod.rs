@@ -109,7 +109,8 @@ pub(crate) fn join(
     join_groups(run, &phase, groups, (division, longest), sides, out)
 }
 
-/// As [`join`], the buckets of all inputs by their number, the largest last; `longest` is the longest line of all of them.
+/// As [`join`], the buckets of all inputs by their number, the largest last; `longest` is the longest line of all of
+/// them.
 fn join_groups(
     run: &Run<'_>,
     phase: &Phase<'_>,
@@ -233,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Joins buckets of `0..LINES` and of every second of these numbers, all of which are split; returns with how many threads.
+    /// Joins buckets of `0..LINES` and of every second of these numbers, all of which are split; returns with how many
+    /// threads.
     fn split_and_join(layout: Layout, cap: u64) -> Division {
         const LINES: usize = 100_000;
         let line = |number: usize| format!("{number:0>40}");

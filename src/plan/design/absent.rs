@@ -10,9 +10,9 @@
 //! ```
 //!
 //! *Formulas*, with rate f of the complete filter, A the first input, of which the share 1 - c is nowhere else, and L
-//! different lines in all inputs: (1 - c) A f lines of a difference are missing. The filter of a union fills up while it
-//! is asked, so the mean of f counts, from the first line to the last. Bytes moved are those of the inputs; a difference whose lines are
-//! written once also spills (1 - c) A.
+//! different lines in all inputs: (1 - c) A f lines of a difference are missing. The filter of a union fills up while
+//! it is asked, so the mean of f counts, from the first line to the last. Bytes moved are those of the inputs; a
+//! difference whose lines are written once also spills (1 - c) A.
 
 use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;

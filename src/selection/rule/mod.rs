@@ -130,8 +130,8 @@ impl Rule {
         self.tally != Tally::None || self.repeats()
     }
 
-    /// Whether a line can be written as soon as it is seen for the first time: it is selected, once, and nothing more is wanted
-    /// of it.
+    /// Whether a line can be written as soon as it is seen for the first time: it is selected, once, and nothing more
+    /// is wanted of it.
     pub(crate) fn writes_new(&self) -> bool {
         let is_line = !self.selection.repeats() && !self.selection.records;
         // The same line may come later with a smaller ordinal.
@@ -159,8 +159,8 @@ impl Rule {
         self.selection.records
     }
 
-    /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates, where
-    /// `found` is known of its key: for lines that are read once more.
+    /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates,
+    /// where `found` is known of its key: for lines that are read once more.
     pub(crate) fn times_again(&self, found: Found, ordinal: u64, sides: u64) -> (u64, u64) {
         if !self.selects(found.mark) {
             return (0, 0);

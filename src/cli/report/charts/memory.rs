@@ -1,7 +1,7 @@
 //! Memory over time against the limit.
 //!
-//! *Owns:* the area of resident memory, the line of the limit, and the marks of phases. *Invariants:* the limit is always
-//! in the picture. *Cost:* some 15 bytes a sample.
+//! *Owns:* the area of resident memory, the line of the limit, and the marks of phases. *Invariants:* the limit is
+//! always in the picture. *Cost:* some 15 bytes a sample.
 
 use maud::Markup;
 use plotters::element::{PathElement, Text};

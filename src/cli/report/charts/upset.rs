@@ -39,8 +39,8 @@ const THINNEST: f64 = 1.0;
 
 /// Where everything is.
 struct Layout {
-    /// The right ends of the names of files, and the left ends of their bars: in a narrow window what matters least goes
-    /// first.
+    /// The right ends of the names of files, and the left ends of their bars: in a narrow window what matters least
+    /// goes first.
     names_end: f64,
     bars_start: f64,
     /// The width of a column.

@@ -1,7 +1,8 @@
 //! The page of `outset compare`.
 //!
-//! *Owns:* its document and the order of its parts: [`results`], rates and times [`over_memory`], and [`plans`]. *Invariants:* `comparison` in the document is the comparison
-//! as `--stats` writes it, of one point or of several. *Cost:* that of the parts.
+//! *Owns:* its document and the order of its parts: [`results`], rates and times [`over_memory`], and [`plans`].
+//! *Invariants:* `comparison` in the document is the comparison as `--stats` writes it, of one point or of several.
+//! *Cost:* that of the parts.
 
 mod over_memory;
 mod plans;
