@@ -133,7 +133,8 @@ pub enum Error {
         offset: u64,
         /// Its length, where that is known: not of a pipe, whose lines are not read beyond what fits.
         line_bytes: Option<u64>,
-        /// Whether a quote is open where it does not fit any more, as in a CSV file whose quote is never closed.
+        /// True if a quote is open where it does not fit any more, and there is no temporary space to find out whether
+        /// it is ever closed.
         is_quoted: bool,
         /// The longest line that this run can hold.
         longest_bytes: u64,

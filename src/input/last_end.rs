@@ -46,14 +46,19 @@ impl LastEnd {
             }
             self.searched = bytes.len();
         }
+        self.found()
+    }
+
+    /// Where the last whole record that was found ends; `None` where none does.
+    pub(crate) fn found(&self) -> Option<usize> {
         (self.start > self.first).then_some(self.start)
     }
 
-    /// True if the bytes end between quotes.
-    pub(crate) fn ends_inside(&self, bytes: &[u8], format: LineFormat) -> bool {
+    /// The way through the rest of the bytes, if they end in a quoted field.
+    pub(super) fn open_field(&self, bytes: &[u8], format: LineFormat) -> Option<Walk> {
         let mut walk = Walk::new(self.start);
-        let end = format.marks().map(|marks| walk.end(bytes, marks, false));
-        end == Some(None) && walk.is_inside()
+        let end = walk.end(bytes, format.marks()?, false);
+        (end.is_none() && walk.open_field().is_some()).then_some(walk)
     }
 
     fn advance_quoted(&mut self, bytes: &[u8], marks: Marks) {
@@ -254,7 +259,7 @@ mod tests {
                 }
                 // What is behind the last end is one record, but for damage that only the end of the bytes shows.
                 let rest = last.unwrap_or(0);
-                if !search.ends_inside(&bytes, format) {
+                if search.open_field(&bytes, format).is_none() {
                     assert!(all.iter().filter(|(start, _)| *start >= rest).count() <= 2);
                 }
             }

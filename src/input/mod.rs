@@ -17,6 +17,7 @@
 //! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
 //! file being read.
 
+mod ahead;
 mod block;
 pub(crate) mod chunk;
 pub(crate) mod claims;
@@ -49,6 +50,7 @@ pub(crate) mod request;
 pub(crate) mod sample;
 pub(crate) mod source;
 pub(crate) mod stream;
+mod stream_chunks;
 pub(crate) mod supply;
 pub(crate) mod windows;
 

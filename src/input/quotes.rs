@@ -186,13 +186,26 @@ impl Walk {
         }
     }
 
-    /// True if the way stopped between quotes.
-    pub(super) fn is_inside(&self) -> bool {
-        self.open.is_some()
+    /// The start of the quoted field that the way stopped in.
+    pub(super) fn open_field(&self) -> Option<usize> {
+        self.open
+    }
+
+    /// A way that is in a quoted field, of which the bytes before are not there. It goes to the end of that field alone.
+    pub(super) fn inside() -> Self {
+        Self {
+            open: Some(0),
+            ..Self::new(0)
+        }
+    }
+
+    /// The place up to which the way has come: what comes before it is not looked at again.
+    pub(super) fn at(&self) -> usize {
+        self.at
     }
 
     /// Goes to the end of the quoted field that the way is in.
-    fn close(&mut self, bytes: &[u8], marks: Marks, is_all: bool) -> Field {
+    pub(super) fn close(&mut self, bytes: &[u8], marks: Marks, is_all: bool) -> Field {
         let dialect = marks.dialect;
         let closing = match dialect.closing_quote(bytes, self.at, is_all) {
             Closing::At { at, .. } => at,
@@ -219,7 +232,8 @@ impl Walk {
 }
 
 /// The end of a quoted field, as far as it is known.
-enum Field {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
     /// Its closing quote is in place; what follows it, a delimiter or the end of a record, is here.
     Ended(usize),
     /// Text follows its closing quote, or it has none.

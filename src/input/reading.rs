@@ -27,11 +27,12 @@ use crate::input::claims::{self, Claims};
 use crate::input::lanes::Lanes;
 use crate::input::parts::Parts;
 use crate::input::pieces::{Cuts, Pieces};
-use crate::input::stream::StreamChunks;
+use crate::input::stream_chunks::StreamChunks;
 use crate::input::supply::{PieceOpening, Supply};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 use crate::sys::machine;
+use crate::temp::space::TempSpace;
 
 /// Bytes of a chunk of a file in the page cache: the chunk and the tables of a batch fit the second-level
 /// cache of a core. What comes from a disk is read in the larger chunks of the plan.
@@ -50,6 +51,8 @@ pub(crate) struct ReadingRules<'a> {
     pub(crate) budget: &'a MemoryBudget,
     /// Grants the memory of decoders.
     pub(crate) decoding: &'a MemoryBudget,
+    /// Keeps what must be read before its turn, and cannot be read again.
+    pub(crate) space: &'a TempSpace,
     /// As many pieces of the input are decoded at the same time, at most; 1 where chunks are to come in order.
     pub(crate) lanes: usize,
     /// Returns an error when the run is to stop; asked while a stream is silent.
@@ -123,7 +126,7 @@ impl<'a> Reading<'a> {
         if is_read_by_workers {
             chunks.chunk_bytes = chunks.chunk_bytes.min(WARM_CHUNK);
         }
-        let open = |supply| StreamChunks::new(input, supply, chunks, rules.budget);
+        let open = |supply| StreamChunks::new(input, supply, chunks, (rules.budget, rules.space));
         let lanes: Vec<_> = supplies.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self {
             chunks: Chunks::Lanes(Lanes::new(lanes)),
@@ -226,6 +229,7 @@ mod tests {
     use crate::input::request::Opening;
     use crate::input::{Files, Source};
     use crate::interrupt::Interrupt;
+    use crate::temp::quota::Quota;
 
     #[derive(Debug)]
     struct NoAdvice;
@@ -256,6 +260,7 @@ mod tests {
             },
             budget: &budget,
             decoding: &decoding,
+            space: &TempSpace::new(&[], Quota::new(0), &interrupt),
             lanes: 1,
             stop,
             waiting: None,

@@ -23,6 +23,7 @@ use crate::input::pieces::{Piece, Pieces};
 use crate::input::stream::{Filled, StoppableStream};
 use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
+use crate::temp::copy::CopyReader;
 
 /// The bytes of an input in order.
 pub(crate) struct Supply<'a> {
@@ -33,6 +34,10 @@ pub(crate) struct Supply<'a> {
     budget: MemoryBudget,
     /// Bytes that were given of this stream or file.
     given_bytes: u64,
+    /// Copies of bytes that were given before their turn, and come again: the last of them first.
+    again: Vec<CopyReader<'a>>,
+    /// True if `bytes` has given all.
+    is_spent: bool,
 }
 
 /// How a stream is read.
@@ -88,6 +93,8 @@ impl<'a> Supply<'a> {
             padding: input.padding(),
             budget: budget.clone(),
             given_bytes: 0,
+            again: Vec::new(),
+            is_spent: false,
         }
     }
 
@@ -130,6 +137,8 @@ impl<'a> Supply<'a> {
             padding: parts.padding(),
             budget: opening.budget.clone(),
             given_bytes: 0,
+            again: Vec::new(),
+            is_spent: false,
         })
     }
 
@@ -207,7 +216,32 @@ impl<'a> Supply<'a> {
         }
     }
 
+    /// As [`Supply::fill`], without a word about what is wrong with a file.
     fn fill_any(&mut self, buffer: &mut [u8]) -> Result<Filled> {
+        while let Some(copy) = self.again.last_mut() {
+            match copy.fill(buffer)? {
+                0 => drop(self.again.pop()),
+                bytes => {
+                    return Ok(Filled {
+                        bytes,
+                        is_ended: false,
+                    });
+                }
+            }
+        }
+        if self.is_spent {
+            return Ok(Filled {
+                bytes: 0,
+                is_ended: true,
+            });
+        }
+        let filled = self.fill_new(buffer)?;
+        self.is_spent = filled.is_ended;
+        Ok(filled)
+    }
+
+    /// Reads bytes that were not given before.
+    fn fill_new(&mut self, buffer: &mut [u8]) -> Result<Filled> {
         match &mut self.bytes {
             Bytes::Unknown(stream) => {
                 let (front, filled) = read_front(stream, buffer, self.name)?;
@@ -226,6 +260,29 @@ impl<'a> Supply<'a> {
                 is_ended: true,
             }),
         }
+    }
+
+    /// True if the file that is read can be read again from anywhere.
+    pub(super) fn can_seek(&self) -> bool {
+        let is_file = self.following.is_some() && self.again.is_empty();
+        is_file && matches!(self.bytes, Bytes::Plain(_))
+    }
+
+    /// Makes the last `bytes` that were given come again, from the copy, where there is one.
+    ///
+    /// # Errors
+    /// As [`StoppableStream::go_back`].
+    pub(super) fn go_back(&mut self, (bytes, copy): (u64, Option<CopyReader<'a>>)) -> Result<()> {
+        self.given_bytes -= bytes;
+        match (copy, &mut self.bytes) {
+            (Some(copy), _) => self.again.push(copy),
+            (None, Bytes::Plain(stream)) => {
+                stream.go_back(bytes, self.name)?;
+                self.is_spent = false;
+            }
+            (None, _) => {}
+        }
+        Ok(())
     }
 
     /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder,
@@ -269,6 +326,7 @@ impl<'a> Supply<'a> {
         self.name = parts.name(piece.part);
         // The memory of the decoder before is free for the next.
         self.bytes = Bytes::None;
+        self.is_spent = false;
         self.bytes = open(parts, piece, &following.opening)?;
         Ok(true)
     }

@@ -207,6 +207,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
         chunks,
         budget: &run.budget,
         decoding: &run.decoding,
+        space: run.space,
         lanes: 1,
         stop: &stop,
         waiting: Some(&waiting),

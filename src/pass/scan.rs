@@ -99,6 +99,7 @@ fn scan_in<W: Worker>(
         chunks,
         budget: &run.budget,
         decoding: &run.decoding,
+        space: run.space,
         lanes: layout.lanes,
         stop: &stop,
         waiting: None,

@@ -1,7 +1,7 @@
 //! Temporary space: files that are there while a run is.
 //!
 //! *Owns:* the private directories ([`places`]), the files in them and their accounting ([`space`]) against
-//! the cap ([`quota`]), which blocks go through the page cache ([`page_cache`]), files that go on in another place where their own is full ([`extents`]), what file
+//! the cap ([`quota`]), copies of streams ([`copy`]), which blocks go through the page cache ([`page_cache`]), files that go on in another place where their own is full ([`extents`]), what file
 //! systems say of themselves ([`disk`]), and what killed runs have left ([`orphans`]).
 //!
 //! What a place looks like while a run uses it:
@@ -11,6 +11,7 @@
 //!    outset-Xa81bc/                 the private directory of one command, mode 0700
 //!      lock                         locked as long as its run is alive
 //!      000000-spool                 a copy of a pipe: number, dash, label
+//!      000003-ahead                 a copy of what was read before its turn
 //!      000001-store0-bucket7        bucket 7 of the first store
 //!      000002-store1-bucket7
 //! ```
@@ -20,6 +21,7 @@
 //!
 //! *Invariants:* nothing here knows what is in the files.
 
+pub(crate) mod copy;
 pub(crate) mod disk;
 mod extents;
 mod orphans;

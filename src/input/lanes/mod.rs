@@ -12,7 +12,7 @@
 
 use crate::error::Result;
 use crate::input::chunk::Cut;
-use crate::input::stream::{Next, StreamChunks};
+use crate::input::stream_chunks::{Next, StreamChunks};
 use crate::memory::buffer::Buffer;
 use crate::sys::sync::atomic::{AtomicU64, Ordering};
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};

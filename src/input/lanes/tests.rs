@@ -19,6 +19,8 @@ use crate::input::supply::PieceOpening;
 use crate::input::{Files, Input, Source};
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
+use crate::temp::quota::Quota;
+use crate::temp::space::TempSpace;
 
 #[derive(Debug)]
 struct NoAdvice;
@@ -54,6 +56,7 @@ fn read(paths: &[PathBuf], lanes: usize) -> Result<(Vec<Read>, usize)> {
         },
         budget: &budget,
         decoding: &decoding,
+        space: &TempSpace::new(&[], Quota::new(0), &interrupt),
         lanes,
         stop: &go_on,
         waiting: None,

@@ -112,6 +112,11 @@ impl TempSpace {
         }
     }
 
+    /// True if files may be made.
+    pub(crate) fn has_places(&self) -> bool {
+        self.places.count() > 0
+    }
+
     /// The places that the files go to.
     pub(crate) fn places(&self) -> &Places {
         &self.places
