@@ -1,14 +1,15 @@
 //! The jobs whose plans are recorded.
 //!
 //! *Owns:* inputs from nothing to twenty times the canonical case, each under limits from the least one up,
-//! and every option that a caller can give, one at a time.
+//! every option that a caller can give, one at a time, and every
+//! operation.
 
 #![expect(clippy::too_many_lines, reason = "a list of jobs is as long as it is")]
 
 use crate::input::compressed::Decoding;
 use crate::plan::tests::job;
 use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
-use crate::selection::Selection;
+use crate::selection::{Label, Order, Selection};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -243,7 +244,6 @@ pub(super) fn requests() -> Vec<(String, Job)> {
             Job {
                 is_ipv4: true,
                 selection: Selection::intersection().of_records().with_repeats(),
-                sides: 3,
                 ..job(&[input(100_000_000, 60); 3], 2 * GIB)
             },
         ),
@@ -279,7 +279,6 @@ pub(super) fn requests() -> Vec<(String, Job)> {
             "most lines come again, 64 MiB",
             Job {
                 selection: Selection::union(),
-                sides: 1,
                 ..job(&[repeated(20_000_000)], 64 * MIB)
             },
         ),
@@ -287,7 +286,6 @@ pub(super) fn requests() -> Vec<(String, Job)> {
             "most lines come again, 256 MiB",
             Job {
                 selection: Selection::union(),
-                sides: 1,
                 ..job(&[repeated(20_000_000)], 256 * MIB)
             },
         ),
@@ -333,6 +331,113 @@ pub(super) fn requests() -> Vec<(String, Job)> {
                 }),
                 ..job(&[input(20_000_000, 64); 2], 64 * MIB)
             },
+        ),
+    ];
+    let named = |(name, job): (&str, Job)| (name.to_owned(), job);
+    jobs.into_iter().map(named).collect()
+}
+
+/// Every operation and every way to write its lines, over two or three inputs under a limit that none fits.
+pub(super) fn selections() -> Vec<(String, Job)> {
+    let of = |inputs: &[InputShape], selection| Job {
+        selection,
+        ..job(inputs, 64 * MIB)
+    };
+    let (two, three) = (
+        [input(20_000_000, 64), input(30_000_000, 64)],
+        [
+            input(9_000_000, 64),
+            input(30_000_000, 64),
+            input(20_000_000, 64),
+        ],
+    );
+    let records = two.map(|shape| InputShape {
+        key_bytes: shape.bytes.map(|bytes| bytes / 4),
+        ..shape
+    });
+    // Two sides of the first input, and one of the second.
+    let twice = |selection| Job {
+        sides: 3,
+        ..of(&two, selection)
+    };
+    let (common, alone, all) = (
+        Selection::intersection(),
+        Selection::difference(),
+        Selection::union(),
+    );
+    let jobs = [
+        ("three in common", of(&three, common)),
+        ("in two of three", of(&three, Selection::at_least(2))),
+        ("alone in the first of two", of(&two, alone)),
+        ("alone in the first of three", of(&three, alone)),
+        ("in one of two", of(&two, Selection::symmetric_difference())),
+        ("in one of three", of(&three, Selection::exactly(1))),
+        ("all of two", of(&two, all)),
+        ("all of three", of(&three, all)),
+        ("all of one", of(&two[..1], all)),
+        ("repeats of what two have", of(&two, common.with_repeats())),
+        (
+            "repeats of what three have",
+            of(&three, common.with_repeats()),
+        ),
+        ("repeats of what one has", of(&three, alone.with_repeats())),
+        ("a multiset in common", of(&two, common.with_all())),
+        ("a multiset of two", of(&two, all.with_all())),
+        (
+            "all of two, and duplicates",
+            of(&two, all.with_duplicates()),
+        ),
+        ("all of two, counted", of(&two, all.labelled(Label::Count))),
+        (
+            "in common, counted",
+            of(&two, common.labelled(Label::Count)),
+        ),
+        (
+            "all of three, with its sides",
+            of(&three, all.labelled(Label::Sides)),
+        ),
+        (
+            "in common, in the order of the input",
+            of(&two, common.ordered(Order::Input)),
+        ),
+        ("in common, sorted", of(&two, common.ordered(Order::Sorted))),
+        (
+            "all of two, in the order of the input",
+            of(&two, all.ordered(Order::Input)),
+        ),
+        ("all of two, sorted", of(&two, all.ordered(Order::Sorted))),
+        (
+            "alone, in the order of the input",
+            of(&two, alone.ordered(Order::Input)),
+        ),
+        ("all of one pipe", of(&[PIPE], all)),
+        ("all of a pipe and a file", of(&[PIPE, two[0]], all)),
+        ("alone in a pipe", of(&[PIPE, two[0]], alone)),
+        ("alone in a file beside a pipe", of(&[two[0], PIPE], alone)),
+        ("keys in common", of(&records, common)),
+        ("keys of all", of(&records, all)),
+        ("records in common", of(&records, common.of_records())),
+        ("records of all", of(&records, all.of_records())),
+        (
+            "repeated records in common",
+            of(&records, common.of_records().with_repeats()),
+        ),
+        ("two files, one of them twice, in common", twice(common)),
+        (
+            "two files, one of them twice, alone in the first",
+            twice(alone),
+        ),
+        (
+            "two files, one of them twice, repeats",
+            twice(common.with_repeats()),
+        ),
+        (
+            "two files, one of them twice, repeats alone",
+            twice(alone.with_repeats()),
+        ),
+        (
+            "two files, one of them twice, in two",
+            twice(Selection::exactly(2)),
         ),
     ];
     let named = |(name, job): (&str, Job)| (name.to_owned(), job);

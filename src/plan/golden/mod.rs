@@ -12,7 +12,7 @@ mod jobs;
 use std::fmt::Write;
 
 use super::*;
-use jobs::{requests, sizes};
+use jobs::{requests, selections, sizes};
 
 /// A rate or an expected number, to six digits: the last ones are the mathematical library's, and so
 /// are all of those of a rate that is next to nothing.
@@ -80,6 +80,14 @@ fn tell_plan(text: &mut String, plan: &Plan) {
     )
     .unwrap();
     tell_layout(text, &plan.layout);
+    let (layout, second) = plan.expected_revision();
+    if layout != plan.layout || second != plan.second_filter {
+        writeln!(text, "  when the first filter is complete:").unwrap();
+        if let Some(second) = &second {
+            tell_filter(text, "second filter", second);
+        }
+        tell_layout(text, &layout);
+    }
 }
 
 fn tell_layout(text: &mut String, layout: &Layout) {
@@ -159,7 +167,7 @@ fn tell(text: &mut String, name: &str, job: &Job) {
 #[test]
 fn every_plan_is_as_it_was() {
     let mut text = String::new();
-    for (name, job) in sizes().iter().chain(&requests()) {
+    for (name, job) in sizes().iter().chain(&requests()).chain(&selections()) {
         tell(&mut text, name, job);
     }
     if std::env::var_os("OUTSET_RENEW_PLANS").is_some() {
