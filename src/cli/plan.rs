@@ -189,12 +189,33 @@ pub(super) fn describe(plan: &Plan) -> String {
         ));
     }
     lines.extend(plan.ordering.as_ref().map(describe_order));
+    lines.extend(describe_steps(plan));
     lines.extend(describe_phases(&plan.phases));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
         lines.extend(rejected.costs.iter().flat_map(describe_costs));
     }
     lines.join("\n")
+}
+
+/// The most lines that tell steps: with many files they are all alike.
+const MOST_STEPS: usize = 24;
+
+/// A line for each step.
+fn describe_steps(plan: &Plan) -> Vec<String> {
+    let (steps, numbered) = (plan.steps(), 1..);
+    let left_out = match steps.len() {
+        count if count <= MOST_STEPS => 0..0,
+        count => MOST_STEPS / 2..count - MOST_STEPS / 2,
+    };
+    let line = |(number, step): (usize, String)| match number - 1 {
+        index if index == left_out.start && !left_out.is_empty() => {
+            Some(format!("  ... {} more steps ...", left_out.len()))
+        }
+        index if left_out.contains(&index) => None,
+        _ => Some(format!("  {number}. {step}")),
+    };
+    numbered.zip(steps).filter_map(line).collect()
 }
 
 /// The line about the seconds of the phases, if they were predicted.

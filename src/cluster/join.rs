@@ -30,7 +30,7 @@ use crate::plan::exchange::join_layout;
 use crate::plan::{InputShape, Job};
 use crate::run::Run;
 use crate::run::survey::job_for;
-use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides};
+use crate::selection::{MOST_COUNTED_SIDES, Order, Rule, Selection, Sides, Turn};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 
@@ -135,9 +135,10 @@ fn sides_of(request: &JoinRequest) -> Result<Sides> {
     if request.selection.is_plain_intersection(count) {
         return Ok(Sides::common(count, Order::Any));
     }
-    let numbers: Vec<[u32; 1]> = (1..=request.sides).map(|side| [side]).collect();
+    let turns = (0..count).zip(1..);
+    let turns = turns.map(|(input, number)| Turn { input, number });
     let rule = Rule::new(request.selection, count)?;
-    Ok(Sides::new(rule, numbers.iter().map(<[u32; 1]>::as_slice)))
+    Ok(Sides::new(rule, turns.collect()))
 }
 
 /// What is read, one after the other.
@@ -179,7 +180,6 @@ fn job(request: &JoinRequest, known: Option<BucketTotals>, options: &Options) ->
     let longest = known.map_or(0, |totals| totals.largest);
     Job {
         selection: request.selection,
-        sides: request.sides as usize,
         ..job_for(shapes, longest, options)
     }
 }

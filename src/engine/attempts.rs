@@ -3,7 +3,7 @@
 //! *Owns:* steps 2 to 7 of the list in the head of [`engine`](super). *Invariants:* those of that head. *Cost:* that
 //! of the strategy; a failed attempt costs what it has read.
 
-use super::calibration::{predict, sides_of};
+use super::calibration::predict;
 use super::opening::with_stored;
 use crate::answer::{Collector, Sorter, SorterRules};
 use crate::error::{Error, Result};
@@ -13,6 +13,7 @@ use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
+use crate::plan::steps::readings;
 use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
@@ -21,7 +22,6 @@ use crate::selection::{Order, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
-use std::ops::Range;
 use std::time::Instant;
 
 /// What all attempts of a run have in common.
@@ -29,8 +29,6 @@ pub(super) struct Engine<'a> {
     pub(super) options: &'a Options,
     /// Which lines are written.
     pub(super) selection: Selection,
-    /// How many sides the inputs are, a file that was given twice counted twice.
-    pub(super) sides: usize,
     /// Whether lines of inputs are compared, so that different line ends are worth a hint.
     pub(super) compares_lines: bool,
     /// One key for all attempts; with a stored filter, that filter's.
@@ -57,11 +55,10 @@ impl<'a> Engine<'a> {
         let try_set = |job| Job {
             set_estimate: SetEstimate::Try,
             selection: self.selection,
-            sides: self.sides,
             ..with_stored(job, self.filters.stored)
         };
         let mut job = try_set(self.survey(&inputs)?);
-        let mut header = self.header(&inputs)?;
+        let mut header = self.header(&inputs, job.sides.len())?;
         let mut spool_phases = Vec::new();
         let is_unknown =
             self.filters.stored.is_none() && inputs.iter().all(|input| !input.is_file());
@@ -88,12 +85,10 @@ impl<'a> Engine<'a> {
             check_space(&plan, &job, self.options)?;
             // Inputs and their shapes change places together: the next plan, if any, is made for this order.
             inputs = in_order(inputs, &plan.order);
-            job.inputs = plan.order.iter().map(|&index| job.inputs[index]).collect();
+            job = job.reordered(&plan.order);
             if let Some(sources) = self.calibrates {
                 let began = Instant::now();
-                let sides = sides_of(&inputs, self.selection, self.sides)?;
-                plan.phases =
-                    predict(&plan, (&inputs, sources, &sides), self.options, self.hasher)?;
+                plan.phases = predict(&plan, (&inputs, sources), self.options, self.hasher)?;
                 // The seconds of the run are its own.
                 start += began.elapsed();
             }
@@ -122,13 +117,13 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the lines of the answer, if the inputs have any: that of the first input whose records, or keys,
+    /// The header of the lines of the answer, if the inputs, which are so many sides, have any: that of the first input whose records, or keys,
     /// may be in it.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
-    fn header(&self, inputs: &[Input]) -> Result<Option<Vec<u8>>> {
-        let (selection, sides) = (self.selection, self.sides);
+    fn header(&self, inputs: &[Input], sides: usize) -> Result<Option<Vec<u8>>> {
+        let selection = self.selection;
         let of_records = selection.keeps_records_of(1, sides);
         let is_source = |number: u32| {
             if of_records {
@@ -178,36 +173,21 @@ impl<'a> Engine<'a> {
     /// [`Error::Memory`], [`Error::RateTooHigh`] and [`Error::LineTooLong`] are looked at by `second_plan`; all others
     /// are final.
     fn run_plan(&self, run: &mut Run<'_>, plan: &Plan, inputs: &mut Vec<Input>) -> Result<()> {
-        // The sieve reads its first input twice; that of anything but an intersection reads all of them twice, or
-        // all but the first where repeats are kept.
-        if plan.strategy() == Strategy::Sieve {
-            let twice = if plan.finds_common() {
-                0..1
-            } else if plan.asks_first() {
-                1..1 + plan.filtered_inputs()
-            } else {
-                0..inputs.len()
-            };
-            spool_pipes(run, inputs, twice)?;
-        }
-        let sides = sides_of(inputs, self.selection, self.sides)?;
+        let readings = readings(&plan.steps.list, inputs.len());
+        let twice = (0..).zip(readings).filter(|&(_, times)| times > 1);
+        spool_pipes(run, inputs, twice.map(|(number, _)| number))?;
+        let sides = plan.side_count();
         for input in inputs.iter_mut() {
             let mut numbers = input.sides().iter().copied();
-            let first =
-                numbers.find(|&number| self.selection.keeps_ordinals_of(number, self.sides));
+            let first = numbers.find(|&number| self.selection.keeps_ordinals_of(number, sides));
             input.set_first_ordinal(first.map(first_ordinal));
             let mut numbers = input.sides().iter();
-            if numbers.any(|&number| self.selection.keeps_records_of(number, self.sides)) {
+            if numbers.any(|&number| self.selection.keeps_records_of(number, sides)) {
                 input.keep_records()?;
             }
         }
         let out = self.out.through(self.sorter(run));
-        strategy::execute(run, plan, inputs, self.filters, &sides, &out)?;
-        if !out.is_sorting() {
-            return Ok(());
-        }
-        let phase = run.phase("order", Some(out.bytes_to_order(&run.budget)));
-        out.finish(&run.budget, |bytes, lines| phase.advance(bytes, lines))
+        strategy::execute(run, plan, inputs, self.filters, out)
     }
 
     /// What puts the lines of an attempt in order, if an order is asked for.
@@ -315,7 +295,11 @@ impl<'a> Engine<'a> {
 }
 
 /// Copies the pipes among the inputs of these numbers to temporary space, and puts the copies in their places.
-fn spool_pipes(run: &Run<'_>, inputs: &mut Vec<Input>, numbers: Range<usize>) -> Result<()> {
+fn spool_pipes(
+    run: &Run<'_>,
+    inputs: &mut Vec<Input>,
+    numbers: impl Iterator<Item = usize>,
+) -> Result<()> {
     for number in numbers {
         if !inputs[number].is_file() {
             let copy = spool(run, inputs.remove(number))?;

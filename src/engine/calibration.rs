@@ -10,7 +10,6 @@ use crate::hash::LineHasher;
 use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::plan::{Plan, PlannedPhase};
-use crate::selection::{Rule, Selection, Sides};
 use crate::strategy::rehearsal::Rehearsal;
 
 /// Refuses inputs that cannot be measured, where the options ask for that.
@@ -31,7 +30,7 @@ pub(super) fn check_calibration(inputs: &[Input], options: &Options) -> Result<(
 /// As [`Rehearsal::phases`].
 pub(super) fn predict(
     plan: &Plan,
-    (inputs, sources, sides): (&[Input], &[Source], &Sides),
+    (inputs, sources): (&[Input], &[Source]),
     options: &Options,
     hasher: LineHasher,
 ) -> Result<Vec<PlannedPhase>> {
@@ -44,7 +43,7 @@ pub(super) fn predict(
         options: &options,
         plan,
         inputs,
-        sides,
+        sides: &plan.sides,
         hasher,
         space: &temp_space(&options),
     };
@@ -58,27 +57,12 @@ pub(super) fn predict(
 pub(super) fn calibrated(
     mut plan: Plan,
     (inputs, sources): (Vec<Input>, &[Source]),
-    selection: Selection,
     options: &Options,
 ) -> Result<Plan> {
     if options.calibrate {
         let inputs = in_order(inputs, &plan.order);
-        let sides = sides_of(&inputs, selection, sources.len())?;
         let hasher = LineHasher::new(options.hash_key)?;
-        plan.phases = predict(&plan, (&inputs, sources, &sides), options, hasher)?;
+        plan.phases = predict(&plan, (&inputs, sources), options, hasher)?;
     }
     Ok(plan)
-}
-
-/// Which of the `sides` of a run each input is. What all sides have is what all files have, however often a file was
-/// given.
-///
-/// # Errors
-/// [`crate::Error::Usage`] for a selection that does not fit the number of sides.
-pub(super) fn sides_of(inputs: &[Input], selection: Selection, sides: usize) -> Result<Sides> {
-    if selection.is_plain_intersection(sides) {
-        return Ok(Sides::common(inputs.len(), selection.order));
-    }
-    let rule = Rule::new(selection, sides)?;
-    Ok(Sides::new(rule, inputs.iter().map(Input::sides)))
 }

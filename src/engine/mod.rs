@@ -91,7 +91,6 @@ pub fn select(
     let engine = Engine {
         options,
         selection,
-        sides: inputs.len(),
         compares_lines: true,
         hasher,
         filters: StoredFilters {
@@ -163,7 +162,6 @@ pub(crate) fn difference_of_results(
     let engine = Engine {
         options,
         selection,
-        sides: inputs.len(),
         compares_lines: false,
         hasher: LineHasher::new(options.hash_key)?,
         filters: StoredFilters {
@@ -192,11 +190,10 @@ pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> R
     let job = Job {
         set_estimate: SetEstimate::Try,
         selection,
-        sides: inputs.len(),
         ..survey_to_compare(&opened, options)?
     };
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
-    calibrated(plan, (opened, inputs), selection, options)
+    calibrated(plan, (opened, inputs), options)
 }
 
 /// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
@@ -216,7 +213,6 @@ pub fn plan_with_estimate(
     check_calibration(&inputs, options)?;
     let mut job = Job {
         selection,
-        sides,
         ..survey_to_compare(&inputs, options)?
     };
     let found = estimate_opened(&inputs, &job, options)?;
@@ -236,8 +232,5 @@ pub fn plan_with_estimate(
         }
     });
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
-    Ok((
-        found,
-        calibrated(plan, (inputs, sources), selection, options)?,
-    ))
+    Ok((found, calibrated(plan, (inputs, sources), options)?))
 }

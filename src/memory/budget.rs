@@ -212,6 +212,11 @@ impl Reservation {
         &self.budget
     }
 
+    /// The bytes that it holds.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Asks for `more` bytes; on refusal nothing changes.
     ///
     /// # Errors

@@ -49,31 +49,12 @@ pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
     Filter::new(&run.budget, shape, rules)
 }
 
-/// Builds a filter of the lines of `input`; with `screen`, of those that pass that filter. Reads the input once,
-/// on all workers.
+/// Puts the lines of `input` into a filter, which may have lines of other inputs already; with `screen`, those that pass
+/// that filter. Reads the input once, on all workers.
 ///
 /// # Errors
-/// The first failure of reading; [`crate::Error::Memory`] where there is no room for the filter.
-pub(crate) fn filter(
-    run: &Run<'_>,
-    input: &Input,
-    screen: Option<&dyn Screen>,
-    shape: &FilterPlan,
-) -> Result<Filter> {
-    let mut filter = empty(run, shape)?;
-    insert_passing(run, input, screen, &mut filter)?;
-    Ok(filter)
-}
-
-/// Puts all lines of `input` into a filter, which may have lines of other inputs already.
-///
-/// # Errors
-/// The first failure of reading.
-pub(crate) fn insert(run: &Run<'_>, input: &Input, filter: &mut Filter) -> Result<()> {
-    insert_passing(run, input, None, filter)
-}
-
-fn insert_passing(
+/// The first failure of reading, or of asking the screen.
+pub(crate) fn insert(
     run: &Run<'_>,
     input: &Input,
     screen: Option<&dyn Screen>,
@@ -96,12 +77,13 @@ fn insert_passing(
 ///
 /// # Errors
 /// The first failure of reading.
-pub(crate) fn filter_again<'f>(
+pub(crate) fn filter_again(
     run: &Run<'_>,
     input: &Input,
-    seen: &Updater<'f>,
-    again: &Updater<'f>,
+    seen: &mut Filter,
+    again: &mut Filter,
 ) -> Result<()> {
+    let (seen, again) = (&seen.updater(), &again.updater());
     let phase = run.input_phase("filter", input);
     scan(run, &phase, input, || AgainWorker {
         seen,
@@ -207,7 +189,7 @@ impl Worker for AgainWorker<'_, '_> {
     }
 }
 
-/// What a worker of [`filter`] does with the lines that pass the screen.
+/// What a worker of [`insert`] does with the lines that pass the screen.
 struct Insertion<'a, 'f> {
     /// Shared by all workers; it has a lock for each region of the filter.
     updater: &'a Updater<'f>,

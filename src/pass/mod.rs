@@ -9,6 +9,8 @@
 //! All of them read inputs through [`scan`], which overlaps reading and computing; spilling
 //! overlaps writing, too. What is to be answered line by line goes through [`ordered`] instead.
 
+pub(crate) mod addresses;
+pub(crate) mod ask;
 pub(crate) mod filter;
 pub(crate) mod join;
 pub(crate) mod known;
@@ -17,6 +19,7 @@ pub(crate) mod ordered;
 mod pipeline;
 pub(crate) mod receive;
 mod recent;
+pub(crate) mod resident;
 pub(crate) mod scan;
 pub(crate) mod screened;
 pub(crate) mod spill;

@@ -20,15 +20,14 @@ pub(super) const OF_STRATEGY: &str = "--strategy: ";
 
 /// The design of one strategy, or why it does not fit the limit.
 pub(super) fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
-    let design = match strategy {
+    match strategy {
         Strategy::Sieve if job.asks_first() => repeats::repeats(job),
         Strategy::Sieve if !job.finds_common() => lone::lone(job),
         Strategy::Memory => memory(job),
         Strategy::Partition => partition(job),
         Strategy::Sieve => sieve(job),
         Strategy::Bloom => approximate(job),
-    };
-    Ok(design?.ordered(job))
+    }
 }
 
 /// The design of `bloom`, for the operations that have an approximate answer.
@@ -56,7 +55,7 @@ fn approximate(job: &Job) -> Result<Design, Error> {
     }
     match selection.approximate() {
         Some(Approximate::Difference) => absent::difference(job),
-        Some(Approximate::Union) if !keeps_order => Ok(absent::union(job)),
+        Some(Approximate::Union) if !keeps_order => absent::union(job),
         Some(Approximate::Union) => usage(
             "bloom cannot tell where a line of a union first occurs",
             "choose an exact strategy, or leave out --order input",

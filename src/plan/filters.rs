@@ -180,7 +180,6 @@ mod tests {
             distinct: side.and(side),
             repeats: 0.0,
             total: 2 * side.bytes,
-            read: 2 * side.bytes,
             last: side,
             further_inputs: 1,
             common_share: crate::plan::ASSUMED_COMMON,

@@ -4,10 +4,11 @@
 //! known counts as that of the largest known input; with none known it counts as much more than
 //! memory.
 
+use crate::error::Result;
 use crate::input::compressed::Decoding;
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
-use crate::selection::{Order, Selection};
+use crate::selection::{Order, Rule, Selection, Sides, Turn};
 use crate::set::line_set::estimate_set_bytes;
 
 /// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
@@ -81,8 +82,8 @@ pub struct Job {
     pub inputs: Vec<InputShape>,
     /// Which lines are wanted.
     pub selection: Selection,
-    /// How many sides the inputs are, a file that was given twice counted twice.
-    pub sides: usize,
+    /// The input of each side, by its index in `inputs`. A file that was given twice is two sides.
+    pub sides: Vec<usize>,
     /// The longest line that a sample or a failed attempt has met, in bytes; 0 if none has.
     pub longest_line_bytes: u64,
     /// The limit of the whole process, in bytes.
@@ -119,12 +120,34 @@ pub struct Job {
 impl Job {
     /// Whether the lines are wanted that every input has, and nothing but these.
     pub(crate) fn finds_common(&self) -> bool {
-        self.selection.is_plain_intersection(self.sides)
+        self.selection.is_plain_intersection(self.sides.len())
     }
 
     /// Whether the first input is asked again when the others are known.
     pub(crate) fn asks_first(&self) -> bool {
-        self.selection.asks_first(self.sides)
+        self.selection.asks_first(self.sides.len())
+    }
+
+    /// Which of the sides each input is, with the inputs in working order. What all sides have is what all files have,
+    /// however often a file was given.
+    ///
+    /// # Errors
+    /// [`crate::Error::Usage`] for a selection that does not fit the number of sides.
+    pub(super) fn sides_in_order(&self) -> Result<Sides> {
+        let order = order(self);
+        if self.finds_common() {
+            return Ok(Sides::common(order.len(), self.selection.order));
+        }
+        let mut places = vec![0; order.len()];
+        for (place, index) in order.into_iter().enumerate() {
+            places[index] = place;
+        }
+        let turn = |(number, &index): (u32, &usize)| Turn {
+            input: places[index],
+            number,
+        };
+        let rule = Rule::new(self.selection, self.sides.len())?;
+        Ok(Sides::new(rule, (1..).zip(&self.sides).map(turn).collect()))
     }
 
     /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
@@ -135,6 +158,17 @@ impl Job {
             .iter()
             .filter(|shape| shape.distinct_lines.is_some());
         shown.any(comes_again)
+    }
+
+    /// The same with its inputs in this order of indexes, each of which occurs once.
+    pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
+        let mut places = vec![0; order.len()];
+        for (place, &index) in order.iter().enumerate() {
+            places[index] = place;
+        }
+        self.inputs = order.iter().map(|&index| self.inputs[index]).collect();
+        self.sides.iter_mut().for_each(|side| *side = places[*side]);
+        self
     }
 
     /// The same with every line counted as a different one.
@@ -153,13 +187,13 @@ impl Job {
 
     /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
     pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
-        let words = self.selection.kept_words(self.sides);
+        let words = self.selection.kept_words(self.sides.len());
         extent.lines.saturating_mul(10 * words)
     }
 
     /// How many inputs, in working order, may bring a line that is new: what they have in common needs one.
     pub(super) fn building_inputs(&self) -> usize {
-        let sides = self.selection.building_sides(self.sides);
+        let sides = self.selection.building_sides(self.sides.len());
         sides.min(self.inputs.len())
     }
 
@@ -184,9 +218,9 @@ impl Job {
         let repeats = self.selection.repeats();
         // A bitmap has no room for ordinals. Repeats are written as they are read, with theirs.
         let knows_order = repeats || order != Order::Input;
-        let is_told = self.selection.is_told_by_a_set(self.sides);
+        let is_told = self.selection.is_told_by_a_set(self.sides.len());
         let scanned = if repeats {
-            self.sides
+            self.sides.len()
         } else {
             self.inputs.len()
         };
@@ -267,7 +301,9 @@ impl Extent {
 /// What is kept of each input in working order, known or assumed: its lines, or only the keys of its records.
 pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
     let kept_bytes = |index: usize, shape: &InputShape| {
-        let keeps_records = job.selection.keeps_records_of(index as u32 + 1, job.sides);
+        let keeps_records = job
+            .selection
+            .keeps_records_of(index as u32 + 1, job.sides.len());
         shape.key_bytes.filter(|_| !keeps_records)
     };
     extents_in_order(job, kept_bytes)
@@ -335,8 +371,6 @@ pub(super) struct Sizes {
     pub(super) repeats: f64,
     /// Bytes that are kept of all inputs, at most 16 times [`MOST`].
     pub(super) total: u64,
-    /// Bytes that are read of all inputs: more where only keys are kept.
-    pub(super) read: u64,
     /// The input that is worked on last: the largest, or one of unknown size.
     pub(super) last: Extent,
     /// Inputs beside the smallest.
@@ -364,7 +398,6 @@ impl Sizes {
             distinct,
             repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
             total: total.bytes,
-            read: Extent::sum(&read_in_order(job)).bytes,
             last: sizes.last().copied().unwrap_or_default(),
             further_inputs: sizes.len().saturating_sub(1),
             common_share: job.common_share.unwrap_or(ASSUMED_COMMON),

@@ -45,12 +45,15 @@ mod phases;
 mod request;
 pub(crate) mod revision;
 mod shares;
+pub(crate) mod steps;
 mod strategy;
 
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::selection::Sides;
 use crate::size::display_apart;
+use steps::Steps;
 
 pub use crate::input::compressed::Decoding;
 use advice::{advised, least_memory, too_high, with_advice};
@@ -119,9 +122,11 @@ pub struct Plan {
     /// Their mean length in bytes, rounded down; 0 if there are no lines.
     #[serde(skip)]
     pub(crate) build_line_bytes: u64,
-    /// Whether a bitmap of addresses takes the place of the set.
+    /// What a run does, in order.
+    pub(crate) steps: Steps,
+    /// Which of the sides each input is.
     #[serde(skip)]
-    pub(crate) uses_bitmap: bool,
+    pub(crate) sides: Sides,
     /// How memory is divided until a revision replaces it.
     #[serde(skip)]
     pub(crate) layout: Layout,
@@ -150,9 +155,15 @@ impl Plan {
         self.job.finds_common()
     }
 
-    /// Whether the first input is asked again when the others are known.
-    pub(crate) fn asks_first(&self) -> bool {
-        self.job.asks_first()
+    /// The number of sides, a file that was given twice counted twice.
+    pub(crate) fn side_count(&self) -> usize {
+        self.job.sides.len()
+    }
+
+    /// What a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
+    /// them, from 1.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
+        self.steps.sentences()
     }
 
     /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
@@ -180,11 +191,6 @@ impl Plan {
             }
             _ => Ok(()),
         }
-    }
-
-    /// How many of the inputs behind the first go into the filter of a sieve that keeps repeats.
-    pub(crate) fn filtered_inputs(&self) -> usize {
-        self.job.telling_inputs()
     }
 
     /// The memory limit of the process, in bytes.
@@ -218,7 +224,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 /// let job = |max_fpr| Job {
 ///     inputs: vec![side, side],
 ///     selection: outset::Selection::intersection(),
-///     sides: 2,
+///     sides: vec![0, 1],
 ///     longest_line_bytes: 64,
 ///     memory_bytes: 4 << 30,
 ///     base_bytes: 8 << 20,

@@ -55,7 +55,8 @@ pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<Ord
     let buckets = costs.temp_peak_bytes.saturating_add(ordinal_bytes);
     // The files of a bucket are removed when it is joined, and the lines that it gives to the answer take their
     // place. But what a filter finds to be in the answer is there before the join begins.
-    let is_joined = costs.strategy == Strategy::Partition || job.selection.needs_all(job.sides);
+    let is_joined =
+        costs.strategy == Strategy::Partition || job.selection.needs_all(job.sides.len());
     costs.temp_peak_bytes = if is_joined {
         buckets.max(spilled_bytes)
     } else {
@@ -72,7 +73,10 @@ pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<Ord
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.
 fn ordinal_bytes(job: &Job, spilled: u64) -> u64 {
-    let keeps = |number: usize| job.selection.keeps_ordinals_of(number as u32, job.sides);
+    let keeps = |number: usize| {
+        job.selection
+            .keeps_ordinals_of(number as u32, job.sides.len())
+    };
     let sizes = sizes_in_order(job);
     let total = Extent::sum(&sizes);
     let with_ordinals = super::job::order(job)
@@ -91,7 +95,7 @@ fn answer(job: &Job) -> Extent {
     let first = in_order.first().copied().unwrap_or_default();
     if selection.in_first {
         first.part(1.0 - sizes.common_share)
-    } else if selection.needs_all(job.sides) {
+    } else if selection.needs_all(job.sides.len()) {
         first.part(sizes.common_share)
     } else {
         // What several inputs have is written once, or not at all: an upper bound.

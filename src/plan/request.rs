@@ -85,7 +85,7 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     if job.inputs.is_empty() {
         return usage("inputs: none given", "give one or more files");
     }
-    Rule::new(job.selection, job.sides).map(drop)
+    Rule::new(job.selection, job.sides.len()).map(drop)
 }
 
 fn usage(what: &str, advice: &str) -> Result<()> {

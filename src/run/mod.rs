@@ -132,6 +132,11 @@ impl<'o> Run<'o> {
         self.budget.limit_bytes() - self.budget.available_bytes()
     }
 
+    /// What of that is the bookkeeping of buckets, which stays until the run ends.
+    pub(crate) fn bookkeeping_bytes(&self) -> u64 {
+        self.later_buckets.iter().map(Reservation::bytes).sum()
+    }
+
     /// Temporary disk that may still be used, in bytes: what the cap leaves, and no more than is free unless
     /// `--force` says to ignore that.
     pub(crate) fn temp_bytes_left(&self) -> u64 {
@@ -209,6 +214,14 @@ impl<'o> Run<'o> {
             })
         });
         observer.expected(&phases.collect::<Vec<_>>());
+    }
+
+    /// Announces to the observer that these phases will come, in place of those that were planned.
+    pub(crate) fn expect(&self, phases: Vec<PlannedPhase>) {
+        if let Some(observer) = &self.options.observer {
+            observer.expected(&phases);
+        }
+        self.record().predicted = phases;
     }
 
     /// Begins a phase, of which `total_bytes` are expected to be read; it ends when the returned value is

@@ -82,7 +82,7 @@ pub(super) fn job_of_shapes(
     };
     Job {
         selection: Selection::intersection(),
-        sides: shapes.len(),
+        sides: (0..shapes.len()).collect(),
         inputs: shapes,
         longest_line_bytes,
         memory_bytes,
@@ -223,7 +223,21 @@ fn job_of(inputs: &[Input], samples: &[Option<Sample>], resident: u64, options: 
             .map(|(_, sample)| (sample.lines as f64 * sample.mean_key_bytes) as u64),
     };
     let shapes = inputs.iter().zip(samples).map(shape).collect();
-    job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
+    Job {
+        sides: sides_of(inputs),
+        ..job_of_shapes(shapes, longest.unwrap_or(0), resident, options)
+    }
+}
+
+/// The input of each side, by its index.
+fn sides_of(inputs: &[Input]) -> Vec<usize> {
+    let numbers = |(index, input): (usize, &'_ Input)| {
+        let numbers = input.sides().to_vec();
+        numbers.into_iter().map(move |number| (number, index))
+    };
+    let mut sides: Vec<(u32, usize)> = inputs.iter().enumerate().flat_map(numbers).collect();
+    sides.sort_unstable();
+    sides.into_iter().map(|(_, index)| index).collect()
 }
 
 /// The notice for files whose first lines are equal, though none is said to be a header. The rows of a Parquet file are

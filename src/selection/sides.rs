@@ -22,14 +22,12 @@ pub(crate) struct Turn {
 }
 
 impl Sides {
-    /// The sides of inputs in the order of the work, of which `numbers` has the sides of each (from 1).
-    pub(crate) fn new<'n>(rule: Rule, numbers: impl Iterator<Item = &'n [u32]>) -> Self {
-        let turns = numbers
-            .enumerate()
-            .flat_map(|(input, numbers)| numbers.iter().map(move |&number| Turn { input, number }));
-        let mut turns: Vec<Turn> = turns.collect();
+    /// The sides of inputs: a turn for each side, in any order.
+    pub(crate) fn new(rule: Rule, mut turns: Vec<Turn>) -> Self {
         if rule.in_first() {
             turns.sort_by_key(|turn| turn.number);
+        } else {
+            turns.sort_by_key(|turn| (turn.input, turn.number));
         }
         Self { rule, turns }
     }
@@ -102,7 +100,8 @@ mod tests {
     /// Three sides: the first input is the first and the third, the second input is the second.
     fn sides(selection: Selection) -> Sides {
         let rule = Rule::new(selection, 3).unwrap();
-        Sides::new(rule, [&[1, 3][..], &[2]].into_iter())
+        let turns = [(0, 1), (1, 2), (0, 3)].map(|(input, number)| Turn { input, number });
+        Sides::new(rule, turns.to_vec())
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod random; // random cases of the differential runner: all strategies and optio
 mod repeated; // lines that come again and again: known ones are not spilled again
 mod requests; // what cannot be opened, planned or afforded: errors before the work, and their advice
 mod skew; // unlucky hashes and repeated lines: splits, pieces, lines too long to share memory
+mod steps; // the phases of a run are those that were announced
 mod streams; // readers as inputs, results one by one
 mod truth; // real files with recorded answers, where they are available
 mod util; // temporary files, running, collecting, generators

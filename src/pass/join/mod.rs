@@ -200,7 +200,7 @@ mod tests {
     use crate::options::Options;
     use crate::pass::spill::{Screening, spill};
     use crate::plan::layout::Layout;
-    use crate::selection::{Rule, Selection};
+    use crate::selection::{Rule, Selection, Turn};
     use crate::temp::quota::Quota;
     use crate::temp::space::TempSpace;
 
@@ -266,7 +266,11 @@ mod tests {
         drop(pool);
         // A union builds its sets from both sides; the first has all lines.
         let rule = Rule::new(Selection::union(), 2).unwrap();
-        let sides = Sides::new(rule, inputs.iter().map(Input::sides));
+        let turns = inputs.iter().enumerate().flat_map(|(input, of)| {
+            let numbers = of.sides().iter();
+            numbers.map(move |&number| Turn { input, number })
+        });
+        let sides = Sides::new(rule, turns.collect());
         let out = Collector::new(&mut sink);
         let division = Division::of(&run, &sides, &groups, 40);
         let phase = run.phase("join", None);

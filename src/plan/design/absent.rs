@@ -18,10 +18,13 @@ use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;
 use crate::plan::buckets::{buckets_for_survivors, least_pool};
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
-use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{
+    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
+};
 use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, Strategy};
 
 /// `bloom` of a difference.
 ///
@@ -61,37 +64,51 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
         distinct.first().copied().unwrap_or_default().part(alone)
     };
     let missing = asked.lines as f64 * filter.predicted_fpr;
-    Ok(design(job, layout, filter, spilled.bytes, missing))
+    design(
+        job,
+        (List::Absent, layout),
+        filter,
+        (spilled.bytes, missing),
+    )
 }
 
 /// `bloom` of a union.
-pub(in crate::plan) fn union(job: &Job) -> Design {
+///
+/// # Errors
+/// As [`Draft::priced`].
+pub(in crate::plan) fn union(job: &Job) -> Result<Design, Error> {
     let all = Extent::sum(&sizes_in_order(job));
     let layout = Layout::for_scan(job);
     let different = Extent::sum(&distinct_sizes_in_order(job)).lines;
     let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));
     let filter = filter.for_different(different);
     let missing = different as f64 * blocked_fpr_while_filling(filter.bits_per_key, filter.hashes);
-    design(job, layout, filter, 0, missing)
+    design(job, (List::New, layout), filter, (0, missing))
 }
 
-/// A design that reads each input once and spills `spilled` bytes.
-fn design(job: &Job, layout: Layout, filter: FilterPlan, spilled: u64, missing: f64) -> Design {
+/// A design that spills `spilled` bytes, and lacks `missing` lines.
+fn design(
+    job: &Job,
+    (list, layout): (List, Layout),
+    filter: FilterPlan,
+    (spilled, missing): (u64, f64),
+) -> Result<Design, Error> {
     let written = spilled_bytes(&layout, layout.buckets, spilled, job);
     let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Bloom,
-        exact: false,
-        buckets: layout.buckets,
-        passes: 1,
-        bytes_read: Sizes::of(job).read.saturating_add(written),
-        bytes_written: written,
-        temp_peak_bytes: written,
-        memory_bytes: used_at_most(&layout, beside),
+        list,
+        layout,
         filter: Some(filter),
-        expected_false_lines: 0.0,
-        expected_missing_lines: missing,
-        expected_precision: None,
+        second_filter: None,
+        joined_bytes: spilled,
+        spilled_bytes: written,
+        read_back_bytes: 0,
+        memory_bytes: used_at_most(&layout, beside),
+        mistakes: Mistakes {
+            missing_lines: missing,
+            ..Mistakes::default()
+        },
     };
-    Design::new(costs, None, layout).joining(spilled)
+    draft.priced(job)
 }

@@ -6,11 +6,14 @@
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{
+    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
+};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, Strategy};
 
 /// The cap on bits per key of `bloom`, unless a lower rate is asked for: beyond it an approximate result
 /// hardly gets better.
@@ -72,30 +75,31 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         .map(|share| share * sizes.build.lines as f64);
     let strangers = (sizes.last.lines as f64 - common.unwrap_or(0.0)).max(0.0);
     let false_lines = strangers * first.predicted_fpr;
-    let expected_precision = common
+    let precision = common
         .map(|common| common / (common + false_lines))
         .filter(|precision| precision.is_finite());
     let survivors = sizes.last.bytes as f64 * first.predicted_fpr
         + sizes.build.bytes as f64 * sizes.common_share;
     let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Bloom,
-        exact: false,
-        buckets,
-        passes: 1,
-        bytes_read: sizes
-            .read
-            .saturating_add(spilled)
-            .saturating_add(job.stored_filter.map_or(0, |stored| stored.bits / 8)),
-        bytes_written: spilled,
-        temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        list: List::Chain {
+            has_stored: job.stored_filter.is_some(),
+        },
+        layout,
         filter: Some(first),
-        expected_false_lines: false_lines,
-        expected_missing_lines: 0.0,
-        expected_precision,
+        second_filter: second,
+        joined_bytes: survivors as u64,
+        spilled_bytes: spilled,
+        read_back_bytes: 0,
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        mistakes: Mistakes {
+            false_lines,
+            missing_lines: 0.0,
+            precision,
+        },
     };
-    Ok(Design::new(costs, second, layout).joining(survivors as u64))
+    draft.priced(job)
 }
 
 /// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may

@@ -67,7 +67,7 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
 /// Whether a line that repeats another of its input may be dropped: the selection counts none, and the marks of the
 /// set have room for the inputs where they must be told apart.
 fn can_drop_repeats(job: &Job) -> bool {
-    Rule::new(job.selection, job.sides).is_ok_and(|rule| {
+    Rule::new(job.selection, job.sides.len()).is_ok_and(|rule| {
         let is_countable = rule.takes_any() || job.inputs.len() <= MOST_COUNTED_SIDES;
         is_countable && !rule.needs_any_repeats()
     })

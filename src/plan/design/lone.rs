@@ -22,11 +22,14 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::choice::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, fit_pool, most_blocks, spilled_bytes, used_at_most};
+use crate::plan::design::{
+    Design, Draft, Mistakes, fit_pool, most_blocks, spilled_bytes, used_at_most,
+};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, InputShape, Plan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, InputShape, Plan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the second filter may have. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;
@@ -71,21 +74,19 @@ pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
     )?;
     let spilled = spilled_bytes(&revised, revised.buckets, survivors.bytes, job);
     let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Sieve,
-        exact: true,
-        buckets: layout.buckets,
-        passes: 2,
-        bytes_read: sizes.read.saturating_mul(2).saturating_add(spilled),
-        bytes_written: spilled,
-        temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
+        list: List::LoneSieve,
+        layout,
         filter: Some(first),
-        expected_false_lines: 0.0,
-        expected_missing_lines: 0.0,
-        expected_precision: None,
+        second_filter: Some(second),
+        joined_bytes: survivors.bytes,
+        spilled_bytes: spilled,
+        read_back_bytes: 0,
+        memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
+        mistakes: Mistakes::default(),
     };
-    Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))
+    draft.priced(job)
 }
 
 /// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.

@@ -5,11 +5,12 @@
 use crate::batch::gather::Gathered;
 use crate::error::Error;
 use crate::plan::choice::OF_STRATEGY;
-use crate::plan::design::{Design, refusal, set_refusal};
+use crate::plan::design::{Design, Draft, Mistakes, refusal, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, Strategy};
 use crate::set::ipv4::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 
@@ -80,27 +81,24 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
     // What passes the filters is gathered.
     let beside_filters = needed + Gathered::all_bytes(layout.workers);
     let filters = set_filters(job, &sizes, beside_filters, uses_bitmap);
-    let (passes, again, filter_bytes) = filters.map_or((1, 0, 0), |(first, second)| {
-        (2, sizes.build.bytes, (first.bits + second.bits) / 8)
-    });
-    let costs = Costs {
+    let filter_bytes = filters.map_or(0, |(first, second)| (first.bits + second.bits) / 8);
+    let draft = Draft {
         strategy: Strategy::Memory,
-        exact: true,
-        buckets: 0,
-        passes,
-        bytes_read: sizes.read.saturating_add(again),
-        bytes_written: 0,
-        temp_peak_bytes: 0,
-        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
+        list: match filters {
+            _ if uses_bitmap => List::Bitmaps,
+            Some(_) => List::ScreenedSet,
+            None => List::Set,
+        },
+        layout,
         filter: filters.map(|(first, _)| first),
-        expected_false_lines: 0.0,
-        expected_missing_lines: 0.0,
-        expected_precision: None,
+        second_filter: filters.map(|(_, second)| second),
+        joined_bytes: 0,
+        spilled_bytes: 0,
+        read_back_bytes: 0,
+        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
+        mistakes: Mistakes::default(),
     };
-    Ok(Design {
-        uses_bitmap,
-        ..Design::new(costs, filters.map(|(_, second)| second), layout)
-    })
+    draft.priced(job)
 }
 
 /// The two filters of `memory`, where they pay.

@@ -46,10 +46,11 @@ pub(crate) use self::sieve::sieve;
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::buckets::SLACK;
-use crate::plan::job::{Extent, Job, Sizes, order};
+use crate::plan::job::{Extent, Job, Sizes, order, read_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::phases::{Survivors, phases};
-use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, ordering};
+use crate::plan::steps::{List, Step, Steps, readings};
+use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
+use crate::selection::Sides;
 use crate::size::display_bytes;
 
 /// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
@@ -63,70 +64,125 @@ const LONGEST_LINE_FACTOR: u64 = 4;
 pub(crate) struct Design {
     /// What it would cost; `auto` compares these.
     pub(crate) costs: Costs,
-    /// As [`Plan::second_filter`].
-    second_filter: Option<FilterPlan>,
-    /// How memory is divided; its parts and the filters fit `usable_bytes`.
-    layout: Layout,
-    /// As [`Plan::uses_bitmap`]; `memory` only.
-    uses_bitmap: bool,
-    /// Bytes that the later phases go through, for the progress display.
-    survivors: Survivors,
+    /// What it was priced by.
+    draft: Draft,
+    /// What it does, and which input is which side.
+    steps: Vec<Step>,
+    sides: Sides,
     /// What the order of the answer costs.
     ordering: Option<OrderPlan>,
 }
 
-impl Design {
-    /// A design without a bitmap and without anything to join.
-    pub(in crate::plan) fn new(
-        costs: Costs,
-        second_filter: Option<FilterPlan>,
-        layout: Layout,
-    ) -> Self {
-        Self {
+/// What a strategy decides for a job. All costs follow from it.
+#[derive(Debug)]
+pub(in crate::plan) struct Draft {
+    pub(in crate::plan) strategy: Strategy,
+    /// The passes.
+    pub(in crate::plan) list: List,
+    /// How memory is divided; its parts and the filters fit `usable_bytes`.
+    pub(in crate::plan) layout: Layout,
+    /// The filter that is asked first, if there is one.
+    pub(in crate::plan) filter: Option<FilterPlan>,
+    /// As [`Plan::second_filter`].
+    pub(in crate::plan) second_filter: Option<FilterPlan>,
+    /// What the join goes through, of all inputs, in bytes.
+    pub(in crate::plan) joined_bytes: u64,
+    /// What of that is written and read again.
+    pub(in crate::plan) spilled_bytes: u64,
+    /// What is read from buckets to build filters of survivors, where any is written.
+    pub(in crate::plan) read_back_bytes: u64,
+    /// Memory at the peak, the process included.
+    pub(in crate::plan) memory_bytes: u64,
+    /// Lines of the answer that are wrong, and that it lacks; of approximate strategies.
+    pub(in crate::plan) mistakes: Mistakes,
+}
+
+/// The mistakes that an approximate answer is expected to have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::plan) struct Mistakes {
+    /// Lines that are wrong.
+    pub(in crate::plan) false_lines: f64,
+    /// Lines that are missing.
+    pub(in crate::plan) missing_lines: f64,
+    /// The share of its lines that are right, where the overlap was estimated.
+    pub(in crate::plan) precision: Option<f64>,
+}
+
+impl Draft {
+    /// The design that this is of `job`: with its steps, and what these cost.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a selection that does not fit the number of sides.
+    pub(in crate::plan) fn priced(self, job: &Job) -> Result<Design, Error> {
+        let sides = job.sides_in_order()?;
+        let steps = self.list.steps(job.inputs.len(), &sides);
+        let readings = readings(&steps, job.inputs.len());
+        let of_inputs = read_in_order(job).into_iter().zip(&readings);
+        let of_inputs = of_inputs.fold(0u64, |bytes, (size, &times)| {
+            bytes.saturating_add(size.bytes.saturating_mul(u64::from(times)))
+        });
+        let read_back = match self.spilled_bytes {
+            // Survivors that stay in memory are read back from there: no bytes from disk.
+            0 => 0,
+            _ => self.read_back_bytes,
+        };
+        let stored = job.stored_filter.map_or(0, |stored| stored.bits / 8);
+        let mut costs = Costs {
+            strategy: self.strategy,
+            exact: self.strategy.is_exact(),
+            buckets: self.layout.buckets,
+            passes: readings.into_iter().max().unwrap_or(0),
+            bytes_read: of_inputs
+                .saturating_add(self.spilled_bytes)
+                .saturating_add(read_back)
+                .saturating_add(stored),
+            bytes_written: self.spilled_bytes,
+            temp_peak_bytes: self.spilled_bytes,
+            memory_bytes: self.memory_bytes,
+            // A list that comes to the same without filters has none.
+            filter: self.filter.filter(|_| {
+                steps
+                    .iter()
+                    .any(|step| step.asked().is_some() || step.filled()[0].is_some())
+            }),
+            expected_false_lines: self.mistakes.false_lines,
+            expected_missing_lines: self.mistakes.missing_lines,
+            expected_precision: self.mistakes.precision,
+        };
+        Ok(Design {
+            ordering: ordering::order(job, &self.layout, &mut costs),
             costs,
-            second_filter,
-            layout,
-            uses_bitmap: false,
-            survivors: Survivors::default(),
-            ordering: None,
-        }
+            draft: self,
+            steps,
+            sides,
+        })
     }
+}
 
-    /// The same design, whose join goes through `bytes` bytes.
-    pub(in crate::plan) fn joining(mut self, bytes: u64) -> Self {
-        self.survivors.joined = bytes;
-        self
-    }
-
-    /// The same design with the costs of the order that `job` asks for.
-    pub(in crate::plan) fn ordered(mut self, job: &Job) -> Self {
-        self.ordering = ordering::order(job, &self.layout, &mut self.costs);
-        self
-    }
-
+impl Design {
     /// The plan that this design of `job` is, with the reasons against the others.
     pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
         let Extent { bytes, lines } = Sizes::of(job).of_set;
-        Plan {
+        let (draft, order) = (self.draft, order(job));
+        let feeds = draft.second_filter.is_some();
+        let mut plan = Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
-            phases: phases(
-                job,
-                &self.costs,
-                (self.uses_bitmap, self.survivors),
-                self.ordering.as_ref(),
-            ),
+            phases: Vec::new(),
             ordering: self.ordering,
-            known_bytes: self.layout.known_bytes,
+            known_bytes: draft.layout.known_bytes,
             guesses_sizes: job.guesses_sizes(),
-            uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,
-            second_filter: self.second_filter,
-            order: order(job),
-            layout: self.layout,
+            second_filter: draft.second_filter,
+            steps: Steps::new(self.steps, &order, feeds),
+            sides: self.sides,
+            order,
+            layout: draft.layout,
             job: job.clone(),
-        }
+        };
+        plan.phases = plan.phases_of(&plan.steps.list, draft.joined_bytes, draft.read_back_bytes);
+        plan
     }
 }
 

@@ -5,11 +5,12 @@
 
 use crate::error::Error;
 use crate::plan::buckets::{DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, known, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, Draft, Mistakes, known, spilled_bytes, used_at_most};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The other inputs of `partition` go through a filter of the first if they have this many times its
 /// bytes: what the filter keeps out of the buckets is then nearly everything.
@@ -61,21 +62,21 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
     };
     let buckets = layout.buckets;
     let spilled = spilled_bytes(&layout, buckets, survivors, job);
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Partition,
-        exact: true,
-        buckets,
-        passes: 1,
-        bytes_read: sizes.read.saturating_add(spilled),
-        bytes_written: spilled,
-        temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(&layout, layout.usable_bytes),
+        list: List::Partition {
+            feeds: filter.is_some(),
+        },
+        layout,
         filter: None,
-        expected_false_lines: 0.0,
-        expected_missing_lines: 0.0,
-        expected_precision: None,
+        second_filter: filter,
+        joined_bytes: survivors,
+        spilled_bytes: spilled,
+        read_back_bytes: 0,
+        memory_bytes: used_at_most(&layout, layout.usable_bytes),
+        mistakes: Mistakes::default(),
     };
-    Ok(Design::new(costs, filter, layout).joining(survivors))
+    draft.priced(job)
 }
 
 /// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is

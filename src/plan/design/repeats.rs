@@ -9,11 +9,12 @@
 use crate::error::Error;
 use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, fit_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, Draft, Mistakes, fit_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Job, Sizes, order, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the filter of the first input's survivors may have.
 const SECOND_SHARE: u64 = 8;
@@ -51,22 +52,19 @@ pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
     let mut layout = partition_layout(job, scan, &Sizes { build, ..sizes })?;
     fit_pool(&mut layout, filters, job)?;
     let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Sieve,
-        exact: true,
-        buckets: layout.buckets,
-        passes: 2,
-        bytes_read: sizes
-            .read
-            .saturating_add(filtered.bytes)
-            .saturating_add(spilled),
-        bytes_written: spilled,
-        temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        list: List::FirstSieve {
+            filtered: job.telling_inputs(),
+        },
+        layout,
         filter: Some(filter),
-        expected_false_lines: 0.0,
-        expected_missing_lines: 0.0,
-        expected_precision: None,
+        second_filter: Some(second),
+        joined_bytes: survivors.bytes,
+        spilled_bytes: spilled,
+        read_back_bytes: 0,
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        mistakes: Mistakes::default(),
     };
-    Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))
+    draft.priced(job)
 }

@@ -4,11 +4,14 @@
 
 use crate::error::Error;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, give_rest_to_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{
+    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
+};
 use crate::plan::filters::SievePlan;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
-use crate::plan::{Costs, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::steps::List;
+use crate::plan::{SIEVE_BITS_PER_KEY, Strategy};
 
 /// Both filters of a sieve, as a multiple of the first: the second is of a tenth of the lines, with slack.
 const SIEVE_FILTERS: f64 = 1.2;
@@ -41,27 +44,17 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
     give_rest_to_pool(&mut layout, filters, job);
 
     let spilled = spilled_bytes(&layout, buckets, plan.survivors, job);
-    // Survivors that stay in memory are read back from there: no bytes from disk.
-    let read_back = if spilled == 0 { 0 } else { plan.read_back };
-    let costs = Costs {
+    let draft = Draft {
         strategy: Strategy::Sieve,
-        exact: true,
-        buckets,
-        passes: 2,
-        bytes_read: sizes
-            .read
-            .saturating_add(sizes.build.bytes)
-            .saturating_add(spilled)
-            .saturating_add(read_back),
-        bytes_written: spilled,
-        temp_peak_bytes: spilled,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        list: List::Sieve,
+        layout,
         filter: Some(plan.first),
-        expected_false_lines: 0.0,
-        expected_missing_lines: 0.0,
-        expected_precision: None,
+        second_filter: plan.fed,
+        joined_bytes: plan.survivors,
+        spilled_bytes: spilled,
+        read_back_bytes: plan.read_back,
+        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
+        mistakes: Mistakes::default(),
     };
-    let mut design = Design::new(costs, plan.fed, layout).joining(plan.survivors);
-    design.survivors.read_back = plan.read_back;
-    Ok(design)
+    draft.priced(job)
 }

@@ -65,7 +65,7 @@ const PIPE: InputShape = InputShape {
 };
 
 /// Inputs from nothing to twenty times the canonical case, beside limits from the least on.
-pub(super) fn sizes() -> Vec<(String, Job)> {
+pub(in crate::plan) fn sizes() -> Vec<(String, Job)> {
     let mut jobs = Vec::new();
     for (name, memory_bytes) in [
         ("16 MiB", 16 * MIB),
@@ -102,7 +102,7 @@ pub(super) fn sizes() -> Vec<(String, Job)> {
 }
 
 /// One thing after the other that a caller can ask for.
-pub(super) fn requests() -> Vec<(String, Job)> {
+pub(in crate::plan) fn requests() -> Vec<(String, Job)> {
     let base = || job(&[input(20_000_000, 64), input(30_000_000, 64)], 64 * MIB);
     let stored = FilterPlan::existing(
         crate::filter::Shape::for_fpr(crate::filter::Kind::Classic, 5_000_000, 0.01, None),
@@ -338,7 +338,7 @@ pub(super) fn requests() -> Vec<(String, Job)> {
 }
 
 /// Every operation and every way to write its lines, over two or three inputs under a limit that none fits.
-pub(super) fn selections() -> Vec<(String, Job)> {
+pub(in crate::plan) fn selections() -> Vec<(String, Job)> {
     let of = |inputs: &[InputShape], selection| Job {
         selection,
         ..job(inputs, 64 * MIB)
@@ -357,7 +357,7 @@ pub(super) fn selections() -> Vec<(String, Job)> {
     });
     // Two sides of the first input, and one of the second.
     let twice = |selection| Job {
-        sides: 3,
+        sides: vec![0, 1, 0],
         ..of(&two, selection)
     };
     let (common, alone, all) = (

@@ -7,7 +7,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod jobs;
+pub(in crate::plan) mod jobs;
 
 use std::fmt::Write;
 
@@ -64,6 +64,7 @@ fn tell_plan(text: &mut String, plan: &Plan) {
             tell_filter(text, what, filter);
         }
     }
+    let tells = |step: &steps::Step| matches!(step, steps::Step::Tell { .. });
     let phases = plan
         .phases
         .iter()
@@ -75,7 +76,11 @@ fn tell_plan(text: &mut String, plan: &Plan) {
         plan.order,
         plan.build_lines,
         plan.build_line_bytes,
-        if plan.uses_bitmap { " as a bitmap" } else { "" },
+        if plan.steps.list.iter().any(tells) {
+            " as a bitmap"
+        } else {
+            ""
+        },
         plan.buffer_bytes(),
     )
     .unwrap();

@@ -24,9 +24,8 @@ use crate::plan::design::{JOIN_SLACK_BYTES, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::{Extent, Sizes, sizes_in_order};
 use crate::plan::layout::Layout;
-use crate::plan::{
-    Again, FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate, Strategy,
-};
+use crate::plan::steps::Question;
+use crate::plan::{Again, FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
 
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
 /// from their known number.
@@ -113,7 +112,6 @@ impl Plan {
         let Some(first) = self.costs.filter else {
             return unchanged;
         };
-        let inputs = self.job.inputs.len();
         let passed = (self.passing_share() * EXPECTED_SAMPLE as f64) as u64;
         let look = |input| Look {
             input,
@@ -125,12 +123,12 @@ impl Plan {
             filter_distinct: first.keys as f64,
             temp_bytes: u64::MAX,
         };
-        match (self.strategy(), self.second_filter) {
-            (Strategy::Sieve, _) if self.finds_common() => {
+        match (self.steps.question(), self.second_filter) {
+            (Some(Question::Survivors(1)), _) => {
                 let revised = self.revised_sieve(look(1)).filter(|it| it.asks_filter);
                 revised.map_or(unchanged, |it| (it.layout, it.second_filter))
             }
-            (Strategy::Sieve, Some(second)) if !self.asks_first() => {
+            (Some(Question::Again), Some(second)) => {
                 let lines = Extent::sum(&sizes_in_order(&self.job)).lines;
                 let keys = second.keys.min(lines);
                 let revised = self.revised_lone(Again {
@@ -143,8 +141,8 @@ impl Plan {
                 });
                 (revised.unwrap_or(self.layout), self.second_filter)
             }
-            (Strategy::Bloom, _) if self.finds_common() && inputs > 1 => {
-                let revised = self.revised_bloom(look(inputs - 1));
+            (Some(Question::Rate(Some(last))), _) if last > 0 => {
+                let revised = self.revised_bloom(look(last as usize));
                 (revised.unwrap_or(self.layout), self.second_filter)
             }
             _ => unchanged,

@@ -15,7 +15,7 @@ fn repeated(count: u64, times: u64) -> InputShape {
 fn known(selection: Selection, inputs: &[InputShape]) -> (u64, u64) {
     let plan = plan(&Job {
         selection,
-        sides: inputs.len(),
+        sides: (0..inputs.len()).collect(),
         strategy: Some(Strategy::Partition),
         ..job(inputs, 1 << 30)
     })

@@ -260,7 +260,7 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                     }
                     let job = Job {
                         selection,
-                        sides: inputs,
+                        sides: (0..inputs).collect(),
                         strategy: Some(Strategy::Sieve),
                         buckets,
                         ..job(&vec![lines(500_000); inputs], memory_bytes)

@@ -32,7 +32,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         buckets: None,
         bits_per_key: None,
         selection: Selection::intersection(),
-        sides: inputs.len(),
+        sides: (0..inputs.len()).collect(),
         stored_filter: None,
         wants_filter: false,
         is_ipv4: false,

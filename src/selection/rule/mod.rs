@@ -119,6 +119,11 @@ impl Rule {
         self.tally != Tally::None || (self.selection.repeats() && number == 1)
     }
 
+    /// Whether the lines of an input, which is the sides with these numbers (from 1), must be seen as often as they come.
+    pub(crate) fn needs_repeats_of(&self, numbers: &[u32]) -> bool {
+        numbers.iter().any(|&number| self.needs_repeats(number))
+    }
+
     /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
     pub(crate) fn takes_any(&self) -> bool {
         let is_plain = self.tally == Tally::None && self.selection.label == Label::None;

@@ -40,12 +40,12 @@ use crate::options::Options;
 use crate::output::{CountSink, OutputFile, WriteSink, output_error};
 use crate::pass::filter::{empty, filter_again, filter_store, insert, shape_for_store};
 use crate::pass::join::join;
+use crate::pass::resident::ResidentSet;
 use crate::pass::spill::{Refused, Screening, spill};
+use crate::plan::steps::{Question, Step};
 use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, Strategy};
 use crate::run::Run;
 use crate::selection::{Order, Sides};
-use crate::strategy::keeps_repeats;
-use crate::strategy::resident::ResidentSet;
 use crate::temp::space::TempSpace;
 
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
@@ -105,7 +105,7 @@ impl Rehearsal<'_> {
 
     /// The steps of the module's list that the plan has.
     fn rehearse(&self, slices: &mut Slices<'_>, rates: &mut Rates) -> Result<()> {
-        if self.plan.uses_bitmap || self.plan.known_bytes > 0 {
+        if self.is_of_bitmaps() || self.plan.known_bytes > 0 {
             return Ok(());
         }
         if self.has("build") {
@@ -145,9 +145,16 @@ impl Rehearsal<'_> {
             Ok(Measured::last(&run))
         };
         // Inputs by their places in the order of the plan: what is written of their refused lines depends on it.
-        let last = self.inputs.len() - 1;
-        let comes_first = self.finds_lone() || self.plan.asks_first();
-        let (first, further) = if comes_first { (0, last) } else { (last, 0) };
+        let is_spill = |step: &&Step| matches!(step, Step::Spill { .. });
+        let mut spills = self
+            .plan
+            .steps
+            .list
+            .iter()
+            .filter(is_spill)
+            .filter_map(Step::input);
+        let first = spills.next().unwrap_or(0) as usize;
+        let further = spills.next_back().map_or(first, |at| at as usize);
         let (refused, keeps_repeats) = (self.refused(first, out), self.keeps_repeats(first));
         rates.spill = slices.twice(|slice| {
             let screening = Screening {
@@ -180,15 +187,21 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
+    /// Whether bitmaps of addresses tell the answer.
+    fn is_of_bitmaps(&self) -> bool {
+        let tells = |step: &Step| matches!(step, Step::Tell { .. });
+        self.plan.steps.list.iter().any(tells)
+    }
+
     /// Whether lines of the input at this place are spilled as often as they come.
     fn keeps_repeats(&self, number: usize) -> bool {
-        keeps_repeats(self.sides, &self.inputs[number])
+        let rule = self.sides.rule();
+        rule.needs_repeats_of(self.inputs[number].sides())
     }
 
     /// Whether it is the sieve of lone lines: two filters of all inputs, of which the second one is asked.
     fn finds_lone(&self) -> bool {
-        let plan = self.plan;
-        plan.strategy() == Strategy::Sieve && !plan.finds_common() && !plan.asks_first()
+        self.plan.steps.question() == Some(Question::Again)
     }
 
     /// How lines of this input are written that a filter refuses; `None` where they are dropped.
@@ -265,7 +278,8 @@ impl Rehearsal<'_> {
         let set = new_set(&run, self.sides.rule(), lines, plan.build_line_bytes)?;
         let mut built = Vec::new();
         rates.build = slices.again(|slice| {
-            set.insert(&run, &slice, 1, screen.as_ref().zip(feed.as_mut()))?;
+            let asked = screen.as_ref().map(|screen| screen as &dyn Screen);
+            set.insert(&run, &slice, 1, asked.zip(feed.as_mut()))?;
             built.push(slice);
             Ok(Measured::last(&run))
         })?;
@@ -276,7 +290,7 @@ impl Rehearsal<'_> {
         }
         let probe = |slice: &Input, feed: Option<&Filter>| {
             let screen = feed.map(|feed| feed as &dyn Screen);
-            self.answering(|out| set.mark(&run, [(slice, 2)].into_iter(), screen, out))?;
+            self.answering(|out| set.mark(&run, (slice, 2), screen, out))?;
             Ok(Measured::last(&run))
         };
         match &mut feed {
@@ -314,8 +328,8 @@ impl Rehearsal<'_> {
         let mut again = second.map(|shape| empty(run, &shape)).transpose()?;
         rates.filter = slices.again(|slice| {
             match &mut again {
-                Some(again) => filter_again(run, &slice, &filter.updater(), &again.updater())?,
-                None => insert(run, &slice, &mut filter)?,
+                Some(again) => filter_again(run, &slice, &mut filter, again)?,
+                None => insert(run, &slice, None, &mut filter)?,
             }
             Ok(Measured::last(run))
         })?;

@@ -1,4 +1,4 @@
-//! `memory` for IPv4 addresses: one bit for each of the 2^32 addresses, instead of a set of lines.
+//! Passes over IPv4 addresses: one bit for each of the 2^32 addresses, instead of a set of lines.
 //!
 //! ```text
 //!  sides       intersect                               diff
@@ -10,9 +10,6 @@
 //!
 //! A further side of an intersection must remove the addresses that it lacks, which are known only at its end. So
 //! those that it has are collected in a second bitmap. The last side needs none: its lines are written as they are read.
-//!
-//! Which side is the last: the first one of the caller where it alone has the answer, in a difference and where its
-//! repeats or its records are written; else the largest.
 //!
 //! A line that is written once takes its address out of the bitmap (`intersect`), or puts it in (`diff`). Where repeats are
 //! kept the bitmap stays as it is.
@@ -30,84 +27,47 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::{Sides, Turn};
 use crate::set::ipv4::{self, AddressSet};
 
-/// Passes the lines of the last side that the others select to `out`.
+/// Puts the addresses of `input` into a bitmap; with `common`, those that this has.
 ///
 /// # Errors
-/// [`crate::Error::NotAnAddress`] for a line that is none, [`crate::Error::Memory`] when a bitmap does not
-/// fit, or the first failure of reading or of the sink.
-pub(super) fn addresses(
+/// [`crate::Error::NotAnAddress`] for a line that is none, or the first failure of reading.
+pub(crate) fn collect(
     run: &Run<'_>,
-    inputs: &[Input],
-    sides: &Sides,
+    input: &Input,
+    common: Option<&AddressSet>,
+    into: &AddressSet,
+) -> Result<()> {
+    let verb = if common.is_some() { "probe" } else { "build" };
+    let phase = run.input_phase(verb, input);
+    let insert = |address| {
+        if common.is_none_or(|common| common.contains(address)) {
+            into.insert(address);
+        }
+    };
+    scan(run, &phase, input, || Addresses(insert))
+}
+
+/// Passes the lines of `input` to `out` whose addresses are in `told` (or are not, unless `has`), once, or as often as they
+/// come where it `repeats` them.
+///
+/// # Errors
+/// As [`collect`], and those of the sink.
+pub(crate) fn tell(
+    run: &Run<'_>,
+    input: &Input,
+    told: &AddressSet,
+    (has, repeats): (bool, bool),
     out: &Collector<'_>,
 ) -> Result<()> {
-    let rule = sides.rule();
-    let (others, last) = in_order(inputs, sides);
-    // Nothing but the last side: it has what it has in common with itself, and nothing of it is there yet.
-    let is_difference = rule.in_first() || others.is_empty();
-    let told = if is_difference {
-        every(run, &others)?
-    } else {
-        common(run, &others)?
-    };
-    if let Some(input) = last {
-        let phase = run.input_phase("probe", input);
-        scan(run, &phase, input, || Answer {
-            told: &told,
-            is_difference,
-            repeats: rule.repeats(),
-            out: Outbox::new(out),
-        })?;
-    }
-    Ok(())
-}
-
-/// The inputs that go into bitmaps, and the one whose lines are written.
-fn in_order<'i>(inputs: &'i [Input], sides: &Sides) -> (Vec<&'i Input>, Option<&'i Input>) {
-    let rule = sides.rule();
-    if !rule.in_first() && !rule.repeats() {
-        let (last, others) = inputs.split_last().unzip();
-        return (others.into_iter().flatten().collect(), last);
-    }
-    let input = |turn: &Turn| &inputs[turn.input];
-    let turns = sides.turns();
-    let others = turns.iter().filter(|turn| turn.number != 1);
-    let first = turns.iter().find(|turn| turn.number == 1);
-    (others.map(input).collect(), first.map(input))
-}
-
-/// The addresses of any of `inputs`.
-fn every(run: &Run<'_>, inputs: &[&Input]) -> Result<AddressSet> {
-    let every = AddressSet::new(&run.budget)?;
-    for input in inputs {
-        let phase = run.input_phase("build", input);
-        scan(run, &phase, input, || {
-            Addresses(|address| _ = every.insert(address))
-        })?;
-    }
-    Ok(every)
-}
-
-/// The addresses that all `inputs` have.
-fn common(run: &Run<'_>, inputs: &[&Input]) -> Result<AddressSet> {
-    let (first, further) = inputs.split_at(inputs.len().min(1));
-    let mut common = every(run, first)?;
-    for input in further {
-        let phase = run.input_phase("probe", input);
-        // Made anew for each input: the assignment below frees the bitmap before it.
-        let next = AddressSet::new(&run.budget)?;
-        let insert_common = |address| {
-            if common.contains(address) {
-                next.insert(address);
-            }
-        };
-        scan(run, &phase, input, || Addresses(insert_common))?;
-        common = next;
-    }
-    Ok(common)
+    let phase = run.input_phase("probe", input);
+    scan(run, &phase, input, || Answer {
+        told,
+        is_difference: !has,
+        repeats,
+        out: Outbox::new(out),
+    })
 }
 
 /// Hands each address of a batch to the closure, on the worker's thread. The scan has checked that all

@@ -1,5 +1,4 @@
-//! A set that stays in memory while inputs are streamed past it: what [`memory`](crate::strategy::memory) is made of, and what a
-//! sieve does where the survivors fit.
+//! A set that stays in memory while inputs are streamed past it: a join with a single bucket that is never written.
 //!
 //! *Owns:* [`ResidentSet`], and what its workers do with lines.
 //!
@@ -21,19 +20,16 @@ use crate::error::Result;
 use crate::filter::{Filter, Updater};
 use crate::input::Input;
 use crate::memory::budget::MemoryBudget;
-use crate::pass::filter::empty;
 use crate::pass::join::{write, write_again};
 use crate::pass::scan::{Worker, scan, scan_with_room};
 use crate::pass::screened::{Screened, Work};
-use crate::plan::FilterPlan;
 use crate::run::Run;
-use crate::selection::{Found, Rule, Sides, Turn};
+use crate::selection::{Found, Rule};
 use crate::set::sharded::ShardedSet;
-use crate::strategy::if_useful;
 
 /// A set that stays in memory while inputs are streamed past it. All workers share it; each of its shards
 /// has a lock.
-pub(super) struct ResidentSet {
+pub(crate) struct ResidentSet {
     /// The set. Its lines are not removed; only their marks change.
     set: ShardedSet,
     /// What is selected, and when it is known.
@@ -49,7 +45,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where not even an empty set fits.
-    pub(super) fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
+    pub(crate) fn new(run: &Run<'_>, rule: &Rule, lines: u64, line_bytes: u64) -> Result<Self> {
         // The set may take everything but what reading needs. It is a budget of its own, so the readers of
         // this and the later scans find their memory, however large the set becomes.
         let left = run.budget.available_bytes();
@@ -69,7 +65,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// As [`ResidentSet::new`].
-    pub(super) fn screened(
+    pub(crate) fn screened(
         run: &Run<'_>,
         rule: &Rule,
         lines: u64,
@@ -82,44 +78,23 @@ impl ResidentSet {
         Ok(set)
     }
 
-    /// The distinct lines of `input` that `screen` lets through, about `shape.keys` of `line_bytes` on average,
-    /// and a filter of them as `shape` plans it, for an intersection by `rule`. The filter has
-    /// every line of the set, so a line that it refuses need not be looked up.
-    ///
-    /// # Errors
-    /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading. Set and filter are
-    /// gone then, and their memory is free.
-    pub(super) fn of_survivors(
-        run: &Run<'_>,
-        screen: &Filter,
-        (input, rule): (&Input, &Rule),
-        shape: FilterPlan,
-        line_bytes: u64,
-    ) -> Result<(Self, Filter)> {
-        // Before the set, which takes all memory that is left.
-        let mut feed = empty(run, &shape)?;
-        let set = Self::screened(run, rule, shape.keys, line_bytes)?;
-        set.insert(run, input, 1, Some((screen, &mut feed)))?;
-        Ok((set, feed))
-    }
-
     /// Inserts the distinct lines of `input`, as lines of `side`. With a sieve, those that its first filter lets
     /// through; its second is fed with them.
     ///
     /// # Errors
     /// [`crate::Error::Memory`] where they do not fit; else the first failure of reading.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &self,
         run: &Run<'_>,
         input: &Input,
         side: u32,
-        sieve: Option<(&Filter, &mut Filter)>,
+        sieve: Option<(&dyn Screen, &mut Filter)>,
     ) -> Result<()> {
         // The updater borrows the filter for the whole scan: nobody can ask it before it is complete.
         let sieve = sieve.map(|(screen, feed)| (screen, feed.updater()));
         let phase = run.input_phase("build", input);
         let (screen, feed) = match &sieve {
-            Some((screen, feed)) => (Some(*screen as &dyn Screen), Some(feed)),
+            Some((screen, feed)) => (Some(*screen), Some(feed)),
             None => (None, None),
         };
         scan(run, &phase, input, || {
@@ -134,89 +109,51 @@ impl ResidentSet {
         })
     }
 
-    /// Streams the further `inputs` of an intersection past a set of survivors and their filter `common`, as
-    /// [`ResidentSet::mark`] does, and passes all common lines to `out`.
-    ///
-    /// # Errors
-    /// As [`ResidentSet::mark`], and those of the sink.
-    pub(super) fn mark_common<'i>(
-        &self,
-        run: &Run<'_>,
-        inputs: impl Iterator<Item = &'i Input>,
-        common: &Filter,
-        out: &Collector<'_>,
-    ) -> Result<()> {
-        self.mark(run, inputs.zip(2..), if_useful(common), out)?;
-        self.write(out)
-    }
-
-    /// Streams inputs, each with its side and in their order, past the set. Looks up only the lines that
-    /// `screen` lets through; all lines of the set must pass it. Passes lines that get their last mark to `out`.
-    ///
-    /// Each input is scanned to its end before the next begins, because a line gets its marks in order.
+    /// Streams an input, which is this side, past the set. Looks up only the lines that `screen` lets through; all lines of
+    /// the set must pass it. Passes lines that get their last mark to `out`. One input is read to its end before the
+    /// next begins, because a line gets its marks in order.
     ///
     /// # Errors
     /// The first failure of reading or of the sink. The set takes no memory here.
-    pub(super) fn mark<'i>(
+    pub(crate) fn mark(
         &self,
         run: &Run<'_>,
-        turns: impl Iterator<Item = (&'i Input, u32)>,
+        (input, side): (&Input, u32),
         screen: Option<&dyn Screen>,
         out: &Collector<'_>,
     ) -> Result<()> {
-        for (input, side) in turns {
-            let phase = run.input_phase("probe", input);
-            scan_with_room(run, &phase, input, &self.budget, || {
-                let probe = Probe {
-                    set: &self.set,
-                    rule: &self.rule,
-                    to_shards: Scatter::default(),
-                    side,
-                    out: Outbox::new(out),
-                };
-                Screened::new(screen, probe).gathering(&run.budget)
-            })?;
-        }
-        Ok(())
+        let phase = run.input_phase("probe", input);
+        scan_with_room(run, &phase, input, &self.budget, || {
+            let probe = Probe {
+                set: &self.set,
+                rule: &self.rule,
+                to_shards: Scatter::default(),
+                side,
+                out: Outbox::new(out),
+            };
+            Screened::new(screen, probe).gathering(&run.budget)
+        })
     }
 
-    /// The strategy where repeats are kept: the set is of the sides behind the first, and the lines of the first
-    /// side are looked up and written as they come. The set of an intersection is of one of the others.
+    /// Looks the lines of the first side up, which has this rank among the sides, and writes those that are selected as often
+    /// as they come. All other sides are in the set, or have marked it.
     ///
     /// # Errors
-    /// As [`memory`](crate::strategy::memory).
-    pub(super) fn answer(
+    /// As [`ResidentSet::mark`].
+    pub(crate) fn look_up(
         &self,
         run: &Run<'_>,
-        inputs: &[Input],
-        sides: &Sides,
+        (input, rank): (&Input, u32),
         out: &Collector<'_>,
     ) -> Result<()> {
-        let rule = &self.rule;
-        let (first, others): (Vec<&Turn>, Vec<&Turn>) =
-            sides.turns().iter().partition(|turn| turn.number == 1);
-        let building = if rule.in_first() { others.len() } else { 1 };
-        for (rank, turn) in (1..).zip(&others) {
-            let (input, side) = (&inputs[turn.input], rule.side(turn.number, rank));
-            if (rank as usize) <= building {
-                self.insert(run, input, side, None)?;
-            } else {
-                self.mark(run, [(input, side)].into_iter(), None, out)?;
-            }
-        }
-        let rank = others.len() as u32 + 1;
-        for turn in first {
-            let input = &inputs[turn.input];
-            let phase = run.input_phase("probe", input);
-            scan_with_room(run, &phase, input, &self.budget, || Answer {
-                set: &self.set,
-                rule,
-                rank,
-                to_shards: Scatter::default(),
-                out: Outbox::new(out),
-            })?;
-        }
-        Ok(())
+        let phase = run.input_phase("probe", input);
+        scan_with_room(run, &phase, input, &self.budget, || Answer {
+            set: &self.set,
+            rule: &self.rule,
+            rank,
+            to_shards: Scatter::default(),
+            out: Outbox::new(out),
+        })
     }
 
     /// Passes the selected lines to `out`, on the calling thread, unless they were passed when they got their last
@@ -224,7 +161,7 @@ impl ResidentSet {
     ///
     /// # Errors
     /// The first failure of the sink.
-    pub(super) fn write(&self, out: &Collector<'_>) -> Result<()> {
+    pub(crate) fn write(&self, out: &Collector<'_>) -> Result<()> {
         if self.rule.last_mark().is_some() {
             return Ok(());
         }

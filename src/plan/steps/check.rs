@@ -1,0 +1,194 @@
+//! What must hold for every list, whatever its strategy: what the compiler cannot see of data.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::collections::HashSet;
+
+use super::lists::{List, screened_build, set_tail};
+use super::step::{Lets, Next, Question, Seen, Slot, Step, Through, next_of};
+use crate::plan::golden::jobs::{requests, selections, sizes};
+use crate::plan::{Job, Strategy, plan};
+
+/// True if lines may reach the sink while the step is performed.
+fn may_write(step: &Step) -> bool {
+    match step {
+        Step::Filter { seen, .. } => *seen == Seen::NewIsWritten,
+        Step::Spill { writes_lone, .. } => *writes_lone,
+        Step::Mark { .. }
+        | Step::LookUp { .. }
+        | Step::Write
+        | Step::Ask { .. }
+        | Step::Tell { .. }
+        | Step::Join { .. }
+        | Step::Order => true,
+        Step::Refilter { .. } | Step::Build { .. } | Step::Collect { .. } | Step::Replan(_) => {
+            false
+        }
+    }
+}
+
+/// What was done by the steps so far.
+#[derive(Default)]
+struct Done {
+    /// Filters that are there.
+    alive: Vec<Slot>,
+    /// Those that were asked: nothing may be put into them.
+    asked: Vec<Slot>,
+    read: HashSet<u32>,
+    spilled: HashSet<u32>,
+    has_joined: bool,
+    has_set: bool,
+    has_written: bool,
+}
+
+impl Done {
+    /// Fails where `step` cannot be done now.
+    fn check_filters(&mut self, step: &Step, place: &str) {
+        let filled: Vec<Slot> = step.filled().into_iter().flatten().collect();
+        if let Some(asked) = step.asked() {
+            // An empty filter refuses every line: of a difference that is the answer.
+            let absent = Lets::Absent;
+            let may_be_empty = match step {
+                Step::Ask { .. } | Step::Tell { .. } => true,
+                Step::Spill {
+                    through: Some(Through { lets, .. }),
+                    ..
+                } => *lets == absent,
+                _ => false,
+            };
+            assert!(!filled.contains(&asked), "{place} asks what it fills");
+            assert!(
+                self.alive.contains(&asked) || may_be_empty,
+                "{place}: was never filled"
+            );
+            self.asked.push(asked);
+        }
+        for slot in filled {
+            assert!(!self.asked.contains(&slot), "{place}: was asked before");
+            if !self.alive.contains(&slot) {
+                self.alive.push(slot);
+            }
+        }
+        assert!(self.alive.len() <= 2, "{place}: {:?} are there", self.alive);
+    }
+
+    /// Fails where `step` cannot be done now.
+    fn check_order(&mut self, step: &Step, place: &str) {
+        let Self {
+            spilled,
+            has_joined,
+            has_set,
+            has_written,
+            ..
+        } = self;
+        assert!(
+            !(*has_set && step.is_of_buckets()),
+            "{place}: a set takes all memory"
+        );
+        match step {
+            Step::Spill { at, .. } => assert!(spilled.insert(*at) && !*has_joined, "{place}"),
+            Step::Refilter { of, .. } => assert!(spilled.contains(of) && !*has_joined, "{place}"),
+            Step::Join { is_distinct } => {
+                assert!(!*has_joined && !spilled.is_empty(), "{place}");
+                assert!(!is_distinct || spilled.len() == 1, "{place}");
+                *has_joined = true;
+            }
+            Step::Filter { .. } => assert!(!*has_set, "{place}: a set takes all memory"),
+            Step::Build { .. } => *has_set = true,
+            Step::Replan(_) => assert!(!*has_written, "{place}: lines are out already"),
+            _ => {}
+        }
+        *has_written |= may_write(step);
+    }
+}
+
+/// Fails if a list of steps is none that can be performed, where the filters of `held` are complete and there. It must go
+/// through `inputs` inputs.
+fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
+    let mut done = Done {
+        alive: held.to_vec(),
+        asked: held.to_vec(),
+        ..Done::default()
+    };
+    for (number, step) in steps.iter().enumerate() {
+        let place = format!("{name}: step {number}, {step:?}");
+        done.read.extend(step.input());
+        done.check_filters(step, &place);
+        done.check_order(step, &place);
+        let rest = &steps[number + 1..];
+        assert!(*step != Step::Order || rest.is_empty(), "{place}");
+        done.alive
+            .retain(|&slot| next_of(rest, slot) != Next::Nothing);
+    }
+    assert_eq!(done.has_joined, !done.spilled.is_empty(), "{name}");
+    assert!(done.alive.is_empty(), "{name}: {:?} are left", done.alive);
+    assert!(done.has_written, "{name} writes nothing");
+    assert_eq!(done.read.len(), inputs, "{name}");
+}
+
+/// All jobs whose plans are recorded.
+fn jobs() -> impl Iterator<Item = (String, Job)> {
+    sizes().into_iter().chain(requests()).chain(selections())
+}
+
+#[test]
+fn every_list_of_a_plan_can_be_performed() {
+    let mut checked = 0;
+    for (name, job) in jobs() {
+        for strategy in Strategy::ALL {
+            let asked = Job {
+                strategy: Some(strategy),
+                ..job.clone()
+            };
+            let Ok(plan) = plan(&asked) else { continue };
+            let stored = job.stored_filter.map(|_| Slot::FIRST);
+            let steps = &plan.steps.list;
+            let name = format!("{name}: {strategy}");
+            check(&name, steps, stored.as_slice(), job.inputs.len());
+            checked += 1;
+        }
+    }
+    assert!(checked > 300, "{checked}");
+}
+
+#[test]
+fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
+    for (name, job) in jobs() {
+        let (inputs, sides) = (job.inputs.len(), job.sides_in_order().unwrap());
+        let partition = List::Partition { feeds: false };
+        check(&name, &partition.steps(inputs, &sides), &[], inputs);
+        if job.finds_common() && inputs > 1 {
+            let set = [&[screened_build()][..], &set_tail(inputs as u32)].concat();
+            check(&name, &set, &[Slot::FIRST], inputs);
+            check(&name, &List::Set.steps(inputs, &sides), &[], inputs);
+        }
+    }
+}
+
+#[test]
+fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
+    for (name, job) in jobs().filter(|(_, job)| job.inputs.len() > 1) {
+        let sides = job.sides_in_order().unwrap();
+        let last_link = Slot(job.inputs.len() as u32 - 2);
+        for list in [
+            List::Sieve,
+            List::LoneSieve,
+            List::ScreenedSet,
+            List::Chain { has_stored: false },
+            List::Absent,
+        ] {
+            let steps = list.steps(job.inputs.len(), &sides);
+            let mut questions = steps.iter().enumerate();
+            let (number, looked_at) = questions
+                .find_map(|(number, step)| match step {
+                    Step::Replan(Question::Again) => Some((number, Slot::SECOND)),
+                    Step::Replan(Question::Rate(Some(_))) => Some((number, last_link)),
+                    Step::Replan(_) => Some((number, Slot::FIRST)),
+                    _ => None,
+                })
+                .unwrap();
+            let next = next_of(&steps[number..], looked_at);
+            assert_eq!(next, Next::Asked, "{name}: {list:?}");
+        }
+    }
+}

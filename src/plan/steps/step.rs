@@ -1,0 +1,246 @@
+//! What a step is.
+//!
+//! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done, not with
+//! which memory or threads. *Cost:* 32 bytes.
+
+/// An input, by its place in the plan's order. It is valid for one plan: the next may have another order.
+pub(crate) type At = u32;
+
+/// A filter of a list, by its number. The first has the shape of the plan's first filter, and all others that of its
+/// second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) u32);
+
+impl Slot {
+    /// The filter that is built first, or stored.
+    pub(crate) const FIRST: Self = Self(0);
+    /// The one behind it.
+    pub(crate) const SECOND: Self = Self(1);
+}
+
+/// The steps of a plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Steps {
+    /// The steps in their order.
+    pub(crate) list: Vec<Step>,
+    /// The number of each input with the caller, from 1.
+    pub(super) numbers: Vec<u32>,
+    /// True if filters of survivors are fed while those are spilled.
+    pub(super) feeds: bool,
+}
+
+impl Steps {
+    /// These steps of a plan whose inputs, in its order, have these places with the caller.
+    pub(in crate::plan) fn new(list: Vec<Step>, order: &[usize], feeds: bool) -> Self {
+        Self {
+            list,
+            numbers: order.iter().map(|&index| index as u32 + 1).collect(),
+            feeds,
+        }
+    }
+
+    /// What is decided between the passes, if anything is.
+    pub(crate) fn question(&self) -> Option<Question> {
+        self.list.iter().find_map(|step| match step {
+            Step::Replan(question) => Some(*question),
+            _ => None,
+        })
+    }
+}
+
+/// A pass, or a decision between two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Puts the lines of an input into a filter; of several such steps, one after the other, into the same.
+    Filter {
+        at: At,
+        /// The filter that a line must pass.
+        through: Option<Slot>,
+        into: Slot,
+        seen: Seen,
+    },
+    /// Writes the lines of an input to buckets.
+    Spill {
+        at: At,
+        through: Option<Through>,
+        /// The filter that gets what is spilled. None is fed where the plan has no shape for it, or the budget no room.
+        feed: Option<Slot>,
+        /// True if a line that the filter refuses, which is in this input alone, is written if such lines are selected;
+        /// else it is dropped.
+        writes_lone: bool,
+    },
+    /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input that
+    /// is read next.
+    Refilter { of: At, before: At, into: Slot },
+    /// Puts the lines of an input into the set in memory.
+    Build {
+        at: At,
+        /// What marks call this input.
+        side: u32,
+        through: Option<Slot>,
+        feed: Option<Slot>,
+    },
+    /// Marks the lines of the set that an input has, and writes those that get their last mark.
+    Mark {
+        at: At,
+        side: u32,
+        through: Option<Slot>,
+    },
+    /// Looks the lines of the first side up in the set, and writes the selected ones as often as they come.
+    LookUp { at: At, rank: u32 },
+    /// Writes what the set selects, unless lines were written with their last mark.
+    Write,
+    /// Writes the lines of an input that a filter does not have.
+    Ask { at: At, slot: Slot },
+    /// Puts the addresses of an input into a bitmap; with `through` those that another bitmap has.
+    Collect {
+        at: At,
+        through: Option<Slot>,
+        into: Slot,
+    },
+    /// Writes the lines of an input whose addresses a bitmap has, or has not.
+    Tell { at: At, slot: Slot, has: bool },
+    /// Joins what was spilled, bucket by bucket.
+    Join {
+        /// True if it is of one input, and only removes repeats.
+        is_distinct: bool,
+    },
+    /// Puts the answer in order.
+    Order,
+    /// Decides how the run goes on, by what the steps before have shown.
+    Replan(Question),
+}
+
+/// What becomes of a line that is put into a filter, beside that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// Nothing.
+    Nothing,
+    /// If the filter seems to have it already, it goes into this one, too.
+    Again(Slot),
+    /// If the filter did not have it, it is written.
+    NewIsWritten,
+}
+
+/// A filter that is asked about each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Through {
+    pub(crate) slot: Slot,
+    pub(crate) lets: Lets,
+}
+
+/// Which lines a filter lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lets {
+    /// Those that it may have, to compare them later. A filter that is too full to be of use is not asked.
+    Survivors,
+    /// Those that it may have, which are the answer.
+    Answer,
+    /// Those that it certainly has not, which are the answer.
+    Absent,
+}
+
+/// What is decided between two passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// How a sieve goes on with this input, when the filter of the first is complete: with a set in memory; without
+    /// filters, as `partition`; or as planned, in a layout for what survives.
+    Survivors(At),
+    /// Whether the filter of the first input keeps the set of what survives of this one small; else the set is built
+    /// without filters.
+    SmallSet(At),
+    /// The layout for the lines that come again, which the second filter has.
+    Again,
+    /// Whether the filter has the rate that was accepted (else the engine plans again); and the layout for what passes of
+    /// this input, if it is spilled.
+    Rate(Option<At>),
+}
+
+impl Step {
+    /// The input that the step reads.
+    pub(crate) fn input(&self) -> Option<At> {
+        match *self {
+            Self::Filter { at, .. }
+            | Self::Spill { at, .. }
+            | Self::Build { at, .. }
+            | Self::Mark { at, .. }
+            | Self::LookUp { at, .. }
+            | Self::Ask { at, .. }
+            | Self::Collect { at, .. }
+            | Self::Tell { at, .. } => Some(at),
+            Self::Refilter { .. }
+            | Self::Write
+            | Self::Join { .. }
+            | Self::Order
+            | Self::Replan(_) => None,
+        }
+    }
+
+    /// The filter that the step asks.
+    pub(crate) fn asked(&self) -> Option<Slot> {
+        match *self {
+            Self::Spill { through, .. } => through.map(|through| through.slot),
+            Self::Filter { through, .. }
+            | Self::Build { through, .. }
+            | Self::Mark { through, .. }
+            | Self::Collect { through, .. } => through,
+            Self::Ask { slot, .. } | Self::Tell { slot, .. } => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// The filters that the step fills.
+    pub(crate) fn filled(&self) -> [Option<Slot>; 2] {
+        match *self {
+            Self::Filter {
+                into,
+                seen: Seen::Again(again),
+                ..
+            } => [Some(into), Some(again)],
+            Self::Filter { into, .. }
+            | Self::Refilter { into, .. }
+            | Self::Collect { into, .. } => [Some(into), None],
+            Self::Spill { feed, .. } | Self::Build { feed, .. } => [feed, None],
+            _ => [None, None],
+        }
+    }
+
+    /// True if the step fills or reads buckets.
+    pub(crate) fn is_of_buckets(&self) -> bool {
+        matches!(self, Self::Spill { .. } | Self::Refilter { .. })
+    }
+}
+
+/// What a list does next with a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It is filled: it is not complete.
+    Filled,
+    /// It is asked: it is complete.
+    Asked,
+    /// Nothing: it is complete, and its memory is free.
+    Nothing,
+}
+
+/// What `steps` do next with a filter. Looks no further than the first step that names it.
+pub(crate) fn next_of(steps: &[Step], slot: Slot) -> Next {
+    let next_of_step = |step: &Step| {
+        if step.asked() == Some(slot) {
+            Some(Next::Asked)
+        } else if step.filled().contains(&Some(slot)) {
+            Some(Next::Filled)
+        } else {
+            None
+        }
+    };
+    steps.iter().find_map(next_of_step).unwrap_or(Next::Nothing)
+}
+
+/// How often each of `inputs` inputs is read.
+pub(crate) fn readings(steps: &[Step], inputs: usize) -> Vec<u32> {
+    let mut readings = vec![0; inputs];
+    for at in steps.iter().filter_map(Step::input) {
+        readings[at as usize] += 1;
+    }
+    readings
+}

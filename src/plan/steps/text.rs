@@ -1,0 +1,155 @@
+//! A list of steps as people read it, a line for each.
+//!
+//! *Owns:* the sentences. *Invariants:* inputs have the numbers that the caller gave them, from 1. *Cost:* that of the text.
+
+use serde::{Serialize, Serializer};
+
+use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through};
+
+impl Steps {
+    /// A sentence for each step, without a full stop.
+    pub(crate) fn sentences(&self) -> impl ExactSizeIterator<Item = String> + '_ {
+        self.list.iter().map(|step| self.sentence(step))
+    }
+
+    fn sentence(&self, step: &Step) -> String {
+        match *step {
+            Step::Filter {
+                at, through, seen, ..
+            } => self.filter_text(at, through, seen),
+            Step::Spill {
+                at,
+                through,
+                feed,
+                writes_lone,
+            } => {
+                let fed = feed.filter(|_| self.feeds);
+                let fed = fed.map_or("", |_| ", and feed a filter with them");
+                let lone = if writes_lone {
+                    "; write the others, if lines of one file alone are selected"
+                } else {
+                    ""
+                };
+                format!("spill {}{fed}{lone}", self.lines(at, through))
+            }
+            Step::Refilter { of, .. } => {
+                let unless = if self.feeds { " none was fed and" } else { "" };
+                let name = self.name(of);
+                format!("build a filter of what was spilled of {name}, if{unless} it pays")
+            }
+            Step::Build { at, through, .. } => {
+                let filter = through.map_or("", |_| ", and into a filter");
+                let lines = self.lines(at, through.map(survivors));
+                format!("put {lines} into a set in memory{filter}")
+            }
+            Step::Mark { at, through, .. } => {
+                format!(
+                    "look up in the set {}",
+                    self.lines(at, through.map(survivors))
+                )
+            }
+            Step::LookUp { at, .. } => format!(
+                "look up in the set {}, and write those that are selected, as often as they come",
+                self.lines(at, None)
+            ),
+            Step::Write => "write the lines of the set that are selected".into(),
+            Step::Ask { at, slot } => {
+                let lets = Lets::Absent;
+                format!("write {}", self.lines(at, Some(Through { slot, lets })))
+            }
+            Step::Collect { at, through, .. } => {
+                let common = through.map_or("", |_| " that the one before has");
+                format!(
+                    "put the addresses of {}{common} into a bitmap",
+                    self.name(at)
+                )
+            }
+            Step::Tell { at, has, .. } => {
+                let has = if has { "has" } else { "does not have" };
+                format!("write the lines of {} that the bitmap {has}", self.name(at))
+            }
+            Step::Join { is_distinct: false } => "join the buckets, and write the answer".into(),
+            Step::Join { is_distinct: true } => {
+                "remove repeats from the buckets, and write the answer".into()
+            }
+            Step::Order => "put the answer in order".into(),
+            Step::Replan(question) => self.question_text(question),
+        }
+    }
+
+    fn filter_text(&self, at: At, through: Option<Slot>, seen: Seen) -> String {
+        let lines = self.lines(at, through.map(survivors));
+        let more = match seen {
+            Seen::Nothing => "",
+            Seen::Again(_) => ", and those that it seems to have already into a second one",
+            Seen::NewIsWritten => ", and write those that it did not have",
+        };
+        format!("put {lines} into a filter{more}")
+    }
+
+    fn question_text(&self, question: Question) -> String {
+        match question {
+            Question::Survivors(at) if (at as usize) < self.numbers.len() => format!(
+                "look at a sample of {}: go on with a set in memory, without filters, or as planned",
+                self.name(at)
+            ),
+            Question::Survivors(_) => "go on as planned".into(),
+            Question::SmallSet(_) => "go on without filters, if the filter is too full".into(),
+            Question::Again => "plan the buckets for the lines that come again".into(),
+            Question::Rate(Some(at)) => format!(
+                "check the rate, look at a sample of {}, and plan the buckets for what passes",
+                self.name(at)
+            ),
+            Question::Rate(None) => "check the rate of the filter".into(),
+        }
+    }
+
+    /// The lines of an input that pass a filter.
+    fn lines(&self, at: At, through: Option<Through>) -> String {
+        let name = self.name(at);
+        match through.map(|through| (self.filter_name(through.slot), through.lets)) {
+            None => format!("the lines of {name}"),
+            Some((filter, Lets::Survivors | Lets::Answer)) => {
+                format!("the lines of {name} that pass {filter}")
+            }
+            Some((filter, Lets::Absent)) => {
+                format!("the lines of {name} that {filter} does not have")
+            }
+        }
+    }
+
+    /// A filter by the input that it is of, if it is of one.
+    fn filter_name(&self, slot: Slot) -> String {
+        let inputs = |step: &Step| match *step {
+            Step::Refilter { of, .. } => Some(of),
+            ref step => step.input(),
+        };
+        let fills = |step: &&Step| step.filled().contains(&Some(slot));
+        let mut filling = self.list.iter().filter(fills).filter_map(inputs);
+        match filling.next() {
+            None => "the stored filter".into(),
+            Some(first) if filling.all(|other| other == first) => {
+                format!("the filter of {}", self.name(first))
+            }
+            Some(_) if slot == Slot::SECOND => "the second filter".into(),
+            Some(_) => "the filter".into(),
+        }
+    }
+
+    fn name(&self, at: At) -> String {
+        format!("file {}", self.numbers[at as usize])
+    }
+}
+
+fn survivors(slot: Slot) -> Through {
+    Through {
+        slot,
+        lets: Lets::Survivors,
+    }
+}
+
+impl Serialize for Steps {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.sentences())
+    }
+}

@@ -1,0 +1,461 @@
+//! What a run holds between its steps, and what each step does.
+//!
+//! *Owns:* filters, bitmaps, blocks, buckets and the set of a run, from the step that makes them to the last that needs
+//! them. *Invariants:* those of [`strategy`](super). A step calls one pass, with what it names as arguments. *Cost:* that
+//! of the passes.
+//!
+//! In which order things are made within a step:
+//!
+//! 1. The filter that is fed, while the one that is asked still has its memory: a plan with both has room for both.
+//! 2. Blocks, and the memory for known lines, at the first spill. All stores share one pool: later ones could not use the
+//!    blocks that an early one holds.
+//! 3. The set, last of all: it takes all memory that reading leaves.
+
+use crate::answer::Collector;
+use crate::error::{Error, Result};
+use crate::filter::{AskedFilter, Filter};
+use crate::input::Input;
+use crate::pass::addresses::{collect, tell};
+use crate::pass::ask::{Refusing, write_absent, write_new};
+use crate::pass::filter::{empty, filter_again, insert};
+use crate::pass::join::join;
+use crate::pass::known::KnownLines;
+use crate::pass::resident::ResidentSet;
+use crate::pass::spill::{Refused, Screening, Spilled, spill};
+use crate::plan::steps::{At, Lets, Next, Seen, Slot, Step, Through, next_of};
+use crate::plan::{FilterPlan, Plan};
+use crate::run::Run;
+use crate::selection::Sides;
+use crate::set::ipv4::AddressSet;
+use crate::spill::pool::BlockPool;
+use crate::stats::FilterStats;
+use crate::strategy::approximate::Told;
+use crate::strategy::held::{Held, Kind, StoredFilters};
+use crate::strategy::refilter::filter_if_it_pays;
+
+/// What is there between two steps.
+pub(super) struct State<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) inputs: &'a [Input],
+    filters: StoredFilters<'a>,
+    /// Filters and bitmaps.
+    pub(super) held: Vec<Held>,
+    /// The shape of all filters behind the first; a decision may change it.
+    pub(super) second_filter: Option<FilterPlan>,
+    /// Blocks that the pool gets when the second filter of a sieve was fed and the first is gone.
+    pub(super) more_blocks: u64,
+    /// Blocks and known lines, from the first spill to the last.
+    pool: Option<BlockPool>,
+    known: Option<KnownLines>,
+    /// What was spilled, in the order of the spills.
+    stores: Vec<Store>,
+    /// The set in memory.
+    pub(super) set: Option<ResidentSet>,
+    pub(super) told: Told,
+}
+
+/// What was spilled of an input.
+struct Store {
+    at: At,
+    spilled: Spilled,
+    /// The rate of the filter that its lines have passed, 0..1; 1 if none was asked.
+    fpr: f64,
+}
+
+impl<'a> State<'a> {
+    /// The state before the first step: with the stored filter, if there is one.
+    ///
+    /// # Errors
+    /// As [`AskedFilter::new`].
+    pub(super) fn new(
+        run: &Run<'_>,
+        plan: &'a Plan,
+        inputs: &'a [Input],
+        filters: StoredFilters<'a>,
+    ) -> Result<Self> {
+        let mut state = Self {
+            plan,
+            inputs,
+            filters,
+            held: Vec::new(),
+            second_filter: plan.second_filter,
+            more_blocks: 0,
+            pool: None,
+            known: None,
+            stores: Vec::new(),
+            set: None,
+            told: Told::default(),
+        };
+        if let Some(stored) = filters.stored {
+            let file = stored.stored();
+            state.told.stats = Some(FilterStats::of(
+                file.shape(),
+                file.keys(),
+                &stored.occupancy(),
+            ));
+            // It is mapped if the memory that buffers and a further filter leave is enough for it; else its blocks are
+            // read from the file when they are needed.
+            let second = plan.second_filter.map_or(0, |shape| shape.bits / 8);
+            let left = run.layout.rest_bytes().saturating_sub(second);
+            let asked = AskedFilter::new(stored, &run.budget, left)?;
+            state.held.push(Held {
+                slot: Slot::FIRST,
+                kind: Kind::Stored(asked),
+                is_complete: true,
+            });
+        }
+        Ok(state)
+    }
+
+    /// Does what `step` says, but for decisions and the order of the answer.
+    ///
+    /// # Errors
+    /// The first failure of the pass.
+    pub(super) fn perform(&mut self, run: &Run<'_>, step: Step, out: &Collector<'_>) -> Result<()> {
+        match step {
+            Step::Filter {
+                at,
+                through,
+                into,
+                seen,
+            } => self.fill(run, (at, through), (into, seen), out),
+            Step::Spill { .. } => self.spill(run, step, out),
+            Step::Refilter { of, before, into } => self.refilter(run, (of, before), into),
+            Step::Build {
+                at,
+                side,
+                through,
+                feed,
+            } => self.build(run, (at, side), through.zip(feed)),
+            Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
+            Step::Ask { at, slot } => {
+                self.make_if_missing(run, slot)?;
+                let (input, rule) = (&self.inputs[at as usize], self.plan.sides.rule());
+                let filter = self.find(slot).and_then(Held::screen);
+                filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
+            }
+            Step::Collect { at, through, into } => {
+                let set = self.take_addresses(run, into)?;
+                let common = through.and_then(|slot| match &self.find(slot)?.kind {
+                    Kind::Addresses(set) => Some(set),
+                    Kind::Filter(_) | Kind::Stored(_) => None,
+                });
+                collect(run, &self.inputs[at as usize], common, &set)?;
+                self.put(into, Kind::Addresses(set));
+                Ok(())
+            }
+            Step::Tell { at, slot, has } => {
+                let set = self.take_addresses(run, slot)?;
+                let repeats = self.plan.sides.rule().repeats();
+                tell(run, &self.inputs[at as usize], &set, (has, repeats), out)
+            }
+            Step::Join { is_distinct } => self.join(run, is_distinct, out),
+            Step::Order | Step::Replan(_) => Ok(()),
+        }
+    }
+
+    /// Puts the lines of an input into a filter.
+    fn fill(
+        &mut self,
+        run: &Run<'_>,
+        (at, through): (At, Option<Slot>),
+        (into, seen): (Slot, Seen),
+        out: &Collector<'_>,
+    ) -> Result<()> {
+        let input = &self.inputs[at as usize];
+        let mut filter = self.take_filter(run, into)?;
+        match seen {
+            Seen::Nothing => {
+                let screen = through.and_then(|slot| self.find(slot)?.screen());
+                insert(run, input, screen, &mut filter)?;
+            }
+            Seen::Again(slot) => {
+                let mut again = self.take_filter(run, slot)?;
+                filter_again(run, input, &mut filter, &mut again)?;
+                self.put(slot, Kind::Filter(again));
+            }
+            Seen::NewIsWritten => write_new(run, input, &mut filter, out)?,
+        }
+        self.put(into, Kind::Filter(filter));
+        Ok(())
+    }
+
+    /// Spills what passes of an input, and feeds a filter with it.
+    fn spill(&mut self, run: &Run<'_>, step: Step, out: &Collector<'_>) -> Result<()> {
+        let Step::Spill {
+            at,
+            through,
+            feed,
+            writes_lone,
+        } = step
+        else {
+            return Ok(());
+        };
+        let (input, sides) = (&self.inputs[at as usize], &self.plan.sides);
+        let (mut fed, rule) = (self.filter_to_feed(run, feed)?, sides.rule());
+        if let Some(Through {
+            slot,
+            lets: Lets::Absent,
+        }) = through
+        {
+            self.make_if_missing(run, slot)?;
+        }
+        if self.pool.is_none() {
+            self.pool = Some(run.block_pool());
+            self.known = KnownLines::new(run, rule)?;
+        }
+        let Some(pool) = &self.pool else {
+            return Ok(());
+        };
+        let asked = through.and_then(|through| self.find(through.slot));
+        let screen = asked.and_then(|held| match through.map(|through| through.lets) {
+            Some(Lets::Survivors) => held.screen_if_useful(),
+            _ => held.screen(),
+        });
+        let refusing = screen.map(Refusing);
+        let is_absent = through.is_some_and(|through| through.lets == Lets::Absent);
+        let lone = sides.lone(at as usize);
+        let refused = Refused {
+            rule,
+            lone,
+            times: rule.times(lone),
+            out,
+        };
+        let screening = Screening {
+            screen: match &refusing {
+                Some(refusing) if is_absent => Some(refusing),
+                _ => screen,
+            },
+            feed: fed.as_mut(),
+            keeps_repeats: rule.needs_repeats_of(input.sides()),
+            known: self.known.as_ref().map(|known| (known, at as usize)),
+            refused: Some(refused).filter(|refused| writes_lone && refused.times > 0),
+            outlet: None,
+        };
+        let spilled = spill(run, pool, input, screening)?;
+        // A filter that was not asked has refused nothing.
+        let fpr = asked.filter(|_| screen.is_some()).map_or(1.0, Held::fpr);
+        if through.is_some_and(|through| through.lets == Lets::Answer) {
+            self.told.note_passed(input.lines(), spilled.passed);
+        }
+        self.stores.push(Store { at, spilled, fpr });
+        if let Some((slot, fed)) = feed.zip(fed) {
+            self.put(slot, Kind::Filter(fed));
+        }
+        Ok(())
+    }
+
+    /// The filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error: what is
+    /// spilled is joined in any case.
+    fn filter_to_feed(&self, run: &Run<'_>, slot: Option<Slot>) -> Result<Option<Filter>> {
+        match slot.and(self.second_filter).map(|shape| empty(run, &shape)) {
+            None | Some(Err(Error::Memory { .. })) => Ok(None),
+            Some(filter) => filter.map(Some),
+        }
+    }
+
+    /// Builds a filter of what was spilled of an input, if none was fed and it pays.
+    fn refilter(&mut self, run: &Run<'_>, (of, before): (At, At), into: Slot) -> Result<()> {
+        let store = self.stores.iter().find(|store| store.at == of);
+        let Some(store) = store.filter(|_| self.find(into).is_none()) else {
+            return Ok(());
+        };
+        let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
+        let built = filter_if_it_pays(run, (&store.spilled, store.fpr), input, next)?;
+        if let Some(filter) = built {
+            // Those are for one that was fed.
+            self.more_blocks = 0;
+            self.put(into, Kind::Filter(filter));
+        }
+        Ok(())
+    }
+
+    /// Puts an input, or what passes a filter of it, into the set, and into another filter.
+    fn build(
+        &mut self,
+        run: &Run<'_>,
+        (at, side): (At, u32),
+        filters: Option<(Slot, Slot)>,
+    ) -> Result<()> {
+        let input = &self.inputs[at as usize];
+        let shape = self.second_filter.filter(|_| filters.is_some());
+        // Before the set, which takes all memory that is left.
+        let mut feed = shape.map(|shape| empty(run, &shape)).transpose()?;
+        let set = match self.set.take() {
+            Some(set) => set,
+            None => self.new_set(run, shape)?,
+        };
+        let screen = filters.and_then(|(through, _)| self.find(through)?.screen());
+        set.insert(run, input, side, screen.zip(feed.as_mut()))?;
+        self.set = Some(set);
+        if let Some(((_, slot), feed)) = filters.zip(feed) {
+            self.put(slot, Kind::Filter(feed));
+        }
+        Ok(())
+    }
+
+    /// An empty set; behind filters, for as many lines as the second has room for.
+    fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
+        let (rule, line_bytes) = (self.plan.sides.rule(), self.plan.build_line_bytes);
+        match second {
+            Some(shape) => ResidentSet::screened(run, rule, shape.keys, line_bytes),
+            None => ResidentSet::new(run, rule, self.plan.build_lines, line_bytes),
+        }
+    }
+
+    /// Streams an input past the set, which is complete, or writes what it selects. Where no other side is there, the set is
+    /// empty.
+    fn ask_set(&mut self, run: &Run<'_>, step: Step, out: &Collector<'_>) -> Result<()> {
+        let set = match self.set.take() {
+            Some(set) => set,
+            None => self.new_set(run, None)?,
+        };
+        let input = |at: At| &self.inputs[at as usize];
+        match step {
+            Step::Mark { at, side, through } => {
+                let screen = through.and_then(|slot| self.find(slot)?.screen_if_useful());
+                set.mark(run, (input(at), side), screen, out)?;
+            }
+            Step::LookUp { at, rank } => set.look_up(run, (input(at), rank), out)?,
+            _ => set.write(out)?,
+        }
+        self.set = Some(set);
+        Ok(())
+    }
+
+    /// Joins all stores. All memory is free by now but for the blocks that they hold: the join divides what there is, and a
+    /// filter that is still there would give no error, only a smaller join.
+    fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
+        let sides = &self.plan.sides;
+        let stores = std::mem::take(&mut self.stores);
+        let stores: Vec<_> = stores
+            .into_iter()
+            .map(|store| store.spilled.buckets)
+            .collect();
+        let blocks = stores.iter().flatten().flat_map(|bucket| &bucket.held);
+        let held: u64 = blocks.map(|block| block.buffer.len() as u64).sum();
+        debug_assert_eq!(run.held_bytes(), run.bookkeeping_bytes() + held);
+        if is_distinct {
+            join(run, stores, &Sides::common(1, sides.rule().order()), out)
+        } else {
+            join(run, stores, sides, out)
+        }
+    }
+
+    /// True if each filter and bitmap is one that `steps` name.
+    pub(super) fn holds_only_what(&self, steps: &[Step]) -> bool {
+        let is_named = |held: &Held| next_of(steps, held.slot) != Next::Nothing;
+        self.held.len() <= 2 && self.held.iter().all(is_named)
+    }
+
+    /// Describes filters that are complete, and drops what `rest`, the steps that are still to come, do not need.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where the first filter is to be saved and cannot be written.
+    pub(super) fn settle(&mut self, rest: &[Step]) -> Result<()> {
+        for index in (0..self.held.len()).rev() {
+            let next = next_of(rest, self.held[index].slot);
+            if next != Next::Filled && !self.held[index].is_complete {
+                self.complete(index)?;
+            }
+            if next == Next::Nothing {
+                self.held.remove(index);
+            }
+        }
+        let spills = || rest.iter().filter(|step| step.is_of_buckets());
+        if self.pool.is_some() && spills().next().is_none() {
+            // Held blocks stay with their buckets.
+            (self.pool, self.known) = (None, None);
+        }
+        // Only the last spill is left, through a filter that was fed, and the first filter is gone.
+        if self.more_blocks > 0 && self.held.len() == 1 && !self.stores.is_empty() {
+            let is_last = rest
+                .iter()
+                .filter(|step| matches!(step, Step::Spill { .. }))
+                .count()
+                == 1;
+            if let Some(pool) = self.pool.as_ref().filter(|_| is_last) {
+                pool.extend(std::mem::take(&mut self.more_blocks));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes and saves a filter that has all its lines.
+    fn complete(&mut self, index: usize) -> Result<()> {
+        let held = &mut self.held[index];
+        held.is_complete = true;
+        let Kind::Filter(filter) = &mut held.kind else {
+            return Ok(());
+        };
+        let is_first = held.slot == Slot::FIRST;
+        if is_first && let Some(target) = self.filters.saving {
+            // The plan's number of lines was an estimate. A later run would take a filter with more lines than its
+            // file says for an overfull one.
+            filter.plan_for_own_keys();
+            target.write(filter)?;
+        }
+        if is_first || !self.plan.costs.exact {
+            self.told.note(filter);
+        }
+        Ok(())
+    }
+
+    /// Notes what the statistics say of the filters.
+    pub(super) fn note_statistics(&mut self, run: &Run<'_>, out: &Collector<'_>) {
+        if self.plan.may_miss_lines() {
+            self.told.note_missing(self.plan, self.inputs, out);
+        }
+        run.record().filter = self.told.stats.take();
+    }
+
+    /// What is in a slot.
+    pub(super) fn find(&self, slot: Slot) -> Option<&Held> {
+        self.held.iter().find(|held| held.slot == slot)
+    }
+
+    /// Takes the filter out of a slot, to change it; an empty one if there is none.
+    fn take_filter(&mut self, run: &Run<'_>, slot: Slot) -> Result<Filter> {
+        if let Some(Kind::Filter(filter)) = self.take(slot) {
+            return Ok(filter);
+        }
+        let (first, second) = (self.plan.costs.filter, self.second_filter);
+        let shape = if slot == Slot::FIRST {
+            first
+        } else {
+            second.or(first)
+        };
+        // A plan with such a step has such a shape; without one, the least filter does.
+        empty(run, &shape.unwrap_or_else(|| FilterPlan::new(1, 0, 1.0)))
+    }
+
+    /// Puts an empty filter into a slot that no step has filled.
+    fn make_if_missing(&mut self, run: &Run<'_>, slot: Slot) -> Result<()> {
+        if self.find(slot).is_none() {
+            let filter = self.take_filter(run, slot)?;
+            self.put(slot, Kind::Filter(filter));
+        }
+        Ok(())
+    }
+
+    /// Takes the bitmap out of a slot, to change it; an empty one if there is none.
+    fn take_addresses(&mut self, run: &Run<'_>, slot: Slot) -> Result<AddressSet> {
+        match self.take(slot) {
+            Some(Kind::Addresses(set)) => Ok(set),
+            _ => AddressSet::new(&run.budget),
+        }
+    }
+
+    fn take(&mut self, slot: Slot) -> Option<Kind> {
+        let index = self.held.iter().position(|held| held.slot == slot)?;
+        Some(self.held.swap_remove(index).kind)
+    }
+
+    fn put(&mut self, slot: Slot, kind: Kind) {
+        self.held.push(Held {
+            slot,
+            kind,
+            is_complete: false,
+        });
+    }
+}
