@@ -53,6 +53,7 @@ use crate::error::Result;
 use crate::size::display_apart;
 
 pub use crate::input::compressed::Decoding;
+pub use crate::input::repeats::Distinct;
 use advice::{advised, least_memory, too_high, with_advice};
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
@@ -161,6 +162,11 @@ impl Plan {
         !self.costs.exact && !self.finds_common()
     }
 
+    /// Whether the inputs were read for an estimate before, so that their different lines are known.
+    pub fn is_estimated(&self) -> bool {
+        self.job.any_lines.is_some()
+    }
+
     /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
     /// samples show repeats: there may be more different lines than they show.
     ///
@@ -231,6 +237,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 ///     wants_filter: false,
 ///     is_ipv4: false,
 ///     common_share: None,
+///     any_lines: None,
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
 /// };

@@ -87,16 +87,19 @@ pub(crate) fn bloom(
     let survivors = spill(run, &pool, last, Screening::by(Some(&*screen)))?;
     // The join divides all memory that is free: filter and free blocks go first. Held blocks stay.
     drop((screen, pool));
-    stats.expected_false_lines =
-        expected_false_lines(last.lines(), survivors.passed, stats.fill_fpr)
-            .min(survivors.passed as f64);
-    run.record().filter = Some(stats);
     join(
         run,
         vec![survivors.buckets],
         &Sides::common(1, sides.rule().order()),
         out,
-    )
+    )?;
+    stats.expected_false_lines = expected_false_lines(
+        (last.lines(), survivors.passed),
+        out.found(),
+        stats.fill_fpr,
+    );
+    run.record().filter = Some(stats);
+    Ok(())
 }
 
 /// The stored filter, ready to be asked. It is mapped if the memory that the plan's buffers and a further
@@ -107,18 +110,19 @@ fn asked(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<AskedFilt
     AskedFilter::new(stored, &run.budget, left)
 }
 
-/// How many of the lines that passed did so by mistake, on average, given that `passed` of `lines` passed
-/// filters with the joint rate `fpr` (0 to 1).
+/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines` lines
+/// passed filters with the joint rate `fpr` (0 to 1).
 ///
 /// The refused lines were certainly not common. They are the share 1 - fpr of all lines that are not common,
-/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. A filter of rate 1 refuses
-/// nothing and says nothing; all may be false.
-fn expected_false_lines(lines: u64, passed: u64, fpr: f64) -> f64 {
+/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake, which are taken to come as often as all lines
+/// that passed. A filter of rate 1 refuses nothing and says nothing; all may be false.
+fn expected_false_lines((lines, passed): (u64, u64), found: u64, fpr: f64) -> f64 {
     let refused = lines.saturating_sub(passed) as f64;
+    let different = found as f64 / passed.max(1) as f64;
     if fpr < 1.0 {
-        refused * fpr / (1.0 - fpr)
+        (refused * fpr / (1.0 - fpr) * different).min(found as f64)
     } else {
-        passed as f64
+        found as f64
     }
 }
 

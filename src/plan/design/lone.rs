@@ -83,6 +83,7 @@ pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
         filter: Some(first),
         expected_false_lines: 0.0,
         expected_missing_lines: 0.0,
+        most_wrong_lines: None,
         expected_precision: None,
     };
     Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))

@@ -95,6 +95,7 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         filter: filters.map(|(first, _)| first),
         expected_false_lines: 0.0,
         expected_missing_lines: 0.0,
+        most_wrong_lines: None,
         expected_precision: None,
     };
     Ok(Design {

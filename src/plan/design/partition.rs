@@ -73,6 +73,7 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         filter: None,
         expected_false_lines: 0.0,
         expected_missing_lines: 0.0,
+        most_wrong_lines: None,
         expected_precision: None,
     };
     Ok(Design::new(costs, filter, layout).joining(survivors))

@@ -66,6 +66,7 @@ pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
         filter: Some(filter),
         expected_false_lines: 0.0,
         expected_missing_lines: 0.0,
+        most_wrong_lines: None,
         expected_precision: None,
     };
     Ok(Design::new(costs, Some(second), layout).joining(survivors.bytes))

@@ -59,6 +59,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         filter: Some(plan.first),
         expected_false_lines: 0.0,
         expected_missing_lines: 0.0,
+        most_wrong_lines: None,
         expected_precision: None,
     };
     let mut design = Design::new(costs, plan.fed, layout).joining(plan.survivors);

@@ -37,6 +37,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         wants_filter: false,
         is_ipv4: false,
         common_share: None,
+        any_lines: None,
         always_spill: false,
         set_estimate: SetEstimate::Trust,
     }
