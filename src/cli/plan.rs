@@ -179,6 +179,7 @@ pub(super) fn describe(plan: &Plan) -> String {
     ];
     let is_estimated = plan.is_estimated();
     lines.extend(describe_costs(&plan.costs, is_estimated));
+    lines.extend(plan.notice().map(|notice| format!("  {notice}")));
     if plan.guesses_sizes {
         let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());

@@ -36,6 +36,7 @@ mod costs;
 mod decoding;
 mod design;
 pub(crate) mod exchange;
+mod files;
 mod filters;
 mod job;
 pub(crate) mod layout;
@@ -59,6 +60,7 @@ use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
 pub(crate) use design::lone::Again;
 pub(crate) use design::set_refusal;
+pub use files::ManyFiles;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
 pub(crate) use layout::Layout;
@@ -110,6 +112,9 @@ pub struct Plan {
     /// Whether sizes are guesses, because files are compressed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guesses_sizes: bool,
+    /// The files of the buckets that the caller asked for, where these are very many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub many_files: Option<ManyFiles>,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
     /// caller's order.
     #[serde(skip)]
@@ -257,7 +262,11 @@ pub fn plan(job: &Job) -> Result<Plan> {
         Some(strategy) => asked_for(job, strategy),
         None => chosen(job),
     };
-    plan.map_err(|error| with_advice(job, error))
+    let plan = plan.map_err(|error| with_advice(job, error))?;
+    Ok(Plan {
+        many_files: ManyFiles::of(job, &plan),
+        ..plan
+    })
 }
 
 /// The layout for reading the inputs of `job` once, with `beside_bytes` of memory left for `consumer` (its

@@ -119,6 +119,7 @@ impl Design {
             ordering: self.ordering,
             known_bytes: self.layout.known_bytes,
             guesses_sizes: job.guesses_sizes(),
+            many_files: None,
             uses_bitmap: self.uses_bitmap,
             costs: self.costs,
             rejected,

@@ -6,6 +6,7 @@ use super::*;
 use crate::error::Error;
 use crate::selection::Selection;
 
+mod files;
 mod known;
 mod layouts;
 mod phases;
