@@ -63,6 +63,7 @@ pub(crate) use design::set_refusal;
 pub use files::ManyFiles;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
+use job::{distinct_lines_in_order, sizes_in_order};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
@@ -191,6 +192,13 @@ impl Plan {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows it.
+    pub(crate) fn distinct_share_of_last(&self) -> f64 {
+        let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
+        let lines = sizes_in_order(&self.job).last().map(|size| size.lines);
+        distinct.unwrap_or(0) as f64 / lines.unwrap_or(0).max(1) as f64
     }
 
     /// How many of the inputs behind the first go into the filter of a sieve that keeps repeats.

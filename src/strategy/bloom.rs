@@ -95,7 +95,7 @@ pub(crate) fn bloom(
     )?;
     stats.expected_false_lines = expected_false_lines(
         (last.lines(), survivors.passed),
-        out.found(),
+        (out.found(), plan.distinct_share_of_last()),
         stats.fill_fpr,
     );
     run.record().filter = Some(stats);
@@ -110,20 +110,27 @@ fn asked(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<AskedFilt
     AskedFilter::new(stored, &run.budget, left)
 }
 
-/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines` lines
-/// passed filters with the joint rate `fpr` (0 to 1).
+/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines` lines,
+/// of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr` (0 to 1).
 ///
-/// The refused lines were certainly not common. They are the share 1 - fpr of all lines that are not common,
-/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake, which are taken to come as often as all lines
-/// that passed. A filter of rate 1 refuses nothing and says nothing; all may be false.
-fn expected_false_lines((lines, passed): (u64, u64), found: u64, fpr: f64) -> f64 {
-    let refused = lines.saturating_sub(passed) as f64;
-    let different = found as f64 / passed.max(1) as f64;
-    if fpr < 1.0 {
-        (refused * fpr / (1.0 - fpr) * different).min(found as f64)
-    } else {
-        found as f64
+/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common, and
+/// the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused follows from
+/// the sample, or from how often lines that passed came: from the latter if few of those are very frequent, from the
+/// former if the sample shows how many lines are different. Both are rather too low, so the larger one counts. A filter of
+/// rate 1 refuses nothing and says nothing; all may be false.
+fn expected_false_lines(
+    (lines, passed): (u64, u64),
+    (found, distinct): (u64, f64),
+    fpr: f64,
+) -> f64 {
+    let (refused, found) = (lines.saturating_sub(passed) as f64, found as f64);
+    if fpr >= 1.0 {
+        return found;
     }
+    let by_sample = lines as f64 * distinct - found;
+    let by_passed = refused * found / passed.max(1) as f64;
+    let different = by_sample.max(by_passed).min(refused);
+    (different * fpr / (1.0 - fpr)).min(found)
 }
 
 /// Adds the rates of a further filter of the chain to `stats`. A line that is not common passes by mistake at
