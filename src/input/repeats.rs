@@ -4,8 +4,8 @@
 //! evidence of repeats all lines count as different. *Cost:* 8 bytes for each sampled line, at most [`MOST_LINES`] a
 //! window, while the sample is taken.
 //!
-//! *Formulas.* A line may come again nearby (a sorted log) or anywhere. So each window counts a line once. Of N lines of
-//! the input the share q was looked at. Of d different lines that were seen, f1 are in one window and f2 in two.
+//! *Formulas.* A line may come again nearby (a sorted log) or anywhere. So each window counts a line once. Of N lines
+//! of the input the share q was looked at. Of d different lines that were seen, f1 are in one window and f2 in two.
 //!
 //! ```text
 //! least    d + f1² / (2 f2 + f1 q / (1 - q))      Chao and Lin: right if all lines come equally often, less than there
@@ -14,18 +14,19 @@
 //! most     d - f1 + f1 / q                        no line that was seen once comes again elsewhere
 //! ```
 //!
-//! Each line of the input adds 1 or more to what is expected of `most`, however often it comes. Two standard deviations of f2
-//! are added for `least`, and subtracted for `likely`, for which a set is sized. With few pairs all are `most`.
+//! Each line of the input adds 1 or more to what is expected of `most`, however often it comes. Two standard deviations
+//! of f2 are added for `least`, and subtracted for `likely`, for which a set is sized. With few pairs all are `most`.
 //!
 //! Where one part of a file is a copy of another, two windows may have a piece of the same copy: all pairs come from a
-//! few windows. So for `likely` no two windows count for many more pairs than most have: where those have l on average, for
-//! l + 4 sqrt(l) + 2 at most (four standard deviations). And windows do not lie at even distances; see [`sample`].
+//! few windows. So for `likely` no two windows count for many more pairs than most have: where those have l on average,
+//! for l + 4 sqrt(l) + 2 at most (four standard deviations). And windows do not lie at even distances; see [`sample`].
 //!
 //! [`sample`]: crate::input::sample
 //!
-//! *Sources:* Chao, Nonparametric Estimation of the Number of Classes in a Population, 1984; Chao, Lin, Nonparametric Lower
-//! Bounds for Species Richness under Sampling without Replacement, Biometrics 68 (2012); Haas et al., Sampling-Based Estimation
-//! of the Number of Distinct Values of an Attribute, VLDB 1995, on how little a sample can know.
+//! *Sources:* Chao, Nonparametric Estimation of the Number of Classes in a Population, 1984; Chao, Lin, Nonparametric
+//! Lower Bounds for Species Richness under Sampling without Replacement, Biometrics 68 (2012); Haas et al.,
+//! Sampling-Based Estimation of the Number of Distinct Values of an Attribute, VLDB 1995, on how little a sample can
+//! know.
 
 use crate::sys::checksum;
 
@@ -38,14 +39,14 @@ const LEAST_SEEN: u64 = 256;
 /// Fewer pairs than these are no evidence.
 const LEAST_PAIRS: f64 = 24.0;
 
-/// How many lines of an input are different, as far as a sample shows it. All three are equal where it shows no repeats;
-/// `least` and `most` are, where the number was estimated.
+/// How many lines of an input are different, as far as a sample shows it. All three are equal where it shows no
+/// repeats; `least` and `most` are, where the number was estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Distinct {
     /// The number if repeated lines come equally often; fewer are unlikely.
     pub least: u64,
-    /// The number that a sample suggests: filters have the number of hashes that is best for it, and sets are sized for it,
-    /// within the other two.
+    /// The number that a sample suggests: filters have the number of hashes that is best for it, and sets are sized for
+    /// it, within the other two.
     pub likely: u64,
     /// The number if no line that the sample has once comes again.
     pub most: u64,

@@ -138,7 +138,7 @@ impl fmt::Display for Notice {
                 enough_buckets,
             } => write!(
                 f,
-                "--buckets {buckets}: makes up to {files} temporary files, which take about {seconds} s to create and remove (much longer if many files were removed in the last minutes): {}",
+                "--buckets {buckets}: makes up to {files} temporary files, which take about {seconds} s to create and remove (much longer if many were removed in the last minutes): {}",
                 match enough_buckets {
                     0 => "leave the option out".to_owned(),
                     enough => format!("{enough} are enough"),

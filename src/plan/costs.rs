@@ -17,8 +17,8 @@ pub struct FilterPlan {
     pub bits: u64,
     /// Bits set per key.
     pub hashes: u32,
-    /// Keys expected: the lines of the input, repeats included; of an approximate strategy the different ones, at least so
-    /// many; of a stored filter, its lines.
+    /// Keys expected: the lines of the input, repeats included; of an approximate strategy the different ones, at least
+    /// so many; of a stored filter, its lines.
     pub keys: u64,
     /// Bits over keys.
     pub bits_per_key: f64,

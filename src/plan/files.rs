@@ -1,11 +1,11 @@
 //! What the files of very many buckets cost.
 //!
-//! *Owns:* [`ManyFiles`]. *Invariants:* nothing is said of a number of buckets that the planner chose. *Cost:* one more design,
-//! where the caller asked for very many buckets.
+//! *Owns:* [`ManyFiles`]. *Invariants:* nothing is said of a number of buckets that the planner chose. *Cost:* one more
+//! design, where the caller asked for very many buckets.
 //!
-//! Each bucket of each input that is written is a file. On ext4, one takes 0.04 ms to create, write and remove; but 0.2 to 1.2 ms
-//! for minutes after tens of thousands of files were removed, because ext4 does not use their inodes again so soon, and
-//! looks at all of them for each new file.
+//! Each bucket of each input that is written is a file. On ext4, one takes 0.04 ms to create, write and remove; but 0.2
+//! to 1.2 ms for minutes after tens of thousands of files were removed, because ext4 does not use their inodes again so
+//! soon, and looks at all of them for each new file.
 
 use serde::Serialize;
 

@@ -60,8 +60,9 @@ impl FilterPlan {
         }
     }
 
-    /// The same, if only so many of the lines that it has room for are different. It has the number of hashes that is best for
-    /// the likely number. The least number is announced and judged by: a filter that turns out fuller is noticed.
+    /// The same, if only so many of the lines that it has room for are different. It has the number of hashes that is
+    /// best for the likely number. The least number is announced and judged by: a filter that turns out fuller is
+    /// noticed.
     pub(crate) fn for_different(self, lines: Distinct) -> Self {
         let bits_for = |keys: u64| self.bits as f64 / keys.max(1) as f64;
         let (hashes, _) = best_blocked(bits_for(lines.likely));

@@ -111,7 +111,8 @@ pub struct Job {
     /// The lines of the smallest input that are common, as a share of its different lines, where that
     /// was estimated; else a tenth is assumed.
     pub common_share: Option<f64>,
-    /// The different lines of all inputs together, where that was estimated; else no line counts as one of several inputs.
+    /// The different lines of all inputs together, where that was estimated; else no line counts as one of several
+    /// inputs.
     pub any_lines: Option<u64>,
     /// Whether every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,

@@ -194,7 +194,8 @@ impl Plan {
         }
     }
 
-    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows it.
+    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
+    /// it.
     pub(crate) fn distinct_share_of_last(&self) -> f64 {
         let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
         let lines = sizes_in_order(&self.job).last().map(|size| size.lines);

@@ -110,14 +110,15 @@ fn asked(run: &Run<'_>, stored: &CheckedFilter, plan: &Plan) -> Result<AskedFilt
     AskedFilter::new(stored, &run.budget, left)
 }
 
-/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines` lines,
-/// of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr` (0 to 1).
+/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines`
+/// lines, of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr`
+/// (0 to 1).
 ///
-/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common, and
-/// the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused follows from
-/// the sample, or from how often lines that passed came: from the latter if few of those are very frequent, from the
-/// former if the sample shows how many lines are different. Both are rather too low, so the larger one counts. A filter of
-/// rate 1 refuses nothing and says nothing; all may be false.
+/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common,
+/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused
+/// follows from the sample, or from how often lines that passed came: from the latter if few of those are very
+/// frequent, from the former if the sample shows how many lines are different. Both are rather too low, so the larger
+/// one counts. A filter of rate 1 refuses nothing and says nothing; all may be false.
 fn expected_false_lines(
     (lines, passed): (u64, u64),
     (found, distinct): (u64, f64),

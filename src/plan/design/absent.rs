@@ -88,8 +88,8 @@ pub(in crate::plan) fn union(job: &Job) -> Design {
     design(job, layout, filter, 0, missing)
 }
 
-/// A design that reads each input once and spills `spilled` bytes; from `missing` to `most_missing` lines are expected to be
-/// missing.
+/// A design that reads each input once and spills `spilled` bytes; from `missing` to `most_missing` lines are expected
+/// to be missing.
 fn design(
     job: &Job,
     layout: Layout,

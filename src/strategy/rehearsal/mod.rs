@@ -7,8 +7,9 @@
 //!    put into it give the rate of `filter`.
 //! 2. Slices are spilled through this filter, and through the filter of their survivors, if the plan has one. Where the
 //!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time, and as
-//!    large a part of them goes through the page cache as will of all. Where the plan has very many buckets, slices go to few,
-//!    and some files are made and removed besides: how many there will be does not depend on the length of a slice.
+//!    large a part of them goes through the page cache as will of all. Where the plan has very many buckets, slices go
+//!    to few, and some files are made and removed besides: how many there will be does not depend on the length of a
+//!    slice.
 //! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk
 //!    where the plan writes.
 //! 4. These buckets are joined, and the answer is written: the rate of `join`.
