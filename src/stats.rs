@@ -173,8 +173,8 @@ pub struct FilterStats {
     pub fill: f64,
     /// The rate that follows from the fill.
     pub fill_fpr: f64,
-    /// Lines of the last input that passed by mistake, as expected from the fill and from how many
-    /// were refused; repeats are counted. 0 for exact strategies: they remove them.
+    /// Different lines of the last input that passed by mistake, as expected from the fill and from how many
+    /// were refused. 0 for exact strategies: they remove them.
     pub expected_false_lines: f64,
     /// Lines that are missing because the filter took them for lines that it has, as expected from its fill: of an
     /// approximate difference or union. 0 for all others, and then absent.

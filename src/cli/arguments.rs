@@ -265,6 +265,8 @@ pub(crate) struct RunArguments {
     machine: MachineArguments,
 
     /// Number of buckets [default: chosen by the plan]
+    ///
+    /// A bucket that is written is a temporary file for each side. Tens of thousands of files take seconds to minutes.
     #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
     buckets: Option<u32>,
 

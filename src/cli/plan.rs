@@ -177,7 +177,9 @@ pub(super) fn describe(plan: &Plan) -> String {
             numbers::bytes(plan.buffer_bytes())
         ),
     ];
-    lines.extend(describe_costs(&plan.costs));
+    let is_estimated = plan.is_estimated();
+    lines.extend(describe_costs(&plan.costs, is_estimated));
+    lines.extend(plan.notice().map(|notice| format!("  {notice}")));
     if plan.guesses_sizes {
         let guess = "  the sizes of compressed files are estimated from their first bytes";
         lines.push(guess.to_owned());
@@ -193,7 +195,8 @@ pub(super) fn describe(plan: &Plan) -> String {
     lines.extend(describe_phases(&plan.phases));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
-        lines.extend(rejected.costs.iter().flat_map(describe_costs));
+        let costs = rejected.costs.iter();
+        lines.extend(costs.flat_map(|costs| describe_costs(costs, is_estimated)));
     }
     lines.join("\n")
 }
@@ -258,7 +261,7 @@ fn describe_order(ordering: &OrderPlan) -> String {
     format!("{answer}{spilled}{ordinals}")
 }
 
-fn describe_costs(costs: &Costs) -> Vec<String> {
+fn describe_costs(costs: &Costs, is_estimated: bool) -> Vec<String> {
     let mut lines = vec![format!(
         "  {} over the inputs; reads {}, writes {}; temporary disk {}; memory {}",
         if costs.passes == 1 {
@@ -280,7 +283,7 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
             numbers::bytes(filter.bits / 8),
             filter.bits_per_key,
             filter.hashes,
-            numbers::rate(filter.predicted_fpr)
+            range(filter.predicted_fpr, filter.most_fpr, numbers::rate)
         ));
     }
     if let Some(precision) = costs.expected_precision {
@@ -289,16 +292,41 @@ fn describe_costs(costs: &Costs) -> Vec<String> {
             numbers::rate(precision)
         ));
     }
-    if costs.expected_missing_lines > 0.0 {
-        lines.push(format!(
-            "  about {} lines expected to be missing from the result",
-            numbers::grouped(costs.expected_missing_lines as u64)
-        ));
-    } else if !costs.exact {
-        lines.push(format!(
-            "  about {} false lines expected in the result",
-            numbers::grouped(costs.expected_false_lines as u64)
-        ));
+    if !costs.exact {
+        lines.push(describe_mistakes(costs, is_estimated));
     }
     lines
+}
+
+/// The line about lines that an approximate result lacks, or has too many. Without an estimate (`is_estimated` false) a
+/// sample is all that is known: it may show that lines repeat, but not how many, and no line as one of several files.
+fn describe_mistakes(costs: &Costs, is_estimated: bool) -> String {
+    let (expected, what) = match costs.expected_missing_lines {
+        missing if missing > 0.0 => (missing, "lines expected to be missing from the result"),
+        _ => (
+            costs.expected_false_lines,
+            "false lines expected in the result",
+        ),
+    };
+    let count = |lines: f64| numbers::grouped(lines as u64);
+    let number = range(expected, costs.most_wrong_lines, count);
+    let (about, limits) = if number == count(expected) {
+        ("about ", ", fewer if lines repeat or are in several files")
+    } else {
+        (
+            "",
+            " (a sample shows repeats; --estimate counts the distinct lines)",
+        )
+    };
+    let limits = if is_estimated { "" } else { limits };
+    format!("  {about}{number} {what}{limits}")
+}
+
+/// A number, or a range up to `most`, if the two look different.
+fn range(least: f64, most: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    let shown = show(least);
+    match most.map(show).filter(|most| *most != shown) {
+        Some(most) => format!("{shown} to {most}"),
+        None => shown,
+    }
 }

@@ -94,6 +94,9 @@ impl<'a> Engine<'a> {
             }
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
+                plan.notice()
+                    .iter()
+                    .for_each(|notice| observer.noticed(notice));
             }
             // Once, however many attempts there are, and not where the run is refused.
             if let Some(header) = header.take() {

@@ -52,7 +52,7 @@ use crate::hash::LineHasher;
 use crate::input::Source;
 use crate::options::Options;
 use crate::output::Sink;
-use crate::plan::{self, Job, Plan, SetEstimate};
+use crate::plan::{self, Distinct, Job, Plan, SetEstimate};
 use crate::run::feasibility::plan_of;
 use crate::run::survey::survey_to_compare;
 use crate::selection::Selection;
@@ -217,8 +217,14 @@ pub fn plan_with_estimate(
     };
     let found = estimate_opened(&inputs, &job, options)?;
     for (shape, input) in job.inputs.iter_mut().zip(&found.inputs) {
-        shape.lines = Some(input.distinct.estimate as u64);
+        shape.lines = Some(input.lines);
+        shape.distinct_lines = Some(Distinct {
+            // A run has the sample alone to choose the hashes of a filter by.
+            likely: shape.distinct_lines.map_or(input.lines, |it| it.likely),
+            ..Distinct::exactly(input.distinct.estimate as u64)
+        });
     }
+    job.any_lines = Some(found.any.estimate as u64);
     // With a stored filter, which is one more input, nothing is known of what all have in common.
     job.common_share = (stored.is_none() && inputs.len() > 1).then(|| {
         // What every input must have is planned by what all have; anything else by what two have, or more: that is

@@ -65,6 +65,7 @@ fn plan_of_stored(filter: &CheckedFilter) -> FilterPlan {
     let (planned, keys) = (stored.rules().planned_keys, stored.keys());
     let judged = occupancy.judged_fpr(stored.shape(), planned, keys);
     FilterPlan {
+        most_fpr: None,
         overfull_for: occupancy.has_more_than(planned, keys).then_some(planned),
         ..FilterPlan::existing(stored.shape(), keys, judged)
     }

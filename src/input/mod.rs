@@ -45,7 +45,7 @@ pub(crate) mod placed;
 mod quotes;
 pub(crate) mod range;
 pub(crate) mod reading;
-mod repeats;
+pub(crate) mod repeats;
 pub(crate) mod request;
 pub(crate) mod sample;
 pub(crate) mod source;

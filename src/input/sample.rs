@@ -13,7 +13,7 @@ use crate::input::first_lines::FirstLines;
 use crate::input::foreign::are_mixed;
 use crate::input::keying::Keying;
 use crate::input::lines::LineFormat;
-use crate::input::repeats::Repeats;
+use crate::input::repeats::{Distinct, Repeats};
 use crate::input::windows::{Then, Window, for_each_decoded_window, for_each_window};
 use crate::notice::Notice;
 use crate::record::{Columns, Key};
@@ -32,7 +32,7 @@ pub(crate) struct Sample {
     /// Estimated lines of the whole file.
     pub(crate) lines: u64,
     /// About how many of them are different.
-    pub(crate) distinct_lines: u64,
+    pub(crate) distinct_lines: Distinct,
     /// The mean length of their keys in bytes, terminators included, where lines are records; 0 where none was seen.
     pub(crate) mean_key_bytes: f64,
     /// The longest line seen, in bytes; where a window saw no line end, twice the window.
@@ -288,7 +288,7 @@ mod tests {
             sample,
             Sample {
                 lines: 3,
-                distinct_lines: 3,
+                distinct_lines: Distinct::exactly(3),
                 longest_line_bytes: 3,
                 mean_key_bytes: 0.0,
                 ends: 2,
@@ -355,7 +355,7 @@ mod tests {
         let sample = sample_of_files(&[b"a\nbcd", b"", b"efgh", b"i\n"]);
         let expected = Sample {
             lines: 4,
-            distinct_lines: 4,
+            distinct_lines: Distinct::exactly(4),
             longest_line_bytes: 4,
             mean_key_bytes: 0.0,
             ends: 2,

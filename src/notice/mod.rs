@@ -62,6 +62,17 @@ pub enum Notice {
         /// The number of bytes.
         bytes: u64,
     },
+    /// The caller asked for so many buckets that their files take long to create and remove.
+    ManyFiles {
+        /// The buckets asked for.
+        buckets: u32,
+        /// The files, at most.
+        files: u64,
+        /// About how many seconds they take.
+        seconds: u64,
+        /// The buckets that would do; 0 if the number should be left to the planner.
+        enough_buckets: u32,
+    },
     /// The temporary directory is on a file system in memory (tmpfs or ramfs).
     TempInMemory {
         /// The temporary directory.
@@ -119,6 +130,19 @@ impl fmt::Display for Notice {
                     format!("{bytes} bytes")
                 },
                 if *bytes == 1 { "was" } else { "were" }
+            ),
+            Self::ManyFiles {
+                buckets,
+                files,
+                seconds,
+                enough_buckets,
+            } => write!(
+                f,
+                "--buckets {buckets}: makes up to {files} temporary files, which take about {seconds} s to create and remove (much longer if many were removed in the last minutes): {}",
+                match enough_buckets {
+                    0 => "leave the option out".to_owned(),
+                    enough => format!("{enough} are enough"),
+                }
             ),
             Self::TempInMemory { place } => write!(
                 f,

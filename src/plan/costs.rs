@@ -17,13 +17,17 @@ pub struct FilterPlan {
     pub bits: u64,
     /// Bits set per key.
     pub hashes: u32,
-    /// Keys expected: the lines of the input, repeats included; of a stored filter, its lines.
+    /// Keys expected: the lines of the input, repeats included; of an approximate strategy the different ones, at least
+    /// so many; of a stored filter, its lines.
     pub keys: u64,
     /// Bits over keys.
     pub bits_per_key: f64,
     /// The rate predicted for `keys` distinct keys, 0..1; of a stored filter, the rate that it is
     /// judged by ([`Occupancy::judged_fpr`](crate::filter::Occupancy::judged_fpr)).
     pub predicted_fpr: f64,
+    /// The rate if there are as many different keys as a sample allows, 0..1; `None` where the sample shows no repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_fpr: Option<f64>,
     /// How many lines a stored filter was laid out for, where it holds more; else `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overfull_for: Option<u64>,
@@ -56,6 +60,10 @@ pub struct Costs {
     /// Lines that the result is expected to lack by mistake: of an approximate difference or union.
     #[serde(skip_serializing_if = "is_zero")]
     pub expected_missing_lines: f64,
+    /// The most lines that the result may have, or lack, by mistake; `None` where samples show no repeats, by which the
+    /// number depends on what they do not show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_wrong_lines: Option<f64>,
     /// The share of the result's lines that are expected to be common, of approximate strategies where
     /// the overlap was estimated.
     #[serde(skip_serializing_if = "Option::is_none")]

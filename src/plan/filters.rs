@@ -21,6 +21,7 @@
 
 use crate::filter::Shape;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
+use crate::input::repeats::Distinct;
 use crate::plan::FilterPlan;
 use crate::plan::job::Sizes;
 
@@ -54,22 +55,31 @@ impl FilterPlan {
             keys,
             bits_per_key,
             predicted_fpr: blocked_fpr(bits_per_key, hashes),
+            most_fpr: None,
             overfull_for: None,
         }
     }
 
-    /// The same, if only `keys` of the lines that it has room for are different.
-    pub(crate) fn for_different(self, keys: u64) -> Self {
-        let keys = keys.max(1);
-        let bits_per_key = self.bits as f64 / keys as f64;
-        let (hashes, predicted_fpr) = best_blocked(bits_per_key);
+    /// The same, if only so many of the lines that it has room for are different. It has the number of hashes that is
+    /// best for the likely number. The least number is announced and judged by: a filter that turns out fuller is
+    /// noticed.
+    pub(crate) fn for_different(self, lines: Distinct) -> Self {
+        let bits_for = |keys: u64| self.bits as f64 / keys.max(1) as f64;
+        let (hashes, _) = best_blocked(bits_for(lines.likely));
+        let fpr = |keys| blocked_fpr(bits_for(keys), hashes);
         Self {
             hashes,
-            keys,
-            bits_per_key,
-            predicted_fpr,
+            keys: lines.least.max(1),
+            bits_per_key: bits_for(lines.least),
+            predicted_fpr: fpr(lines.least),
+            most_fpr: (lines.most > lines.least).then(|| fpr(lines.most)),
             ..self
         }
+    }
+
+    /// The rate that is predicted at most.
+    pub(crate) fn highest_fpr(&self) -> f64 {
+        self.most_fpr.unwrap_or(self.predicted_fpr)
     }
 
     /// A filter that exists: with this many keys, and judged to have this rate.
@@ -81,6 +91,7 @@ impl FilterPlan {
             keys,
             bits_per_key: shape.bits() as f64 / keys.max(1) as f64,
             predicted_fpr: fpr,
+            most_fpr: None,
             overfull_for: None,
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::error::Result;
 use crate::input::compressed::Decoding;
+use crate::input::repeats::Distinct;
 use crate::plan::Strategy;
 use crate::plan::{ASSUMED_COMMON, FilterPlan};
 use crate::selection::{Order, Rule, Selection, Sides, Turn};
@@ -51,7 +52,7 @@ pub struct InputShape {
     /// Its lines, known or estimated; `None` for a pipe.
     pub lines: Option<u64>,
     /// How many of them are different, known or estimated; where it is `None`, all of them.
-    pub distinct_lines: Option<u64>,
+    pub distinct_lines: Option<Distinct>,
     /// Whether most of it is in the page cache: reading it again costs little.
     pub is_cached: bool,
     /// What decoding it takes each time that it is read; `None` for one that is not compressed. The size of a
@@ -111,6 +112,9 @@ pub struct Job {
     /// The lines of the smallest input that are common, as a share of its different lines, where that
     /// was estimated; else a tenth is assumed.
     pub common_share: Option<f64>,
+    /// The different lines of all inputs together, where that was estimated; else no line counts as one of several
+    /// inputs.
+    pub any_lines: Option<u64>,
     /// Whether every full block is written to disk, also where memory has room for it.
     pub always_spill: bool,
     /// How far the estimate of the smallest input's set is trusted.
@@ -152,12 +156,11 @@ impl Job {
 
     /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
     pub(crate) fn counts_repeats(&self) -> bool {
-        let comes_again = |shape: &InputShape| shape.distinct_lines < shape.lines;
-        let mut shown = self
-            .inputs
-            .iter()
-            .filter(|shape| shape.distinct_lines.is_some());
-        shown.any(comes_again)
+        let comes_again = |shape: &InputShape| {
+            let least = shape.distinct_lines.map(|distinct| distinct.least);
+            least.is_some() && least < shape.lines
+        };
+        self.inputs.iter().any(comes_again)
     }
 
     /// The same with its inputs in this order of indexes, each of which occurs once.
@@ -338,22 +341,36 @@ fn extents_in_order(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>
     order(job).iter().map(size).collect()
 }
 
-/// The different lines of each input in working order, as far as samples show them.
-pub(super) fn distinct_sizes_in_order(job: &Job) -> Vec<Extent> {
-    distinct_in_order(job, &sizes_in_order(job), 1.0)
+/// How many lines of each input in working order are different, as far as samples show it. All lines of an input count
+/// where a sample shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large
+/// can then not be given up for another strategy.
+pub(super) fn distinct_lines_in_order(job: &Job) -> Vec<Distinct> {
+    let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
+    let distinct = |(index, size): (usize, Extent)| {
+        let shown = job.inputs[index].distinct_lines.filter(|_| can_restart);
+        shown.map_or(Distinct::exactly(size.lines), |shown| {
+            shown.map(|lines| lines.min(size.lines))
+        })
+    };
+    let sizes = sizes_in_order(job);
+    order(job).into_iter().zip(sizes).map(distinct).collect()
 }
 
-/// `slack` times the different lines of each input in working order. An input counts as a whole where a sample shows no
-/// repeats; and all do where one is a pipe, because a set that turns out too large can then not be given up for another
-/// strategy.
+/// The different lines of `inputs`, if no line is in two of them.
+pub(super) fn all_distinct(inputs: &[Distinct]) -> Distinct {
+    let none = Distinct::default();
+    inputs.iter().copied().fold(none, Distinct::and)
+}
+
+/// `slack` times the likely different lines of each input in working order.
 fn distinct_in_order(job: &Job, sizes: &[Extent], slack: f64) -> Vec<Extent> {
-    let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
-    let part = |(index, size): (usize, &Extent)| {
-        let distinct = job.inputs[index].distinct_lines.filter(|_| can_restart);
-        let share = distinct.unwrap_or(size.lines) as f64 * slack;
+    let part = |(distinct, size): (Distinct, &Extent)| {
+        let lines = distinct.likely.max(distinct.least).min(distinct.most);
+        let share = lines as f64 * slack;
         size.part((share / size.lines.max(1) as f64).min(1.0))
     };
-    order(job).into_iter().zip(sizes).map(part).collect()
+    let distinct = distinct_lines_in_order(job).into_iter();
+    distinct.zip(sizes).map(part).collect()
 }
 
 /// The sizes that the formulas use.

@@ -36,6 +36,7 @@ mod costs;
 mod decoding;
 mod design;
 pub(crate) mod exchange;
+mod files;
 mod filters;
 mod job;
 pub(crate) mod layout;
@@ -56,13 +57,16 @@ use crate::size::display_apart;
 use steps::Steps;
 
 pub use crate::input::compressed::Decoding;
+pub use crate::input::repeats::Distinct;
 use advice::{advised, least_memory, too_high, with_advice};
 use choice::{asked_for, chosen};
 pub use costs::{Costs, FilterPlan, Rejected};
 pub(crate) use design::lone::Again;
 pub(crate) use design::set_refusal;
+pub use files::ManyFiles;
 pub use job::{InputShape, Job, SetEstimate};
 pub(crate) use job::{all_threads, threads_bytes};
+use job::{distinct_lines_in_order, sizes_in_order};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
@@ -112,6 +116,9 @@ pub struct Plan {
     /// Whether sizes are guesses, because files are compressed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub guesses_sizes: bool,
+    /// The files of the buckets that the caller asked for, where these are very many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub many_files: Option<ManyFiles>,
     /// The inputs in the order they are worked on, the build side first, as indexes into the
     /// caller's order.
     #[serde(skip)]
@@ -172,6 +179,11 @@ impl Plan {
         !self.costs.exact && !self.finds_common()
     }
 
+    /// Whether the inputs were read for an estimate before, so that their different lines are known.
+    pub fn is_estimated(&self) -> bool {
+        self.job.any_lines.is_some()
+    }
+
     /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
     /// samples show repeats: there may be more different lines than they show.
     ///
@@ -191,6 +203,14 @@ impl Plan {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
+    /// it.
+    pub(crate) fn distinct_share_of_last(&self) -> f64 {
+        let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
+        let lines = sizes_in_order(&self.job).last().map(|size| size.lines);
+        distinct.unwrap_or(0) as f64 / lines.unwrap_or(0).max(1) as f64
     }
 
     /// The memory limit of the process, in bytes.
@@ -237,6 +257,7 @@ pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
 ///     wants_filter: false,
 ///     is_ipv4: false,
 ///     common_share: None,
+///     any_lines: None,
 ///     always_spill: false,
 ///     set_estimate: Default::default(),
 /// };
@@ -256,7 +277,11 @@ pub fn plan(job: &Job) -> Result<Plan> {
         Some(strategy) => asked_for(job, strategy),
         None => chosen(job),
     };
-    plan.map_err(|error| with_advice(job, error))
+    let plan = plan.map_err(|error| with_advice(job, error))?;
+    Ok(Plan {
+        many_files: ManyFiles::of(job, &plan),
+        ..plan
+    })
 }
 
 /// The layout for reading the inputs of `job` once, with `beside_bytes` of memory left for `consumer` (its

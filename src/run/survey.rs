@@ -96,6 +96,7 @@ pub(super) fn job_of_shapes(
         wants_filter: options.save_filter.is_some(),
         is_ipv4: options.key_type == KeyType::Ipv4,
         common_share: None,
+        any_lines: None,
         always_spill: options.always_spill,
         set_estimate: SetEstimate::Trust,
     }

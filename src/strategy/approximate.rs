@@ -16,6 +16,8 @@ pub(super) struct Told {
     pub(super) stats: Option<FilterStats>,
     /// About how many lines the filter took for others when they were put into it.
     taken_for_others: f64,
+    /// The lines of the last input, and how many of them passed all filters, where these are the answer.
+    passed: Option<(u64, u64)>,
 }
 
 impl Told {
@@ -37,24 +39,23 @@ impl Told {
     }
 
     /// Notes that `passed` of the `lines` lines of the last input passed all filters.
-    ///
-    /// The refused lines were certainly not common. They are the share 1 - fpr of all lines that are not common,
-    /// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. A filter of rate 1 refuses
-    /// nothing and says nothing; all may be false.
     pub(super) fn note_passed(&mut self, lines: u64, passed: u64) {
-        let Some(stats) = &mut self.stats else { return };
-        let (refused, fpr) = (lines.saturating_sub(passed) as f64, stats.fill_fpr);
-        let wrong = if fpr < 1.0 {
-            refused * fpr / (1.0 - fpr)
-        } else {
-            passed as f64
-        };
-        stats.expected_false_lines = wrong.min(passed as f64);
+        self.passed = Some((lines, passed));
     }
 
-    /// Notes how many lines are missing in the answer of `plan`, which is complete: no more than the filter took of the
-    /// lines that it was asked about.
-    pub(super) fn note_missing(&mut self, plan: &Plan, inputs: &[Input], out: &Collector<'_>) {
+    /// Notes how many lines of the answer of `plan`, which is complete, are wrong or missing.
+    pub(super) fn note_mistakes(&mut self, plan: &Plan, inputs: &[Input], out: &Collector<'_>) {
+        if plan.may_miss_lines() {
+            self.note_missing(plan, inputs, out);
+        } else if let Some((stats, (lines, passed))) = self.stats.as_mut().zip(self.passed) {
+            let different = plan.distinct_share_of_last();
+            let counts = ((lines, passed), (out.found(), different));
+            stats.expected_false_lines = expected_false_lines(counts, stats.fill_fpr);
+        }
+    }
+
+    /// Notes how many lines are missing: no more than the filter took of the lines that it was asked about.
+    fn note_missing(&mut self, plan: &Plan, inputs: &[Input], out: &Collector<'_>) {
         let Some(stats) = &mut self.stats else { return };
         let in_first = plan.sides.rule().in_first();
         let asked = if in_first { &inputs[..1] } else { inputs };
@@ -69,4 +70,27 @@ impl Told {
         let most = lines.saturating_sub(out.found());
         stats.expected_missing_lines = missing.min(most as f64);
     }
+}
+
+/// How many of the `found` different lines that passed did so by mistake, on average, given that `passed` of `lines`
+/// lines, of which the share `distinct` (0 to 1) is different by the sample, passed filters with the joint rate `fpr`
+/// (0 to 1).
+///
+/// The refused lines were certainly not common. They are the share 1 - fpr of all different lines that are not common,
+/// and the share fpr passed: so refused * fpr / (1 - fpr) passed by mistake. How many different ones were refused
+/// follows from the sample, or from how often lines that passed came: from the latter if few of those are very
+/// frequent, from the former if the sample shows how many lines are different. Both are rather too low, so the larger
+/// one counts. A filter of rate 1 refuses nothing and says nothing; all may be false.
+fn expected_false_lines(
+    ((lines, passed), (found, distinct)): ((u64, u64), (u64, f64)),
+    fpr: f64,
+) -> f64 {
+    let (refused, found) = (lines.saturating_sub(passed) as f64, found as f64);
+    if fpr >= 1.0 {
+        return found;
+    }
+    let by_sample = lines as f64 * distinct - found;
+    let by_passed = refused * found / passed.max(1) as f64;
+    let different = by_sample.max(by_passed).min(refused);
+    (different * fpr / (1.0 - fpr)).min(found)
 }

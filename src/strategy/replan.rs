@@ -174,11 +174,9 @@ impl State<'_> {
     /// Checks the rate of a filter that is the answer; and plans the buckets for what passes of the input at `at`. Unlike that
     /// of a sieve, this filter is never dropped.
     fn check_rate(&self, run: &mut Run<'_>, at: Option<At>) -> Result<()> {
-        let built = self
-            .held
-            .iter()
-            .any(|held| matches!(held.kind, Kind::Filter(_)));
-        if let Some(stats) = self.told.stats.as_ref().filter(|_| built) {
+        // A stored filter was judged when it was opened.
+        let stats = self.told.stats.as_ref();
+        if let Some(stats) = stats.filter(|_| self.filters.stored.is_none()) {
             self.plan.check_rate(stats.fill_fpr)?;
         }
         let Some((at, held)) = at.zip(self.held.first()) else {

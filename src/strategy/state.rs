@@ -37,7 +37,7 @@ use crate::strategy::refilter::filter_if_it_pays;
 pub(super) struct State<'a> {
     pub(super) plan: &'a Plan,
     pub(super) inputs: &'a [Input],
-    filters: StoredFilters<'a>,
+    pub(super) filters: StoredFilters<'a>,
     /// Filters and bitmaps.
     pub(super) held: Vec<Held>,
     /// The shape of all filters behind the first; a decision may change it.
@@ -403,9 +403,7 @@ impl<'a> State<'a> {
 
     /// Notes what the statistics say of the filters.
     pub(super) fn note_statistics(&mut self, run: &Run<'_>, out: &Collector<'_>) {
-        if self.plan.may_miss_lines() {
-            self.told.note_missing(self.plan, self.inputs, out);
-        }
+        self.told.note_mistakes(self.plan, self.inputs, out);
         run.record().filter = self.told.stats.take();
     }
 

@@ -18,6 +18,7 @@ mod filters; // kept filters: nothing forgotten, rates, merging, what is new
 mod inputs; // what an input can be: orders, links, FIFOs, files that mislead the sample
 mod keyed; // records with keys: every syntax and operation gives the oracle's records
 mod layers; // imports between the rooms of src
+mod many_files; // very many buckets: what a run says before it makes their files
 mod missing; // comparisons of a difference: missing lines, rates, what is read for them
 mod oracle; // the naive answer
 mod overlap; // nothing to everything in common, a line beside a million: what is spilled and split

@@ -21,10 +21,10 @@ use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
 use crate::plan::design::{
     Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
 };
-use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order, sizes_in_order};
+use crate::plan::job::{Extent, Job, Sizes, all_distinct, distinct_lines_in_order, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::steps::List;
-use crate::plan::{FilterPlan, Strategy};
+use crate::plan::{Distinct, FilterPlan, Strategy};
 
 /// `bloom` of a difference.
 ///
@@ -35,8 +35,8 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
     let first = sizes.first().copied().unwrap_or_default();
     let others = Extent::sum(sizes.get(1..).unwrap_or_default());
     let alone = 1.0 - Sizes::of(job).common_share;
-    let (absent, distinct) = (first.part(alone), distinct_sizes_in_order(job));
-    let different = Extent::sum(distinct.get(1..).unwrap_or_default()).lines;
+    let (absent, distinct) = (first.part(alone), distinct_lines_in_order(job));
+    let different = all_distinct(distinct.get(1..).unwrap_or_default());
     let mut layout = Layout::for_scan(job);
     let cap = bloom_cap(job, 1);
     // Lines that are written as often as they come need no buckets.
@@ -58,12 +58,14 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
     if buckets > 0 {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
-    let asked = if job.selection.repeats() {
-        absent
-    } else {
-        distinct.first().copied().unwrap_or_default().part(alone)
+    let asked = match distinct.first() {
+        Some(&first) if !job.selection.repeats() => first,
+        _ => Distinct::exactly(first.lines),
     };
-    let missing = asked.lines as f64 * filter.predicted_fpr;
+    let missing = (
+        asked.least as f64 * alone * filter.predicted_fpr,
+        asked.most as f64 * alone * filter.highest_fpr(),
+    );
     design(
         job,
         (List::Absent, layout),
@@ -79,19 +81,30 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
 pub(in crate::plan) fn union(job: &Job) -> Result<Design, Error> {
     let all = Extent::sum(&sizes_in_order(job));
     let layout = Layout::for_scan(job);
-    let different = Extent::sum(&distinct_sizes_in_order(job)).lines;
+    let of_all = all_distinct(&distinct_lines_in_order(job));
+    let different = match job.any_lines {
+        Some(lines) => Distinct {
+            likely: of_all.likely,
+            ..Distinct::exactly(lines)
+        },
+        None => of_all,
+    };
     let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));
     let filter = filter.for_different(different);
-    let missing = different as f64 * blocked_fpr_while_filling(filter.bits_per_key, filter.hashes);
+    let missing = |lines: u64| {
+        let bits_per_key = filter.bits as f64 / lines.max(1) as f64;
+        lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
+    };
+    let missing = (missing(different.least), missing(different.most));
     design(job, (List::New, layout), filter, (0, missing))
 }
 
-/// A design that spills `spilled` bytes, and lacks `missing` lines.
+/// A design that spills `spilled` bytes; from `missing` to `most_missing` lines are expected to be missing.
 fn design(
     job: &Job,
     (list, layout): (List, Layout),
     filter: FilterPlan,
-    (spilled, missing): (u64, f64),
+    (spilled, (missing, most_missing)): (u64, (f64, f64)),
 ) -> Result<Design, Error> {
     let written = spilled_bytes(&layout, layout.buckets, spilled, job);
     let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
@@ -107,6 +120,7 @@ fn design(
         memory_bytes: used_at_most(&layout, beside),
         mistakes: Mistakes {
             missing_lines: missing,
+            most_wrong_lines: (most_missing > missing).then_some(most_missing),
             ..Mistakes::default()
         },
     };

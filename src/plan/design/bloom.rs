@@ -10,7 +10,7 @@ use crate::plan::design::{
     Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
 };
 use crate::plan::filters::MOST_BITS_PER_KEY;
-use crate::plan::job::{Extent, Job, Sizes, distinct_sizes_in_order};
+use crate::plan::job::{Job, Sizes, all_distinct, distinct_lines_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
@@ -54,7 +54,8 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let different = Extent::sum(&distinct_sizes_in_order(job)[..job.building_inputs()]).lines;
+    let distinct = distinct_lines_in_order(job);
+    let different = all_distinct(&distinct[..job.building_inputs()]);
     let planned = |room| FilterPlan::new(sizes.build.lines, room, cap).for_different(different);
     let mut first = job.stored_filter.unwrap_or_else(|| planned(room));
     let second = (chain > 1).then(|| planned(second_room));
@@ -63,18 +64,20 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     give_rest_to_pool(&mut layout, filters, job);
     // A line that is not common may be in some inputs and pass by mistake where it is missing: at most at
     // every filter of the chain. This is 1 - (1 - p)^n, but right to the last digits for tiny rates.
-    let later = second.map_or(0.0, |second| {
-        -((chain - 1) as f64 * (-second.predicted_fpr).ln_1p()).exp_m1()
-    });
-    first.predicted_fpr += (1.0 - first.predicted_fpr) * later;
+    let later = |fpr: f64| -((chain - 1) as f64 * (-fpr).ln_1p()).exp_m1();
+    let with_later = |fpr: f64, second: Option<f64>| fpr + (1.0 - fpr) * second.map_or(0.0, later);
+    let most = with_later(first.highest_fpr(), second.map(|it| it.highest_fpr()));
+    first.predicted_fpr = with_later(first.predicted_fpr, second.map(|it| it.predicted_fpr));
+    first.most_fpr = (most > first.predicted_fpr).then_some(most);
 
     // Common lines cannot be false. Where their number was not estimated it counts as 0 here, so that the
     // false lines are not underestimated; the share that is assumed elsewhere would be a guess.
-    let common = job
-        .common_share
-        .map(|share| share * sizes.build.lines as f64);
-    let strangers = (sizes.last.lines as f64 - common.unwrap_or(0.0)).max(0.0);
-    let false_lines = strangers * first.predicted_fpr;
+    let common = job.common_share.map(|share| share * different.least as f64);
+    // Each line is written once.
+    let last = distinct.last().copied().unwrap_or_default();
+    let strangers = |lines: u64| (lines as f64 - common.unwrap_or(0.0)).max(0.0);
+    let false_lines = strangers(last.least) * first.predicted_fpr;
+    let most_false_lines = strangers(last.most) * first.highest_fpr();
     let precision = common
         .map(|common| common / (common + false_lines))
         .filter(|precision| precision.is_finite());
@@ -96,6 +99,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
         mistakes: Mistakes {
             false_lines,
             missing_lines: 0.0,
+            most_wrong_lines: (most_false_lines > false_lines).then_some(most_false_lines),
             precision,
         },
     };

@@ -104,6 +104,8 @@ pub(in crate::plan) struct Mistakes {
     pub(in crate::plan) false_lines: f64,
     /// Lines that are missing.
     pub(in crate::plan) missing_lines: f64,
+    /// The most of either, where a sample leaves open how many lines are different.
+    pub(in crate::plan) most_wrong_lines: Option<f64>,
     /// The share of its lines that are right, where the overlap was estimated.
     pub(in crate::plan) precision: Option<f64>,
 }
@@ -147,6 +149,7 @@ impl Draft {
             }),
             expected_false_lines: self.mistakes.false_lines,
             expected_missing_lines: self.mistakes.missing_lines,
+            most_wrong_lines: self.mistakes.most_wrong_lines,
             expected_precision: self.mistakes.precision,
         };
         Ok(Design {
@@ -172,6 +175,7 @@ impl Design {
             ordering: self.ordering,
             known_bytes: draft.layout.known_bytes,
             guesses_sizes: job.guesses_sizes(),
+            many_files: None,
             costs: self.costs,
             rejected,
             second_filter: draft.second_filter,

@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::plan::buckets::{DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, set_buckets};
 use crate::plan::design::{Design, Draft, Mistakes, known, spilled_bytes, used_at_most};
+use crate::plan::files::MANY_FILES;
 use crate::plan::filters::surviving_others;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
@@ -36,11 +37,9 @@ pub(in crate::plan) fn partition_layout(
     // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
     let pool_bytes =
         layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
-    let wanted = |blocks: u64| {
-        DEFAULT_BUCKETS
-            .min(blocks)
-            .min(sizes.build.bytes / LEAST_BUCKET_BYTES)
-    };
+    // Each bucket of each input is a file.
+    let most = DEFAULT_BUCKETS.min(MANY_FILES / job.inputs.len().max(1) as u64);
+    let wanted = |blocks: u64| most.min(blocks).min(sizes.build.bytes / LEAST_BUCKET_BYTES);
     let set_bytes = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
     set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
     Ok(layout)

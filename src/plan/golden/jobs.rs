@@ -8,7 +8,7 @@
 
 use crate::input::compressed::Decoding;
 use crate::plan::tests::job;
-use crate::plan::{FilterPlan, InputShape, Job, SetEstimate};
+use crate::plan::{Distinct, FilterPlan, InputShape, Job, SetEstimate};
 use crate::selection::{Label, Order, Selection};
 
 const MIB: u64 = 1 << 20;
@@ -50,7 +50,7 @@ fn compressed(lines: u64, pieces: u64) -> InputShape {
 /// An input of which one line in twenty is different.
 fn repeated(lines: u64) -> InputShape {
     InputShape {
-        distinct_lines: Some(lines / 20),
+        distinct_lines: Some(Distinct::exactly(lines / 20)),
         ..input(lines, 64)
     }
 }

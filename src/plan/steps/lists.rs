@@ -11,7 +11,7 @@
 //!  first sieve    filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
 //!  bloom          filter 0 > s0 · filter k through s(k-1) > sk · replan · spill n-1 through the last · distinct
 //!    difference   filter k > s0 · replan · spill 0 what s0 has not · distinct     (or write 0 what s0 has not)
-//!    union        filter k > s0, new lines are written
+//!    union        filter k > s0, new lines are written · replan, which can only fail
 //!  memory         build k · mark k · write
 //!    filters      filter 0 > s0 · replan · build 1 through s0 > s1 · mark k through s1 · mark 0 through s1 · write
 //!    repeats      build k · mark k · look up 0
@@ -67,7 +67,12 @@ impl List {
             Self::Chain { has_stored: false } if n == 1 => partition(n, false),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
-            Self::New => (0..n).map(|at| filter(at, Seen::NewIsWritten)).collect(),
+            Self::New => {
+                let filters = (0..n).map(|at| filter(at, Seen::NewIsWritten));
+                filters
+                    .chain([Step::Replan(Question::Rate(None))])
+                    .collect()
+            }
             Self::Set if rule.repeats() => looked_up(sides),
             Self::Set => set(sides),
             Self::ScreenedSet => {

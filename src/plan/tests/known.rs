@@ -6,7 +6,7 @@ use crate::selection::MOST_COUNTED_SIDES;
 /// An input of `count` lines, of which one in `times` is different.
 fn repeated(count: u64, times: u64) -> InputShape {
     InputShape {
-        distinct_lines: Some(count / times),
+        distinct_lines: Some(Distinct::exactly(count / times)),
         ..lines(count)
     }
 }

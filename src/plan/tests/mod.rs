@@ -6,6 +6,7 @@ use super::*;
 use crate::error::Error;
 use crate::selection::Selection;
 
+mod files;
 mod known;
 mod layouts;
 mod phases;
@@ -37,6 +38,7 @@ pub(super) fn job(inputs: &[InputShape], memory_bytes: u64) -> Job {
         wants_filter: false,
         is_ipv4: false,
         common_share: None,
+        any_lines: None,
         always_spill: false,
         set_estimate: SetEstimate::Trust,
     }

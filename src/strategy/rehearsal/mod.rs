@@ -7,7 +7,9 @@
 //!    put into it give the rate of `filter`.
 //! 2. Slices are spilled through this filter, and through the filter of their survivors, if the plan has one. Where the
 //!    plan writes, the pool has no block to spare, so that survivors are written as they will be most of the time, and as
-//!    large a part of them goes through the page cache as will of all.
+//!    large a part of them goes through the page cache as will of all. Where the plan has very many buckets, slices go
+//!    to few, and some files are made and removed besides: how many there will be does not depend on the length of a
+//!    slice.
 //! 3. A slice of each input is spilled whole into a few buckets, each as large as the plan's: in memory, or to disk
 //!    where the plan writes.
 //! 4. These buckets are joined, and the answer is written: the rate of `join`.
@@ -27,6 +29,7 @@ mod rates;
 mod slices;
 
 use std::io::Write;
+use std::time::Instant;
 
 use self::rates::{Measured, Rates};
 use self::slices::Slices;
@@ -36,6 +39,7 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::LineHasher;
 use crate::input::{Input, Source};
+use crate::memory::buffer::{Buffer, PAGE};
 use crate::options::Options;
 use crate::output::{CountSink, OutputFile, WriteSink, output_error};
 use crate::pass::filter::{empty, filter_again, filter_store, insert, shape_for_store};
@@ -46,7 +50,7 @@ use crate::plan::steps::{Question, Step};
 use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, Strategy};
 use crate::run::Run;
 use crate::selection::{Order, Sides};
-use crate::temp::space::TempSpace;
+use crate::temp::space::{BUCKET_LABEL, FileKind, TempSpace};
 
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
 const MOST_FILTER: u64 = 256 << 20;
@@ -54,6 +58,10 @@ const MOST_FILTER: u64 = 256 << 20;
 const JOINED_BYTES: u64 = 320 << 20;
 /// The fewest buckets that are joined, for each worker that may join.
 const LEAST_BUCKETS: usize = 2;
+/// The buckets that slices are spilled into where the files of the plan's would be most of the work.
+const FEW_BUCKETS: u32 = 1000;
+/// The files by which it is measured how long one takes.
+const MEASURED_FILES: u32 = 500;
 
 /// What is rehearsed: a plan, and the inputs in its order.
 #[derive(Clone, Copy)]
@@ -127,8 +135,11 @@ impl Rehearsal<'_> {
         let mut run = self.run_in(self.plan.layout);
         let screen = self.filter(&run, slices, rates)?;
         let (layout, second) = self.plan.expected_revision();
-        run.set_layout(self.with_blocks(layout))?;
+        run.set_layout(self.with_blocks(self.with_few_files(layout)))?;
         let run = run;
+        if let Some(many) = self.plan.many_files {
+            rates.files_seconds = Some(many.files as f64 * self.seconds_of_file(&run)?);
+        }
         // Of the lone sieve it is the one that is asked; a chain of approximate filters feeds none while it spills.
         let is_fed = !self.finds_lone() && self.plan.costs.exact;
         let second = second.filter(|_| is_fed).map(capped);
@@ -191,6 +202,23 @@ impl Rehearsal<'_> {
     fn is_of_bitmaps(&self) -> bool {
         let tells = |step: &Step| matches!(step, Step::Tell { .. });
         self.plan.steps.list.iter().any(tells)
+    }
+
+    /// The seconds that it takes to make a file of one page and to remove it.
+    fn seconds_of_file(&self, run: &Run<'_>) -> Result<f64> {
+        let page = Buffer::new(&run.budget, "bucket blocks", PAGE)?;
+        let began = Instant::now();
+        let make = |number| {
+            let label = format!("file{number}-{BUCKET_LABEL}");
+            let file = self.space.new_bucket_path(&label, FileKind::Bucket)?;
+            self.space.write(&file, 0, &page)?;
+            Ok(file)
+        };
+        let files = (0..MEASURED_FILES).map(make).collect::<Result<Vec<_>>>()?;
+        for file in &files {
+            self.space.remove(file, PAGE);
+        }
+        Ok(began.elapsed().as_secs_f64() / f64::from(MEASURED_FILES))
     }
 
     /// Whether lines of the input at this place are spilled as often as they come.
@@ -385,6 +413,15 @@ impl Rehearsal<'_> {
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
         Layout {
             buckets: wanted.max(least).min(most),
+            ..layout
+        }
+    }
+
+    /// This layout, with few buckets where those of the plan make very many files.
+    fn with_few_files(&self, layout: Layout) -> Layout {
+        let most = self.plan.many_files.map_or(u32::MAX, |_| FEW_BUCKETS);
+        Layout {
+            buckets: layout.buckets.min(most),
             ..layout
         }
     }

@@ -69,16 +69,23 @@ pub(super) struct Rates {
     pub(super) join: Option<Measured>,
     pub(super) build: Option<Measured>,
     pub(super) probe: Option<Measured>,
+    /// The seconds of all files of buckets together, where these are very many; the spills share them.
+    pub(super) files_seconds: Option<f64>,
 }
 
 impl Rates {
     /// `phases`, each with the seconds that it takes.
     pub(super) fn predict(&self, phases: &[PlannedPhase]) -> Vec<PlannedPhase> {
         let first = phases.iter().position(|phase| phase.name == "spill");
+        let spills = phases.iter().filter(|phase| phase.name == "spill").count();
+        let of_files = self.files_seconds.unwrap_or(0.0) / spills.max(1) as f64;
         let predict = |(index, phase): (usize, &PlannedPhase)| {
             let measured = self.of(phase.name, first == Some(index));
             PlannedPhase {
-                predicted_seconds: measured.map(|it| phase.bytes_read as f64 / it.rate()),
+                predicted_seconds: measured.map(|it| {
+                    let files = if phase.name == "spill" { of_files } else { 0.0 };
+                    phase.bytes_read as f64 / it.rate() + files
+                }),
                 ..*phase
             }
         };
@@ -114,6 +121,24 @@ mod tests {
         assert_eq!(long.beyond(short), at(400.0, 2.0));
         assert_eq!(at(500.0, 1.0).beyond(short), at(500.0, 1.0));
         assert_eq!(short.beyond(short), short);
+    }
+
+    #[test]
+    fn d6_very_many_files_are_made_by_the_spills() {
+        let rates = Rates {
+            spill: Some(at(100.0, 1.0)),
+            join: Some(at(100.0, 1.0)),
+            files_seconds: Some(10.0),
+            ..Rates::default()
+        };
+        let phase = |name| PlannedPhase {
+            name,
+            bytes_read: 200,
+            predicted_seconds: None,
+        };
+        let predicted = rates.predict(&["spill", "spill", "join"].map(phase));
+        let seconds: Vec<_> = predicted.iter().map(|it| it.predicted_seconds).collect();
+        assert_eq!(seconds, [Some(7.0), Some(7.0), Some(2.0)]);
     }
 
     #[test]

@@ -144,6 +144,97 @@ fn l11_a_rate_is_predicted_for_different_lines_and_kept_where_there_are_more() {
     assert!(exact.stderr.contains("(exact, "), "{exact}");
 }
 
+/// Texts of 160,000 lines that differ, in an order of no order: the first has each twice, the second of each quarter as
+/// many of them more often.
+fn dealt() -> (Sandbox, [Vec<u8>; 2]) {
+    let text = |times: &dyn Fn(u64) -> u64| {
+        let all = (0..160_000u64).flat_map(|line| (0..times(line)).map(move |time| (line, time)));
+        let mixed = |&(line, time): &(u64, u64)| {
+            let mixed = (line * 64 + time + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        };
+        let mut all: Vec<(u64, u64)> = all.collect();
+        all.sort_by_key(mixed);
+        let text = |(line, _)| lines(line..line + 1);
+        all.into_iter().flat_map(text).collect::<Vec<u8>>()
+    };
+    let texts = [
+        text(&|_| 2),
+        text(&|line| [1, 2, 4, 8][line as usize / 40_000]),
+    ];
+    (Sandbox::with(&texts[0], &texts[1]), texts)
+}
+
+/// What a plan says in JSON.
+fn planned(sandbox: &Sandbox, arguments: &str) -> serde_json::Value {
+    parse(
+        &sandbox
+            .run(&format!("plan --json {arguments}"))
+            .succeeds()
+            .stdout,
+    )
+}
+
+#[test]
+fn l11_what_a_plan_announces_of_repeats_is_not_above_what_comes() {
+    let (sandbox, _) = dealt();
+    let file = sandbox.output("stats.json");
+    for bits in [1, 3] {
+        for (operation, files, wrong) in [
+            ("union", "a", "missing"),
+            ("union", "b", "missing"),
+            ("diff", "c a", "missing"),
+            ("intersect", "a c", "false"),
+        ] {
+            sandbox.write("c", lines(150_000..500_000));
+            let options = format!("{files} --strategy bloom --bits-per-key {bits}");
+            let stats = format!("--stats {} --count-only", file.display());
+            sandbox
+                .run(&format!("{operation} {options} {stats}"))
+                .succeeds();
+            let measured = parse(&std::fs::read(&file).unwrap());
+            let measured = number(&measured, &format!("/filter/expected_{wrong}_lines"));
+            let plan = planned(&sandbox, &format!("--operation {operation} {options}"));
+            let announced = number(&plan, &format!("/expected_{wrong}_lines"));
+            let most = number(&plan, "/most_wrong_lines");
+            let said = format!("{operation} {options}: {announced} to {most}, then {measured}");
+            assert!(
+                announced <= measured * 1.05 && most >= measured * 0.95,
+                "{said}"
+            );
+            // Where all come as often, the least number is about right.
+            assert!(files == "b" || announced > measured / 2.0, "{said}");
+            let estimated = planned(
+                &sandbox,
+                &format!("--operation {operation} {options} --estimate"),
+            );
+            let estimated = number(&estimated, &format!("/expected_{wrong}_lines"));
+            assert!(
+                (estimated / measured - 1.0).abs() < 0.05,
+                "{said}, estimated {estimated}"
+            );
+        }
+    }
+}
+
+#[test]
+fn l11_a_rate_that_repeats_keep_low_is_not_refused() {
+    let (sandbox, _) = dealt();
+    sandbox.write("c", lines(150_000..500_000));
+    // 320,000 different lines would have 5.8 % with 6 bits each, and half of them have 0.8 %.
+    for (operation, files) in [("union", "a"), ("diff", "c a"), ("intersect", "a c")] {
+        let options = "--strategy bloom --bits-per-key 6 --max-fpr 1.2%";
+        let outcome = sandbox.run(&format!("{operation} {files} {options} --count-only"));
+        outcome.succeeds();
+        let plan = sandbox.run(&format!("plan --operation {operation} {files} {options}"));
+        let plan = String::from_utf8_lossy(&plan.succeeds().stdout).into_owned();
+        assert!(
+            plan.contains(" (a sample shows repeats; --estimate counts the distinct lines)"),
+            "{plan}"
+        );
+    }
+}
+
 #[test]
 fn l11_an_approximate_difference_keeps_repeats_and_their_order() {
     let (sandbox, texts) = inputs();

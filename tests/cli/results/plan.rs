@@ -384,3 +384,23 @@ fn a_run_that_is_measured_first_needs_no_more_room_than_it_has() {
     let found: Vec<bool> = phases.iter().map(is_predicted).collect();
     assert_eq!(found, [true, true, true, false], "{stats}");
 }
+
+#[test]
+fn d6_a_plan_says_what_very_many_buckets_cost_and_how_many_are_enough() {
+    let sandbox = Sandbox::new();
+    let shapes = "plan --lines 1e7,1e7 --memory 1G --strategy partition";
+    let buckets = |plan: &str| {
+        let line = plan.lines().find(|line| line.ends_with(" buckets"));
+        line.map(|line| line.trim().trim_end_matches(" buckets").to_owned())
+    };
+    let told = |options: &str| {
+        let plan = sandbox.run(&format!("{shapes} {options}"));
+        String::from_utf8_lossy(&plan.succeeds().stdout).into_owned()
+    };
+    let enough = buckets(&told("")).unwrap();
+    let plan = told("--buckets 100000");
+    let said = "--buckets 100000: makes up to 200000 temporary files, which take about 40 s";
+    assert!(plan.contains(said), "{plan}");
+    assert!(plan.contains(&format!(": {enough} are enough\n")), "{plan}");
+    assert!(!told("--buckets 1000").contains("temporary files"));
+}
