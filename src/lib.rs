@@ -202,7 +202,7 @@
 //!
 //! # How it works
 //!
-//! Every strategy is a short sequence of three passes over lines, under one memory budget:
+//! A plan is a list of steps, and most steps are one of three passes over lines, under one memory budget:
 //!
 //! ```text
 //! filter(input)          read lines, hash each, set bits                      -> filter
@@ -213,7 +213,7 @@
 //!                                                                             -> lines
 //! ```
 //!
-//! | strategy | passes | exact | reads | writes |
+//! | strategy | steps | exact | reads | writes |
 //! |---|---|---|---|---|
 //! | `memory` | join in memory; if A is cached, through filters first | yes | A + B, or 2A + B | nothing |
 //! | `partition` | spill(A) · spill(B) · join; if A is small, spill(A) also fills a filter that screens B | yes | A + B + spill | A + B, or A + what passes |
@@ -238,6 +238,10 @@
 //! a sample of the next input. If nearly everything passes, a sieve drops its filter and goes on as `partition`; if
 //! the lines repeat so often that the different ones fit in memory, it goes on as `memory`. The other sieve plans
 //! its buckets a second time from its second filter.
+//!
+//! `outset plan` prints the steps of a run. A step names the input that it reads and the filters that it asks and fills; the
+//! phases of a run, the bytes that it reads, and what is in memory at which time follow from the list. Where the plan is
+//! made again, the decision is a step, too.
 //!
 //! `docs/how-it-works.md` in the repository follows one run through its threads and its memory, and says which decision
 //! has which price. CONTRIBUTING.md has the layers of the source.

@@ -139,6 +139,14 @@ fn l11_a_rate_is_predicted_for_different_lines_and_kept_where_there_are_more() {
         6,
         &["the predicted false-positive rate 14.", "is above 0.300%"],
     );
+    // A union has written its lines by then: it has no result.
+    let union = format!("union partly --strategy bloom --max-fpr 0.3% {bits} -o ../out/r");
+    let union = union.replace("--count-only", "");
+    sandbox.run(&union).fails(
+        6,
+        &["the predicted false-positive rate ", "is above 0.300%"],
+    );
+    assert!(!sandbox.output("r").exists());
     let exact = sandbox.run(&format!("{partly} -m 16M"));
     assert_eq!(exact.succeeds().stdout, alone(2));
     assert!(exact.stderr.contains("(exact, "), "{exact}");
