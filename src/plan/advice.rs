@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::plan::FilterPlan;
 use crate::plan::Strategy;
-use crate::plan::choice::design_of;
+use crate::plan::designs::design_of;
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
 use crate::size::display_at_least;

@@ -23,9 +23,9 @@
 //! ```
 
 use crate::error::Error;
-use crate::plan::design::too_little;
 use crate::plan::job::Job;
 use crate::plan::layout::{Layout, SMALLEST_BLOCK, most_in_bucket};
+use crate::plan::refusal::too_little;
 use crate::spill::pool::in_flight;
 
 /// Buckets are planned for this multiple of the estimated set: room for chance, and for estimates that are
@@ -33,8 +33,6 @@ use crate::spill::pool::in_flight;
 pub(super) const SLACK: f64 = 1.3;
 /// A split makes this multiple of the parts that would do if all were equal.
 const SPLIT_SLACK: f64 = 1.5;
-/// The most buckets of a `partition` that memory does not ask for, where full-size blocks fit for all.
-pub(super) const DEFAULT_BUCKETS: u64 = 1000;
 /// The least that a bucket of the build side should have, in bytes, unless memory asks for smaller ones.
 pub(super) const LEAST_BUCKET_BYTES: u64 = 8 << 20;
 /// The most buckets of one level.

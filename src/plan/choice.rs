@@ -8,64 +8,12 @@
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
 use crate::plan::advice::{too_high, with_advice};
+use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::decoding::DecodingPlan;
-use crate::plan::design::{Design, absent, bloom, lone, memory, partition, repeats, sieve};
-use crate::plan::job::order;
-use crate::plan::{Costs, InputShape, Job, Plan, Rejected, Strategy};
-use crate::selection::{Approximate, Order};
+use crate::plan::design::Design;
+use crate::plan::designs::design_of;
+use crate::plan::{Costs, FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
-
-/// What a reason for a usage error begins with: the option.
-pub(super) const OF_STRATEGY: &str = "--strategy: ";
-
-/// The design of one strategy, or why it does not fit the limit.
-pub(super) fn design_of(job: &Job, strategy: Strategy) -> Result<Design, Error> {
-    match strategy {
-        Strategy::Sieve if job.asks_first() => repeats::repeats(job),
-        Strategy::Sieve if !job.finds_common() => lone::lone(job),
-        Strategy::Memory => memory(job),
-        Strategy::Partition => partition(job),
-        Strategy::Sieve => sieve(job),
-        Strategy::Bloom => approximate(job),
-    }
-}
-
-/// The design of `bloom`, for the operations that have an approximate answer.
-///
-/// # Errors
-/// [`Error::Usage`] for any other, and for the order of the input where it is not known: `bloom` finds common lines in
-/// the last input alone, and those of a union where a worker comes to them first.
-fn approximate(job: &Job) -> Result<Design, Error> {
-    let (selection, keeps_order) = (job.selection, job.selection.order == Order::Input);
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: format!("{OF_STRATEGY}{what}"),
-            advice: advice.into(),
-        })
-    };
-    if job.finds_common() {
-        let is_first_last = order(job).last().is_none_or(|&last| last == 0);
-        if keeps_order && !is_first_last {
-            return usage(
-                "bloom can keep the input order only if the largest input comes first",
-                "name the largest input first, or leave out --order input",
-            );
-        }
-        return bloom(job);
-    }
-    match selection.approximate() {
-        Some(Approximate::Difference) => absent::difference(job),
-        Some(Approximate::Union) if !keeps_order => absent::union(job),
-        Some(Approximate::Union) => usage(
-            "bloom cannot tell where a line of a union first occurs",
-            "choose an exact strategy, or leave out --order input",
-        ),
-        None => usage(
-            "bloom works only with a plain intersect, diff or union (no --at-least, --all, --which or --count; --repeats only with diff; --key only with diff or --keys-only)",
-            "choose an exact strategy, or leave the choice to auto",
-        ),
-    }
-}
 
 /// The plan for a strategy that the caller named, or that a stored filter implies.
 ///
@@ -236,4 +184,30 @@ fn decoding_cost(job: &Job) -> f64 {
     let all: f64 = job.inputs.iter().map(bytes).sum();
     let decoded = job.inputs.iter().map(|shape| bytes(shape) * cost(shape));
     decoded.sum::<f64>() / all.max(1.0)
+}
+
+/// The share of itself by which the rate of a complete filter may be above the accepted one: it is a measurement.
+const ABOVE_BY_CHANCE: f64 = 0.05;
+
+impl Plan {
+    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
+    /// samples show repeats: there may be more different lines than they show.
+    ///
+    /// # Errors
+    /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.
+    pub(crate) fn check_rate(&self, fpr: f64) -> Result<()> {
+        let job = &self.job;
+        match (job.max_fpr, self.costs.filter) {
+            (Some(accepted), Some(filter))
+                if job.counts_repeats() && fpr > accepted * (1.0 + ABOVE_BY_CHANCE) =>
+            {
+                let found = FilterPlan {
+                    predicted_fpr: fpr,
+                    ..filter
+                };
+                Err(too_high(job, &found, accepted))
+            }
+            _ => Ok(()),
+        }
+    }
 }

@@ -81,3 +81,14 @@ pub struct Rejected {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
 }
+
+/// The temporary files that the buckets take which the caller asked for, where these are very many.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ManyFiles {
+    /// The files, at most.
+    pub files: u64,
+    /// About how many seconds it takes to create and remove them, beside what the plan counts in bytes.
+    pub seconds: f64,
+    /// The buckets that the planner would choose; 0 where it would not use buckets.
+    pub enough_buckets: u32,
+}

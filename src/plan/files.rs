@@ -7,28 +7,14 @@
 //! to 1.2 ms for minutes after tens of thousands of files were removed, because ext4 does not use their inodes again so
 //! soon, and looks at all of them for each new file.
 
-use serde::Serialize;
-
 use crate::notice::Notice;
-use crate::plan::choice::design_of;
+use crate::plan::assumptions::MANY_FILES;
+use crate::plan::designs::design_of;
 use crate::plan::job::{Extent, sizes_in_order};
-use crate::plan::{Job, Plan};
+use crate::plan::{Job, ManyFiles, Plan};
 
-/// So many files take some seconds. The planner does not make as many where memory does not ask for it.
-pub(super) const MANY_FILES: u64 = 20_000;
 /// The seconds that a file takes to create, write and remove, after a run or two that did the same.
 const SECONDS_OF_FILE: f64 = 2e-4;
-
-/// The temporary files that the buckets take which the caller asked for, where these are very many.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ManyFiles {
-    /// The files, at most.
-    pub files: u64,
-    /// About how many seconds it takes to create and remove them, beside what the plan counts in bytes.
-    pub seconds: f64,
-    /// The buckets that the planner would choose; 0 where it would not use buckets.
-    pub enough_buckets: u32,
-}
 
 impl ManyFiles {
     /// The files of this plan of `job`; `None` where they are few, or where the caller did not ask for them.

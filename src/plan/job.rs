@@ -421,3 +421,9 @@ impl Sizes {
         }
     }
 }
+
+/// The index of the input with the fewest bytes, in the caller's order. 0 for no inputs.
+pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
+    let bytes = |&index: &usize| inputs[index].bytes.unwrap_or(u64::MAX);
+    (0..inputs.len()).min_by_key(bytes).unwrap_or_default()
+}

@@ -25,7 +25,7 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::memory::buffer::PAGE;
-use crate::plan::buckets::DEFAULT_BUCKETS;
+use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::read_in_order;
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};

@@ -30,11 +30,14 @@
 //! ```
 
 mod advice;
+mod assumptions;
 mod buckets;
 mod choice;
 mod costs;
+mod decision;
 mod decoding;
 mod design;
+mod designs;
 pub(crate) mod exchange;
 mod files;
 mod filters;
@@ -43,30 +46,28 @@ pub(crate) mod layout;
 mod limit;
 mod ordering;
 mod phases;
+mod refusal;
 mod request;
 pub(crate) mod revision;
 mod shares;
 pub(crate) mod steps;
 mod strategy;
 
-use serde::Serialize;
-
 use crate::error::Result;
-use crate::selection::Sides;
 use crate::size::display_apart;
-use steps::Steps;
 
 pub use crate::input::compressed::Decoding;
 pub use crate::input::repeats::Distinct;
-use advice::{advised, least_memory, too_high, with_advice};
+use advice::{advised, least_memory, with_advice};
+pub use assumptions::LEAST_MEMORY_BYTES;
+pub(crate) use assumptions::{ASSUMED_COMMON, LEAST_USEFUL_SAVING, SIEVE_BITS_PER_KEY};
 use choice::{asked_for, chosen};
-pub use costs::{Costs, FilterPlan, Rejected};
+pub use costs::{Costs, FilterPlan, ManyFiles, Rejected};
+pub use decision::Plan;
 pub(crate) use design::lone::Again;
 pub(crate) use design::set_refusal;
-pub use files::ManyFiles;
 pub use job::{InputShape, Job, SetEstimate};
-pub(crate) use job::{all_threads, threads_bytes};
-use job::{distinct_lines_in_order, sizes_in_order};
+pub(crate) use job::{all_threads, smallest, threads_bytes};
 pub(crate) use layout::Layout;
 pub use ordering::OrderPlan;
 pub use phases::PlannedPhase;
@@ -74,162 +75,6 @@ pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
 pub(crate) use shares::LEAST_USABLE_BYTES;
 pub use strategy::Strategy;
-
-/// The least memory limit that is accepted.
-pub const LEAST_MEMORY_BYTES: u64 = 16 << 20;
-
-/// The share of itself by which the rate of a complete filter may be above the accepted one: it is a measurement.
-const ABOVE_BY_CHANCE: f64 = 0.05;
-
-/// Lines that are common, as a share of the smaller input, where no estimate was made. The second look
-/// ([`revision`]) corrects it as soon as a filter can be asked.
-pub(crate) const ASSUMED_COMMON: f64 = 0.1;
-/// A filter that keeps less than this share of the lines out of the buckets costs more to ask than it
-/// saves.
-pub(crate) const LEAST_USEFUL_SAVING: f64 = 0.1;
-/// Bits per key beyond which memory serves an exact sieve better as larger blocks: 0.4 % pass by
-/// mistake.
-pub(crate) const SIEVE_BITS_PER_KEY: f64 = 12.0;
-
-/// The decision.
-#[derive(Debug, Clone, Serialize)]
-pub struct Plan {
-    /// What the chosen strategy costs.
-    #[serde(flatten)]
-    pub costs: Costs,
-    /// The phases that it expects, in their order.
-    pub phases: Vec<PlannedPhase>,
-    /// The others, and why not.
-    pub rejected: Vec<Rejected>,
-    /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
-    /// `memory` with filters, and `bloom` with three inputs or more); of `partition` that of a first
-    /// input which is small beside the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) second_filter: Option<FilterPlan>,
-    /// What the order of the answer costs, if one is asked for; a part of the costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ordering: Option<OrderPlan>,
-    /// The memory in bytes for lines that come again and again, so that each is spilled once; `partition` only, and 0
-    /// where a sample shows few repeats.
-    #[serde(skip_serializing_if = "is_none")]
-    pub known_bytes: u64,
-    /// Whether sizes are guesses, because files are compressed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub guesses_sizes: bool,
-    /// The files of the buckets that the caller asked for, where these are very many.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub many_files: Option<ManyFiles>,
-    /// The inputs in the order they are worked on, the build side first, as indexes into the
-    /// caller's order.
-    #[serde(skip)]
-    pub(crate) order: Vec<usize>,
-    /// Lines of the build side, repeats included: a set is prepared for this number.
-    #[serde(skip)]
-    pub(crate) build_lines: u64,
-    /// Their mean length in bytes, rounded down; 0 if there are no lines.
-    #[serde(skip)]
-    pub(crate) build_line_bytes: u64,
-    /// What a run does, in order.
-    pub(crate) steps: Steps,
-    /// Which of the sides each input is.
-    #[serde(skip)]
-    pub(crate) sides: Sides,
-    /// How memory is divided until a revision replaces it.
-    #[serde(skip)]
-    pub(crate) layout: Layout,
-    /// What it is a plan for: a revision computes from the same numbers.
-    #[serde(skip)]
-    job: Job,
-}
-
-/// Whether `bytes` are none: such a member of a plan is left out.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde calls it with a reference"
-)]
-fn is_none(bytes: &u64) -> bool {
-    *bytes == 0
-}
-
-impl Plan {
-    /// The chosen strategy.
-    pub fn strategy(&self) -> Strategy {
-        self.costs.strategy
-    }
-
-    /// Whether the lines are wanted that every input has, and nothing but these.
-    pub(crate) fn finds_common(&self) -> bool {
-        self.job.finds_common()
-    }
-
-    /// The number of sides, a file that was given twice counted twice.
-    pub(crate) fn side_count(&self) -> usize {
-        self.job.sides.len()
-    }
-
-    /// What a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
-    /// them, from 1.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
-        self.steps.sentences()
-    }
-
-    /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
-    /// too many instead.
-    pub fn may_miss_lines(&self) -> bool {
-        !self.costs.exact && !self.finds_common()
-    }
-
-    /// Whether the inputs were read for an estimate before, so that their different lines are known.
-    pub fn is_estimated(&self) -> bool {
-        self.job.any_lines.is_some()
-    }
-
-    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
-    /// samples show repeats: there may be more different lines than they show.
-    ///
-    /// # Errors
-    /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.
-    pub(crate) fn check_rate(&self, fpr: f64) -> Result<()> {
-        let job = &self.job;
-        match (job.max_fpr, self.costs.filter) {
-            (Some(accepted), Some(filter))
-                if job.counts_repeats() && fpr > accepted * (1.0 + ABOVE_BY_CHANCE) =>
-            {
-                let found = FilterPlan {
-                    predicted_fpr: fpr,
-                    ..filter
-                };
-                Err(too_high(job, &found, accepted))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
-    /// it.
-    pub(crate) fn distinct_share_of_last(&self) -> f64 {
-        let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
-        let lines = sizes_in_order(&self.job).last().map(|size| size.lines);
-        distinct.unwrap_or(0) as f64 / lines.unwrap_or(0).max(1) as f64
-    }
-
-    /// The memory limit of the process, in bytes.
-    pub fn limit_bytes(&self) -> u64 {
-        self.layout.memory_bytes
-    }
-
-    /// What the buffers take that are neither filter nor set, in bytes: what stands between the
-    /// memory limit and the filter.
-    pub fn buffer_bytes(&self) -> u64 {
-        self.layout.base_bytes + self.layout.scan_bytes() + self.layout.pool_bytes()
-    }
-}
-
-/// The index of the input with the fewest bytes, in the caller's order. 0 for no inputs.
-pub(crate) fn smallest(inputs: &[InputShape]) -> usize {
-    let bytes = |&index: &usize| inputs[index].bytes.unwrap_or(u64::MAX);
-    (0..inputs.len()).min_by_key(bytes).unwrap_or_default()
-}
 
 /// Decides how `job` is done.
 ///

@@ -61,8 +61,7 @@ impl Observer for Comparing {
             {
                 state.ahead.pop_front();
             }
-            if name == "filter survivors" && !state.ahead.front().is_some_and(|it| it.name == name)
-            {
+            if name == "filter survivors" && state.ahead.front().is_none_or(|it| it.name != name) {
                 return;
             }
             match state.ahead.pop_front() {
@@ -131,7 +130,7 @@ fn selections() -> Vec<Selection> {
 fn files(place: &Place, lines: usize) -> Vec<PathBuf> {
     let text = |step: usize| -> Vec<u8> {
         let lines = (0..lines).map(|number| format!("{}\n", number / 2 * step));
-        lines.collect::<String>().into_bytes()
+        lines.flat_map(String::into_bytes).collect()
     };
     place.files(&[text(2), text(3), text(5)])
 }
@@ -177,8 +176,8 @@ fn phases_that_a_run_puts_in_the_place_of_its_plans_are_announced() {
     let _alone = alone();
     let place = Place::new();
     let text = |lines: std::ops::Range<u64>, often: usize| -> Vec<u8> {
-        let all: String = lines.map(|number| format!("{number:050}\n")).collect();
-        all.repeat(often).into_bytes()
+        let lines = lines.flat_map(|number| format!("{number:050}\n").into_bytes());
+        lines.collect::<Vec<u8>>().repeat(often)
     };
     let options = |strategy| Options {
         strategy,

@@ -266,10 +266,8 @@ mod tests {
         drop(pool);
         // A union builds its sets from both sides; the first has all lines.
         let rule = Rule::new(Selection::union(), 2).unwrap();
-        let turns = inputs.iter().enumerate().flat_map(|(input, of)| {
-            let numbers = of.sides().iter();
-            numbers.map(move |&number| Turn { input, number })
-        });
+        let turns = (0..inputs.len()).zip(1..);
+        let turns = turns.map(|(input, number)| Turn { input, number });
         let sides = Sides::new(rule, turns.collect());
         let out = Collector::new(&mut sink);
         let division = Division::of(&run, &sides, &groups, 40);

@@ -12,9 +12,8 @@
 //! ```
 
 use crate::memory::buffer::PAGE;
-use crate::plan::buckets::{
-    DEFAULT_BUCKETS, GOOD_BLOCK, LEAST_BUCKET_BYTES, least_pool, set_buckets,
-};
+use crate::plan::assumptions::DEFAULT_BUCKETS;
+use crate::plan::buckets::{GOOD_BLOCK, LEAST_BUCKET_BYTES, least_pool, set_buckets};
 use crate::plan::design::spilled_bytes;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;

@@ -20,7 +20,7 @@
 
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
-use crate::plan::choice::OF_STRATEGY;
+use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{
     Design, Draft, Mistakes, fit_pool, most_blocks, spilled_bytes, used_at_most,

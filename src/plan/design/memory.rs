@@ -4,11 +4,12 @@
 
 use crate::batch::gather::Gathered;
 use crate::error::Error;
-use crate::plan::choice::OF_STRATEGY;
-use crate::plan::design::{Design, Draft, Mistakes, refusal, set_refusal};
+use crate::plan::assumptions::OF_STRATEGY;
+use crate::plan::design::{Design, Draft, Mistakes, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
 use crate::plan::layout::Layout;
+use crate::plan::refusal::refusal;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
 use crate::set::ipv4::BITMAP_BYTES;

@@ -48,6 +48,7 @@ use crate::memory::buffer::PAGE;
 use crate::plan::buckets::SLACK;
 use crate::plan::job::{Extent, Job, Sizes, order, read_in_order};
 use crate::plan::layout::Layout;
+use crate::plan::refusal::too_little;
 use crate::plan::steps::{List, Step, Steps, readings};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
 use crate::selection::Sides;
@@ -287,22 +288,4 @@ pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, 
 /// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
 pub(in crate::plan) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
     layout.base_bytes + buffers.min(layout.usable_bytes)
-}
-
-/// The refusal of a design for which the memory limit is too low.
-pub(in crate::plan) fn too_little(what: &str, job: &Job) -> Error {
-    refusal(
-        format!("{what} in {}", display_bytes(job.memory_bytes)),
-        job,
-    )
-}
-
-/// The refusal of a design. Its advice is a placeholder: `advice::with_advice` finds the limit that would do
-/// where the refusal is reported, because finding it takes dozens of designs.
-pub(in crate::plan) fn refusal(what: String, job: &Job) -> Error {
-    Error::MemoryPlan {
-        what,
-        advice: "give more memory".to_owned(),
-        least_bytes: job.memory_bytes + 1,
-    }
 }

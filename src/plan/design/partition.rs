@@ -4,9 +4,9 @@
 //! [`design`](crate::plan::design).
 
 use crate::error::Error;
-use crate::plan::buckets::{DEFAULT_BUCKETS, LEAST_BUCKET_BYTES, set_buckets};
+use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
+use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
 use crate::plan::design::{Design, Draft, Mistakes, known, spilled_bytes, used_at_most};
-use crate::plan::files::MANY_FILES;
 use crate::plan::filters::surviving_others;
 use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;

@@ -110,11 +110,11 @@ fn spill(at: At, through: Option<Through>) -> Step {
     }
 }
 
-fn survivors_of(slot: Slot) -> Option<Through> {
-    Some(Through {
+fn survivors_of(slot: Slot) -> Through {
+    Through {
         slot,
         lets: Lets::Survivors,
-    })
+    }
 }
 
 const JOIN: Step = Step::Join { is_distinct: false };
@@ -128,7 +128,7 @@ fn partition(n: At, feeds: bool) -> Vec<Step> {
         feed: fed,
         writes_lone: false,
     };
-    let others = (1..n).map(|at| spill(at, fed.and_then(survivors_of)));
+    let others = (1..n).map(|at| spill(at, fed.map(survivors_of)));
     [first].into_iter().chain(others).chain([JOIN]).collect()
 }
 
@@ -140,7 +140,7 @@ fn sieve(n: At) -> Vec<Step> {
     for at in 1..n {
         steps.push(Step::Spill {
             at,
-            through: survivors_of(Slot(at - 1)),
+            through: Some(survivors_of(Slot(at - 1))),
             feed: Some(Slot(at)),
             writes_lone: false,
         });
@@ -150,7 +150,7 @@ fn sieve(n: At) -> Vec<Step> {
             into: Slot(at),
         });
     }
-    steps.extend([spill(0, survivors_of(Slot(n - 1))), JOIN]);
+    steps.extend([spill(0, Some(survivors_of(Slot(n - 1)))), JOIN]);
     steps
 }
 
@@ -158,7 +158,7 @@ fn lone_sieve(n: At) -> Vec<Step> {
     let filters = (0..n).map(|at| filter(at, Seen::Again(Slot::SECOND)));
     let spills = (0..n).map(|at| Step::Spill {
         at,
-        through: survivors_of(Slot::SECOND),
+        through: Some(survivors_of(Slot::SECOND)),
         feed: None,
         writes_lone: true,
     });
@@ -174,11 +174,11 @@ fn first_sieve(n: At, filtered: At) -> Vec<Step> {
     let filters = (1..=filtered).map(|at| filter(at, Seen::Nothing));
     let first = Step::Spill {
         at: 0,
-        through: survivors_of(Slot::FIRST),
+        through: Some(survivors_of(Slot::FIRST)),
         feed: Some(Slot::SECOND),
         writes_lone: true,
     };
-    let others = (1..n).map(|at| spill(at, survivors_of(Slot::SECOND)));
+    let others = (1..n).map(|at| spill(at, Some(survivors_of(Slot::SECOND))));
     filters.chain([first]).chain(others).chain([JOIN]).collect()
 }
 

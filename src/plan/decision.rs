@@ -1,0 +1,175 @@
+//! The decision of the planner.
+//!
+//! *Owns:* [`Plan`]. *Invariants:* what its steps and its layout say belongs together; a revision replaces both. *Cost:* a
+//! few hundred bytes for each input.
+
+use serde::Serialize;
+
+use crate::plan::costs::{Costs, FilterPlan, ManyFiles, Rejected};
+use crate::plan::job::{Job, distinct_lines_in_order, read_in_order, sizes_in_order};
+use crate::plan::layout::Layout;
+use crate::plan::ordering::OrderPlan;
+use crate::plan::phases::PlannedPhase;
+use crate::plan::steps::phases::{StepBytes, phases};
+use crate::plan::steps::{Step, Steps};
+use crate::plan::strategy::Strategy;
+use crate::selection::Sides;
+
+/// The decision.
+#[derive(Debug, Clone, Serialize)]
+pub struct Plan {
+    /// What the chosen strategy costs.
+    #[serde(flatten)]
+    pub costs: Costs,
+    /// The phases that it expects, in their order.
+    pub phases: Vec<PlannedPhase>,
+    /// The others, and why not.
+    pub rejected: Vec<Rejected>,
+    /// The filter of the survivors of the second input, if it is fed while they are found (`sieve`,
+    /// `memory` with filters, and `bloom` with three inputs or more); of `partition` that of a first
+    /// input which is small beside the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) second_filter: Option<FilterPlan>,
+    /// What the order of the answer costs, if one is asked for; a part of the costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordering: Option<OrderPlan>,
+    /// The memory in bytes for lines that come again and again, so that each is spilled once; `partition` only, and 0
+    /// where a sample shows few repeats.
+    #[serde(skip_serializing_if = "is_none")]
+    pub known_bytes: u64,
+    /// Whether sizes are guesses, because files are compressed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub guesses_sizes: bool,
+    /// The files of the buckets that the caller asked for, where these are very many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub many_files: Option<ManyFiles>,
+    /// The inputs in the order they are worked on, the build side first, as indexes into the
+    /// caller's order.
+    #[serde(skip)]
+    pub(crate) order: Vec<usize>,
+    /// Lines of the build side, repeats included: a set is prepared for this number.
+    #[serde(skip)]
+    pub(crate) build_lines: u64,
+    /// Their mean length in bytes, rounded down; 0 if there are no lines.
+    #[serde(skip)]
+    pub(crate) build_line_bytes: u64,
+    /// What a run does, in order.
+    pub(crate) steps: Steps,
+    /// Which of the sides each input is.
+    #[serde(skip)]
+    pub(crate) sides: Sides,
+    /// How memory is divided until a revision replaces it.
+    #[serde(skip)]
+    pub(crate) layout: Layout,
+    /// What it is a plan for: a revision computes from the same numbers.
+    #[serde(skip)]
+    pub(super) job: Job,
+}
+
+/// Whether `bytes` are none: such a member of a plan is left out.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
+impl Plan {
+    /// The chosen strategy.
+    pub fn strategy(&self) -> Strategy {
+        self.costs.strategy
+    }
+
+    /// Whether the lines are wanted that every input has, and nothing but these.
+    pub(crate) fn finds_common(&self) -> bool {
+        self.job.finds_common()
+    }
+
+    /// The number of sides, a file that was given twice counted twice.
+    pub(crate) fn side_count(&self) -> usize {
+        self.job.sides.len()
+    }
+
+    /// What a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
+    /// them, from 1.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
+        self.steps.sentences()
+    }
+
+    /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
+    /// too many instead.
+    pub fn may_miss_lines(&self) -> bool {
+        !self.costs.exact && !self.finds_common()
+    }
+
+    /// Whether the inputs were read for an estimate before, so that their different lines are known.
+    pub fn is_estimated(&self) -> bool {
+        self.job.any_lines.is_some()
+    }
+
+    /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
+    /// it.
+    pub(crate) fn distinct_share_of_last(&self) -> f64 {
+        let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
+        let lines = sizes_in_order(&self.job).last().map(|size| size.lines);
+        distinct.unwrap_or(0) as f64 / lines.unwrap_or(0).max(1) as f64
+    }
+
+    /// The memory limit of the process, in bytes.
+    pub fn limit_bytes(&self) -> u64 {
+        self.layout.memory_bytes
+    }
+
+    /// What the buffers take that are neither filter nor set, in bytes: what stands between the
+    /// memory limit and the filter.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.layout.base_bytes + self.layout.scan_bytes() + self.layout.pool_bytes()
+    }
+}
+
+impl Plan {
+    /// The phases of steps of this plan, whose join goes through `joined` bytes, and whose filters of survivors read
+    /// `read_back` bytes again.
+    pub(crate) fn phases_of(
+        &self,
+        steps: &[Step],
+        joined: u64,
+        read_back: u64,
+    ) -> Vec<PlannedPhase> {
+        let sizes = read_in_order(&self.job).into_iter();
+        let bytes = StepBytes {
+            inputs: &sizes.map(|size| size.bytes).collect::<Vec<_>>(),
+            joined,
+            read_back,
+            answer: self.ordering.map_or(0, |ordering| ordering.answer_bytes),
+        };
+        phases(steps, &bytes)
+    }
+
+    /// The bytes that all phases of this name go through.
+    fn bytes_of(&self, name: &str) -> u64 {
+        let of_name = self.phases.iter().filter(|phase| phase.name == name);
+        of_name.map(|phase| phase.bytes_read).sum()
+    }
+
+    /// The share, 0..1, of the lines that a filter of this plan is expected to let through where it is asked.
+    pub(crate) fn passing_share(&self) -> f64 {
+        let (passing, asked) = match (self.bytes_of("spill"), self.second_filter) {
+            (0, Some(second)) => (second.keys, self.build_lines),
+            (spilled, _) => (self.bytes_of("join"), spilled),
+        };
+        (passing as f64 / asked.max(1) as f64).min(1.0)
+    }
+
+    /// Whether blocks of buckets are expected to be written; the order of the answer does not count.
+    pub(crate) fn writes_buckets(&self) -> bool {
+        let of_answer = self.ordering.map_or(0, |ordering| ordering.spilled_bytes);
+        self.costs.bytes_written > of_answer
+    }
+
+    /// What is expected to be joined, in bytes.
+    pub(crate) fn joined_bytes(&self) -> u64 {
+        self.bytes_of("join")
+    }
+}
