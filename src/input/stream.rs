@@ -1,7 +1,7 @@
 //! A stream that can be waited for without keeping a run from stopping.
 //!
-//! *Owns:* waiting for a pipe. *Invariants:* nothing blocks for longer than [`LOOK_UP`]; what was read is returned, also
-//! where the stream has ended or is silent after it. *Cost:* a poll for each read.
+//! *Owns:* waiting for a pipe. *Invariants:* nothing blocks for longer than [`LOOK_UP`]; what was read is returned,
+//! also where the stream has ended or is silent after it. *Cost:* a poll for each read.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};

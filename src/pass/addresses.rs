@@ -8,11 +8,11 @@
 //!  the last    write what is in `told`                 write what is not
 //! ```
 //!
-//! A further side of an intersection must remove the addresses that it lacks, which are known only at its end. So
-//! those that it has are collected in a second bitmap. The last side needs none: its lines are written as they are read.
+//! A further side of an intersection must remove the addresses that it lacks, which are known only at its end. So those
+//! that it has are collected in a second bitmap. The last side needs none: its lines are written as they are read.
 //!
-//! A line that is written once takes its address out of the bitmap (`intersect`), or puts it in (`diff`). Where repeats are
-//! kept the bitmap stays as it is.
+//! A line that is written once takes its address out of the bitmap (`intersect`), or puts it in (`diff`). Where repeats
+//! are kept the bitmap stays as it is.
 //!
 //! *Owns:* nothing beyond the bitmaps. *Invariants:* exact; of several workers that find the same address, one
 //! writes it, because its bit is read and changed under one lock.
@@ -49,8 +49,8 @@ pub(crate) fn collect(
     scan(run, &phase, input, || Addresses(insert))
 }
 
-/// Passes the lines of `input` to `out` whose addresses are in `told` (or are not, unless `has`), once, or as often as they
-/// come where it `repeats` them.
+/// Passes the lines of `input` to `out` whose addresses are in `told` (or are not, unless `has`), once, or as often as
+/// they come where it `repeats` them.
 ///
 /// # Errors
 /// As [`collect`], and those of the sink.

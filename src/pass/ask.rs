@@ -1,9 +1,9 @@
 //! Passes whose answer is what a filter does not have.
 //!
-//! *Owns:* writing the lines that a complete filter refuses ([`write_absent`]), and those that are new to a filter when they are
-//! put into it ([`write_new`]). *Invariants:* every line of the answer belongs there: what a filter refuses was certainly
-//! not inserted. Of two workers that bring a new line at the same time, one finds it new: a region of the filter is asked
-//! and changed under one lock. *Cost:* one reading of the input.
+//! *Owns:* writing the lines that a complete filter refuses ([`write_absent`]), and those that are new to a filter when
+//! they are put into it ([`write_new`]). *Invariants:* every line of the answer belongs there: what a filter refuses
+//! was certainly not inserted. Of two workers that bring a new line at the same time, one finds it new: a region of the
+//! filter is asked and changed under one lock. *Cost:* one reading of the input.
 
 use crate::answer::{Collector, Outbox};
 use crate::batch::scatter::Scatter;

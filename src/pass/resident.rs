@@ -8,9 +8,9 @@
 //!  first side, where repeats are kept ──────────▶ ShardedSet: look up, and write              (answer)
 //! ```
 //!
-//! *Invariants:* a mark is given under the lock of the line's shard, so of all workers one gives it, and each common line is
-//! written once. *Cost:* a look-up in memory for each line that passes the filter; where few pass, a copy of each, which makes
-//! full batches of them.
+//! *Invariants:* a mark is given under the lock of the line's shard, so of all workers one gives it, and each common
+//! line is written once. *Cost:* a look-up in memory for each line that passes the filter; where few pass, a copy of
+//! each, which makes full batches of them.
 
 use crate::answer::{Collector, Outbox};
 use crate::batch::gather::Gathered;
@@ -60,8 +60,8 @@ impl ResidentSet {
         })
     }
 
-    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the workers
-    /// gather lines, here and while the set is marked. Where that is refused, they do not gather.
+    /// As [`ResidentSet::new`], for a set whose lines go through filters. Beside it memory stays free in which the
+    /// workers gather lines, here and while the set is marked. Where that is refused, they do not gather.
     ///
     /// # Errors
     /// As [`ResidentSet::new`].
@@ -109,9 +109,9 @@ impl ResidentSet {
         })
     }
 
-    /// Streams an input, which is this side, past the set. Looks up only the lines that `screen` lets through; all lines of
-    /// the set must pass it. Passes lines that get their last mark to `out`. One input is read to its end before the
-    /// next begins, because a line gets its marks in order.
+    /// Streams an input, which is this side, past the set. Looks up only the lines that `screen` lets through; all
+    /// lines of the set must pass it. Passes lines that get their last mark to `out`. One input is read to its end
+    /// before the next begins, because a line gets its marks in order.
     ///
     /// # Errors
     /// The first failure of reading or of the sink. The set takes no memory here.
@@ -135,8 +135,8 @@ impl ResidentSet {
         })
     }
 
-    /// Looks the lines of the first side up, which has this rank among the sides, and writes those that are selected as often
-    /// as they come. All other sides are in the set, or have marked it.
+    /// Looks the lines of the first side up, which has this rank among the sides, and writes those that are selected as
+    /// often as they come. All other sides are in the set, or have marked it.
     ///
     /// # Errors
     /// As [`ResidentSet::mark`].

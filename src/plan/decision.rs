@@ -1,7 +1,7 @@
 //! The decision of the planner.
 //!
-//! *Owns:* [`Plan`]. *Invariants:* what its steps and its layout say belongs together; a revision replaces both. *Cost:* a
-//! few hundred bytes for each input.
+//! *Owns:* [`Plan`]. *Invariants:* what its steps and its layout say belongs together; a revision replaces both.
+//! *Cost:* a few hundred bytes for each input.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! What the statistics say of a run's filters, and how many lines an approximate answer has by mistake.
 //!
-//! *Owns:* that arithmetic. *Invariants:* an exact run tells of the filter of its first input alone; an approximate one of
-//! the rates of all its filters together. *Cost:* a sample of the blocks of each filter.
+//! *Owns:* that arithmetic. *Invariants:* an exact run tells of the filter of its first input alone; an approximate one
+//! of the rates of all its filters together. *Cost:* a sample of the blocks of each filter.
 
 use crate::answer::Collector;
 use crate::filter::Filter;

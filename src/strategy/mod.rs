@@ -1,7 +1,7 @@
 //! A plan as it is carried out: one step after the other.
 //!
-//! *Owns:* the walk through a plan's list of [`steps`](crate::plan::steps). Which strategy has which list is told there;
-//! here is what a step does, whichever list has it.
+//! *Owns:* the walk through a plan's list of [`steps`](crate::plan::steps). Which strategy has which list is told
+//! there; here is what a step does, whichever list has it.
 //!
 //! ```text
 //!  execute        take the next step ──▶ perform it: a pass          (state)
@@ -44,8 +44,9 @@ use crate::run::Run;
 pub(crate) use held::StoredFilters;
 use state::State;
 
-/// Carries out the steps of `plan` over `inputs`, of which a stored filter may be one more (`bloom`), and passes the lines
-/// that are selected to `out`. `run` gets the layouts of later decisions. Returns when every line has reached the sink.
+/// Carries out the steps of `plan` over `inputs`, of which a stored filter may be one more (`bloom`), and passes the
+/// lines that are selected to `out`. `run` gets the layouts of later decisions. Returns when every line has reached the
+/// sink.
 ///
 /// # Errors
 /// The first failure of any pass. After [`crate::Error::Memory`] or a line that was too long, the engine

@@ -1,6 +1,6 @@
 //! Decisions between two passes: how a run goes on, by what it has found out.
 //!
-//! *Owns:* the questions of [`Question`](crate::plan::steps::Question), and all their outcomes. *Invariants:* exact
+//! *Owns:* the questions of [`Question`], and all their outcomes. *Invariants:* exact
 //! whatever is decided. Nothing but filters is in memory when a question is asked. *Cost:* a sample of an input.
 //!
 //! | question | outcomes |
@@ -24,7 +24,8 @@ use crate::strategy::held::{Kind, distinct};
 use crate::strategy::state::State;
 
 impl State<'_> {
-    /// Decides how the run goes on. `None`: with `rest`, the steps that are still to come; else with these in their place.
+    /// Decides how the run goes on. `None`: with `rest`, the steps that are still to come; else with these in their
+    /// place.
     ///
     /// # Errors
     /// Where a sample cannot be read, or a new layout finds no room; [`Error::RateTooHigh`].
@@ -95,8 +96,9 @@ impl State<'_> {
         }
     }
 
-    /// Builds the set of what survives of the second input, with a filter of it, if lines repeat so often that it fits. The
-    /// plan took every line for a different one; the filter shows how many there are. The second input must be a file.
+    /// Builds the set of what survives of the second input, with a filter of it, if lines repeat so often that it fits.
+    /// The plan took every line for a different one; the filter shows how many there are. The second input must be a
+    /// file.
     ///
     /// False means that the sieve goes on. That includes a set that turned out too large: its memory is free
     /// again, nothing was written, and a file can be read again. The price is one reading of the input.
@@ -127,11 +129,11 @@ impl State<'_> {
         }
     }
 
-    /// Whether what of the input at `at` passes the filter by mistake is little beside the set of the first input, for which
-    /// the memory was planned: at most a quarter of its bytes. A filter with more lines than expected, or a small
+    /// Whether what of the input at `at` passes the filter by mistake is little beside the set of the first input, for
+    /// which the memory was planned: at most a quarter of its bytes. A filter with more lines than expected, or a small
     /// one beside a large second input, would fill the set with lines that are not common. Then the sample has misled
-    /// the plan; only the time of one reading is lost, because the planner chooses filters only if the first input is
-    /// a cached file.
+    /// the plan; only the time of one reading is lost, because the planner chooses filters only if the first input is a
+    /// cached file.
     ///
     /// If a size is unknown, as that of a pipe, the rate alone decides.
     fn small_set(&mut self, run: &Run<'_>, at: At) -> Option<Vec<Step>> {
@@ -171,8 +173,8 @@ impl State<'_> {
         })
     }
 
-    /// Checks the rate of a filter that is the answer; and plans the buckets for what passes of the input at `at`. Unlike that
-    /// of a sieve, this filter is never dropped.
+    /// Checks the rate of a filter that is the answer; and plans the buckets for what passes of the input at `at`.
+    /// Unlike that of a sieve, this filter is never dropped.
     fn check_rate(&self, run: &mut Run<'_>, at: Option<At>) -> Result<()> {
         // A stored filter was judged when it was opened.
         let stats = self.told.stats.as_ref();
@@ -199,7 +201,8 @@ impl State<'_> {
         }
     }
 
-    /// Tells the observer that `steps` take the place of those that were planned. Their join goes through `joined` bytes.
+    /// Tells the observer that `steps` take the place of those that were planned. Their join goes through `joined`
+    /// bytes.
     fn announce(&self, run: &Run<'_>, steps: &[Step], joined: u64) {
         run.expect(self.plan.phases_of(steps, joined, 0));
     }

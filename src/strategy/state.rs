@@ -1,8 +1,8 @@
 //! What a run holds between its steps, and what each step does.
 //!
 //! *Owns:* filters, bitmaps, blocks, buckets and the set of a run, from the step that makes them to the last that needs
-//! them. *Invariants:* those of [`strategy`](super). A step calls one pass, with what it names as arguments. *Cost:* that
-//! of the passes.
+//! them. *Invariants:* those of [`strategy`](super). A step calls one pass, with what it names as arguments. *Cost:*
+//! that of the passes.
 //!
 //! In which order things are made within a step:
 //!
@@ -119,7 +119,12 @@ impl<'a> State<'a> {
                 into,
                 seen,
             } => self.fill(run, (at, through), (into, seen), out),
-            Step::Spill { .. } => self.spill(run, step, out),
+            Step::Spill {
+                at,
+                through,
+                feed,
+                writes_lone,
+            } => self.spill(run, (at, through), (feed, writes_lone), out),
             Step::Refilter { of, before, into } => self.refilter(run, (of, before), into),
             Step::Build {
                 at,
@@ -181,66 +186,65 @@ impl<'a> State<'a> {
     }
 
     /// Spills what passes of an input, and feeds a filter with it.
-    fn spill(&mut self, run: &Run<'_>, step: Step, out: &Collector<'_>) -> Result<()> {
-        let Step::Spill {
-            at,
-            through,
-            feed,
-            writes_lone,
-        } = step
-        else {
-            return Ok(());
-        };
+    fn spill(
+        &mut self,
+        run: &Run<'_>,
+        (at, through): (At, Option<Through>),
+        (feed, writes_lone): (Option<Slot>, bool),
+        out: &Collector<'_>,
+    ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sides);
-        let (mut fed, rule) = (self.filter_to_feed(run, feed)?, sides.rule());
-        if let Some(Through {
-            slot,
-            lets: Lets::Absent,
-        }) = through
-        {
-            self.make_if_missing(run, slot)?;
-        }
-        if self.pool.is_none() {
-            self.pool = Some(run.block_pool());
-            self.known = KnownLines::new(run, rule)?;
-        }
+        let mut fed = self.filter_to_feed(run, feed)?;
+        self.prepare_spill(run, through)?;
         let Some(pool) = &self.pool else {
             return Ok(());
         };
         let asked = through.and_then(|through| self.find(through.slot));
-        let screen = asked.and_then(|held| match through.map(|through| through.lets) {
-            Some(Lets::Survivors) => held.screen_if_useful(),
-            _ => held.screen(),
-        });
+        let lets = through.map(|through| through.lets);
+        let screen = match lets {
+            Some(Lets::Survivors) => asked.and_then(Held::screen_if_useful),
+            _ => asked.and_then(Held::screen),
+        };
         let refusing = screen.map(Refusing);
-        let is_absent = through.is_some_and(|through| through.lets == Lets::Absent);
+        let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
         let lone = sides.lone(at as usize);
+        let times = sides.rule().times(lone);
         let refused = Refused {
-            rule,
+            rule: sides.rule(),
             lone,
-            times: rule.times(lone),
+            times,
             out,
         };
         let screening = Screening {
-            screen: match &refusing {
-                Some(refusing) if is_absent => Some(refusing),
-                _ => screen,
-            },
+            screen: absent.map_or(screen, |absent| Some(absent)),
             feed: fed.as_mut(),
-            keeps_repeats: rule.needs_repeats_of(input.sides()),
+            keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             known: self.known.as_ref().map(|known| (known, at as usize)),
-            refused: Some(refused).filter(|refused| writes_lone && refused.times > 0),
+            refused: (writes_lone && times > 0).then_some(refused),
             outlet: None,
         };
         let spilled = spill(run, pool, input, screening)?;
         // A filter that was not asked has refused nothing.
         let fpr = asked.filter(|_| screen.is_some()).map_or(1.0, Held::fpr);
-        if through.is_some_and(|through| through.lets == Lets::Answer) {
+        if lets == Some(Lets::Answer) {
             self.told.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
         if let Some((slot, fed)) = feed.zip(fed) {
             self.put(slot, Kind::Filter(fed));
+        }
+        Ok(())
+    }
+
+    /// Makes what a spill needs and is not there yet: blocks, known lines, and the filter that is asked, if no step has
+    /// filled it.
+    fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
+        if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
+            self.make_if_missing(run, slot)?;
+        }
+        if self.pool.is_none() {
+            self.pool = Some(run.block_pool());
+            self.known = KnownLines::new(run, self.plan.sides.rule())?;
         }
         Ok(())
     }
@@ -303,8 +307,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Streams an input past the set, which is complete, or writes what it selects. Where no other side is there, the set is
-    /// empty.
+    /// Streams an input past the set, which is complete, or writes what it selects. Where no other side is there, the
+    /// set is empty.
     fn ask_set(&mut self, run: &Run<'_>, step: Step, out: &Collector<'_>) -> Result<()> {
         let set = match self.set.take() {
             Some(set) => set,
@@ -323,8 +327,8 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Joins all stores. All memory is free by now but for the blocks that they hold: the join divides what there is, and a
-    /// filter that is still there would give no error, only a smaller join.
+    /// Joins all stores. All memory is free by now but for the blocks that they hold: the join divides what there is,
+    /// and a filter that is still there would give no error, only a smaller join.
     fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
         let sides = &self.plan.sides;
         let stores = std::mem::take(&mut self.stores);

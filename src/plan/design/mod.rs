@@ -224,9 +224,10 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 
-/// How many blocks the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as many as
-/// fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one of them a
-/// line that is as long as a scan lets one be. Half of the memory in any case, for which the buckets were planned.
+/// How many blocks the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as many
+/// as fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one of
+/// them a line that is as long as a scan lets one be. Half of the memory in any case, for which the buckets were
+/// planned.
 pub(in crate::plan) fn most_blocks(
     layout: &Layout,
     filters: u64,

@@ -104,8 +104,8 @@ impl Done {
     }
 }
 
-/// Fails if a list of steps is none that can be performed, where the filters of `held` are complete and there. It must go
-/// through `inputs` inputs.
+/// Fails if a list of steps is none that can be performed, where the filters of `held` are complete and there. It must
+/// go through `inputs` inputs.
 fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
     let mut done = Done {
         alive: held.to_vec(),

@@ -1,7 +1,7 @@
 //! What a step is.
 //!
-//! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done, not with
-//! which memory or threads. *Cost:* 32 bytes.
+//! *Owns:* [`Step`] and what it is made of, and the list of a plan ([`Steps`]). *Invariants:* a step says what is done,
+//! not with which memory or threads. *Cost:* 32 bytes.
 
 /// An input, by its place in the plan's order. It is valid for one plan: the next may have another order.
 pub(crate) type At = u32;
@@ -69,8 +69,8 @@ pub(crate) enum Step {
         /// else it is dropped.
         writes_lone: bool,
     },
-    /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input that
-    /// is read next.
+    /// Builds the filter of what was spilled of an input from its buckets, if it was not fed and pays for the input
+    /// that is read next.
     Refilter { of: At, before: At, into: Slot },
     /// Puts the lines of an input into the set in memory.
     Build {
@@ -151,8 +151,8 @@ pub(crate) enum Question {
     SmallSet(At),
     /// The layout for the lines that come again, which the second filter has.
     Again,
-    /// Whether the filter has the rate that was accepted (else the engine plans again); and the layout for what passes of
-    /// this input, if it is spilled.
+    /// Whether the filter has the rate that was accepted (else the engine plans again); and the layout for what passes
+    /// of this input, if it is spilled.
     Rate(Option<At>),
 }
 

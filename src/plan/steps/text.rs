@@ -1,6 +1,7 @@
 //! A list of steps as people read it, a line for each.
 //!
-//! *Owns:* the sentences. *Invariants:* inputs have the numbers that the caller gave them, from 1. *Cost:* that of the text.
+//! *Owns:* the sentences. *Invariants:* inputs have the numbers that the caller gave them, from 1. *Cost:* that of the
+//! text.
 
 use serde::{Serialize, Serializer};
 
