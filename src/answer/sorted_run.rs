@@ -23,7 +23,7 @@ use crate::spill::block::{
 };
 use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::spill::reader::LongRecord;
-use crate::temp::space::{BUCKET_LABEL, FileKind, SpillPath, TempSpace, padded};
+use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A complete run.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl<'a> RunWriter<'a> {
         Ok(Self {
             space,
             run: Run {
-                file: space.new_bucket_path(&label, FileKind::Bucket)?,
+                file: space.new_bucket_path(&label)?,
                 address,
                 block_bytes: block.len() as u64,
                 blocks: 0,

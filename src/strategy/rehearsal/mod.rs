@@ -362,11 +362,7 @@ impl Rehearsal<'_> {
     /// This layout with as many buckets as `bytes` fill to the size of the plan's.
     fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
         let most = layout.buckets.max(1);
-        let workers = match layout.parts_bytes {
-            0 => layout.join_workers,
-            _ => layout.workers,
-        };
-        let least = (LEAST_BUCKETS * workers) as u32;
+        let least = (LEAST_BUCKETS * layout.join_workers) as u32;
         let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
         Layout {
