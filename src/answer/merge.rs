@@ -12,7 +12,8 @@
 //! ```
 //!
 //! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
-//! 2. Each reader has the next block of its run loaded while its present one is gone through.
+//! 2. What is left in memory is sorted, a buffer on a thread.
+//! 3. Each reader has the next block of its run loaded while its present one is gone through.
 //!
 //! *Invariants:* every entry comes out once; runs are removed when all their entries were handed over.
 //!
@@ -28,6 +29,7 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
+use crate::sys::compute;
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
@@ -88,9 +90,10 @@ impl Merging<'_, '_> {
             runs.insert(0, writer.finish()?);
         }
         let mut sources = self.open(runs, queue)?;
-        for work in &mut buffers {
-            work.buffer.sort();
-        }
+        let unsorted = buffers.iter_mut().collect();
+        compute::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
+            work.buffer.sort()
+        });
         sources.extend(buffers.iter().map(|work| Source::SortBuffer {
             buffer: &work.buffer,
             next: 0,
