@@ -434,6 +434,20 @@ fn c5_d5_memory_or_a_thread_that_is_refused_at_any_request_fails_the_run() {
 }
 
 #[test]
+fn d5_what_only_computes_does_without_threads_that_are_refused() {
+    let scenario = FailScenario::setup();
+    let place = Place::new();
+    for way in [ORDERED, SORTED] {
+        assert_eq!(
+            ended(&place, way, "compute-thread", "return"),
+            End::Complete,
+            "{way:?}"
+        );
+    }
+    scenario.teardown();
+}
+
+#[test]
 fn g5_a_panic_in_any_thread_ends_the_run_and_leaves_nothing() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

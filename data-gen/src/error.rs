@@ -35,6 +35,11 @@ pub enum Error {
         /// What to do next.
         advice: &'static str,
     },
+    /// The threads that were asked for could not be started.
+    #[error(
+        "cannot start the threads: {0}; use fewer --threads, or raise the limit on processes (ulimit -u)"
+    )]
+    Threads(rayon::ThreadPoolBuildError),
     /// A manifest does not have the form this version writes.
     #[error("{} is not a manifest of this version: {source}; generate the data again", path.display())]
     Manifest {
@@ -50,7 +55,7 @@ impl Error {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Usage { .. } => 2,
-            Self::Io { .. } | Self::Manifest { .. } => 1,
+            Self::Io { .. } | Self::Threads(_) | Self::Manifest { .. } => 1,
         }
     }
 

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use rayon::ThreadPool;
+
 use crate::answers::{Answers, Holders};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -25,7 +27,7 @@ use crate::solve::Solver;
 use crate::sums::FileSums;
 
 /// Bytes that a thread makes at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 256 << 10;
 
 /// Where a run goes, how, and on how many threads. None of it changes a byte of a line.
 #[derive(Debug, Clone)]
@@ -87,24 +89,29 @@ impl Target {
 /// Writes the files of `options` and their manifest. Files of the same names are replaced.
 ///
 /// # Errors
-/// [`Error::Usage`] when the options contradict each other, else [`Error::Io`].
+/// [`Error::Usage`] when the options contradict each other, [`Error::Threads`], else [`Error::Io`].
 pub fn generate(options: &Options, target: &Target) -> Result<Manifest> {
     let plan = Plan::new(options)?;
+    let jobs = (0..plan.files()).map(|file| plan.lines(file).div_ceil(plan.lines_in(CHUNK)));
+    let pool = produce::pool(target.threads, jobs.max().unwrap_or(0))?;
     let manifest_path = target.manifest();
     fs::create_dir_all(&target.dir).map_err(|source| Error::writing(&target.dir, source))?;
     remove(&manifest_path)?;
-    let mut solver = Solver::new(&plan, target.threads, target.window);
+    let mut solver = Solver::new(&plan, target.window);
     let mut files = Vec::with_capacity(plan.files());
     for file in 0..plan.files() {
         let name = target.file_name(file, plan.files());
         let path = target.dir.join(&name);
-        let terminator = options.terminator.byte();
-        let (bytes, sums) =
-            write_file(&plan, &path, (target, terminator), file, solver.counters())?;
+        let output = File::create(&path)
+            .and_then(|file| LineWriter::new(target.format, options.terminator.byte(), file))
+            .map_err(|source| Error::writing(&path, source))?;
+        let (bytes, sums) = write_file(&plan, &pool, file, output, solver.counters())
+            .map_err(|source| Error::writing(&path, source))?;
         solver.end_file(file, &sums);
         files.push(entry(&plan, options, name, file, bytes));
     }
-    let manifest = describe(&plan, options, files, solver.finish());
+    let answers = pool.install(|| solver.finish());
+    let manifest = describe(&plan, options, files, answers);
     manifest.write(&manifest_path)?;
     Ok(manifest)
 }
@@ -116,18 +123,14 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Writes a file, whose lines end in `terminator`; returns its bytes, and what its lines add up to.
+/// Writes a file, whose lines the threads of the pool make; returns its bytes, and what its lines add up to.
 fn write_file(
     plan: &Plan,
-    path: &Path,
-    (target, terminator): (&Target, u8),
+    pool: &ThreadPool,
     file: usize,
+    mut output: LineWriter<File>,
     counters: &Counters,
-) -> Result<(u64, FileSums)> {
-    let failed = |source| Error::writing(path, source);
-    let output = File::create(path).map_err(failed)?;
-    let output = LineWriter::new(target.format, terminator, output);
-    let mut output = output.map_err(failed)?;
+) -> io::Result<(u64, FileSums)> {
     let lines = plan.lines(file);
     let step = plan.lines_in(CHUNK);
     let mut bytes = 0;
@@ -149,8 +152,8 @@ fn write_file(
         bytes += chunk.as_bytes().len() as u64;
         output.write_all(chunk.as_bytes())
     };
-    produce::in_order(lines.div_ceil(step), target.threads, make, write).map_err(failed)?;
-    output.finish().map_err(failed)?;
+    produce::in_order(pool, lines.div_ceil(step), make, write)?;
+    output.finish()?;
     let sums = lock(&all_sums).clone();
     Ok((bytes, sums))
 }

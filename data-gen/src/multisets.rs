@@ -7,13 +7,12 @@
 //! *Cost:* each shared line is made once more, 60 to 100 ns on one core; each window after the first
 //! draws all repeats again, 20 to 100 ns each.
 
-use std::ops::Range;
+use rayon::prelude::*;
 
 use crate::checksum::OrderFree;
 use crate::chunk::Chunk;
 use crate::occurrences::{Occurrences, Window};
 use crate::plan::Plan;
-use crate::produce::in_parts;
 use crate::words::CARRIAGE_RETURN;
 
 /// The answers in one sense.
@@ -70,16 +69,11 @@ impl BothSenses {
 
 /// The answers for all lines that two files or more have, and for the empty line. `window` is the
 /// first window, of which all files were counted; `step` is the number of lines of the others.
-pub(crate) fn of_shared_lines(
-    plan: &Plan,
-    mut window: Window,
-    step: u64,
-    threads: usize,
-) -> BothSenses {
+pub(crate) fn of_shared_lines(plan: &Plan, mut window: Window, step: u64) -> BothSenses {
     let mut all = of_empty_line(plan);
     let lines = plan.shared().lines();
     loop {
-        all.merge(&of_window(plan, &window, threads));
+        all.merge(&of_window(plan, &window));
         let start = window.numbers().end;
         if start >= lines {
             return all;
@@ -87,9 +81,8 @@ pub(crate) fn of_shared_lines(
         window.move_to(start..lines.min(start + step));
         for file in 0..plan.files() {
             let counters = window.counters();
-            in_parts(plan.repeats(file), threads, |repeats| {
-                plan.count_repeats(file, repeats, counters);
-            });
+            let repeats = (0..plan.repeats(file)).into_par_iter();
+            repeats.for_each(|repeat| plan.count_again(file, repeat, counters));
             window.end_file(plan, file);
         }
     }
@@ -105,21 +98,19 @@ fn of_empty_line(plan: &Plan) -> BothSenses {
     sums
 }
 
-fn of_window(plan: &Plan, window: &Window, threads: usize) -> BothSenses {
-    let numbers = window.numbers();
-    let of_part = |part: Range<u64>| {
-        let mut sums = BothSenses::default();
-        let mut line = Chunk::new();
-        for number in numbers.start + part.start..numbers.start + part.end {
-            line.clear();
-            plan.write_line(plan.shared().identity(number), &mut line);
-            sums.add(&mut line, plan.has_crlf(0), window.occurrences(number));
-        }
-        sums
+fn of_window(plan: &Plan, window: &Window) -> BothSenses {
+    let empty = || (BothSenses::default(), Chunk::new());
+    let add = |(mut sums, mut line): (BothSenses, Chunk), number| {
+        line.clear();
+        plan.write_line(plan.shared().identity(number), &mut line);
+        sums.add(&mut line, plan.has_crlf(0), window.occurrences(number));
+        (sums, line)
     };
-    let mut all = BothSenses::default();
-    for part in in_parts(numbers.end - numbers.start, threads, of_part) {
-        all.merge(&part);
-    }
-    all
+    let parts = window.numbers().into_par_iter().fold(empty, add);
+    parts
+        .map(|(sums, _)| sums)
+        .reduce(BothSenses::default, |mut all, part| {
+            all.merge(&part);
+            all
+        })
 }

@@ -199,13 +199,11 @@ impl Plan {
         self.files[file].counts.repeats
     }
 
-    /// Counts some of these repeats again, without making their lines.
-    pub(crate) fn count_repeats(&self, file: usize, repeats: Range<u64>, counters: &Counters) {
+    /// Counts this repeat again, without making its line.
+    pub(crate) fn count_again(&self, file: usize, repeat: u64, counters: &Counters) {
         let plan = &self.files[file];
-        for repeat in repeats {
-            let slot = plan.repeats.slot(plan.counts.distinct + repeat);
-            self.count_repeat(file, slot, counters);
-        }
+        let slot = plan.repeats.slot(plan.counts.distinct + repeat);
+        self.count_repeat(file, slot, counters);
     }
 
     #[inline]

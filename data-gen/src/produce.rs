@@ -1,141 +1,57 @@
-//! Work by several threads: chunks that are handed over in order, and parts of a range.
+//! Chunks that several threads make, handed over in order.
 //!
-//! *Owns:* the threads. *Invariants.* Chunks reach the sink in the order of their numbers. There are
-//! two for each thread and two more, whatever the number of jobs. A thread takes a chunk's memory
-//! before the number of its next job, so the lowest job that is missing always has memory.
-//!
-//! *Cost:* two channel operations a chunk.
+//! *Owns:* the threads, and the memory of the chunks. *Invariants.* Chunks reach the sink in the order of their numbers. There
+//! are sixteen for each thread, whatever the number of jobs. *Cost:* a wave of chunks ends when its last one is made and the wave
+//! before it has reached the sink.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::chunk::Chunk;
+use crate::error::{Error, Result};
 
-/// What comes from a thread: a chunk with its number, or nothing if the thread panicked.
-type Made = Option<(u64, Chunk)>;
+/// Chunks of a wave for each thread.
+const WAVE: usize = 8;
 
-/// How many chunks `threads` threads have in memory.
-fn chunks_in_flight(threads: usize) -> usize {
-    2 * threads + 2
+/// A pool of `threads` threads, but no more than there are `jobs`.
+///
+/// # Errors
+/// [`Error::Threads`] where the system gives no thread.
+pub(crate) fn pool(threads: usize, jobs: u64) -> Result<ThreadPool> {
+    let threads = threads.clamp(1, jobs.clamp(1, 1024) as usize);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(Error::Threads)
 }
 
-/// Runs `make` for every job in `0..jobs` on `threads` threads and `sink` on this one, in order.
+/// Runs `make` for every job in `0..jobs` on the threads of the pool, and `sink` on this one, in order.
 ///
 /// # Errors
 /// The first error of the sink; the remaining jobs are dropped.
 pub(crate) fn in_order(
+    pool: &ThreadPool,
     jobs: u64,
-    threads: usize,
     make: impl Fn(u64, &mut Chunk) + Sync,
-    sink: impl FnMut(&Chunk) -> io::Result<()>,
-) -> io::Result<()> {
-    let threads = threads.clamp(1, jobs.clamp(1, 1024) as usize);
-    let slots = chunks_in_flight(threads);
-    let next = AtomicU64::new(0);
-    let (free, take) = bounded(slots);
-    let (hand_over, finished) = bounded::<Made>(slots + threads);
-    for _ in 0..slots {
-        // There is room for all of them.
-        let _ = free.send(Chunk::new());
-    }
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let worker = Worker {
-                take: take.clone(),
-                hand_over: hand_over.clone(),
-            };
-            scope.spawn(|| worker.run(jobs, &next, &make));
-        }
-        drop((take, hand_over));
-        // Both channels move in and close when this returns; that ends the threads.
-        reorder(jobs, free, finished, sink)
-    })
-}
-
-/// Runs `make` for equal parts of `0..count`, each on one of `threads` threads; the results come in the
-/// order of the parts.
-pub(crate) fn in_parts<T: Send>(
-    count: u64,
-    threads: usize,
-    make: impl Fn(Range<u64>) -> T + Sync,
-) -> Vec<T> {
-    let threads = threads.clamp(1, 1024) as u64;
-    let bound = |part: u64| (u128::from(count) * u128::from(part) / u128::from(threads)) as u64;
-    thread::scope(|scope| {
-        let make = &make;
-        let parts: Vec<_> = (0..threads)
-            .map(|part| scope.spawn(move || make(bound(part)..bound(part + 1))))
-            .collect();
-        // A panic of a part goes on in this thread.
-        let results = parts.into_iter().map(thread::ScopedJoinHandle::join);
-        results
-            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
-    })
-}
-
-struct Worker {
-    take: Receiver<Chunk>,
-    hand_over: Sender<Made>,
-}
-
-impl Worker {
-    fn run(self, jobs: u64, next: &AtomicU64, make: &(impl Fn(u64, &mut Chunk) + Sync)) {
-        for mut chunk in &self.take {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= jobs {
-                return;
-            }
-            chunk.clear();
-            make(job, &mut chunk);
-            if self.hand_over.send(Some((job, chunk))).is_err() {
-                return;
-            }
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            // Without this the sink would wait for a chunk that never comes.
-            let _ = self.hand_over.send(None);
-        }
-    }
-}
-
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "dropping the channels ends the threads"
-)]
-fn reorder(
-    jobs: u64,
-    free: Sender<Chunk>,
-    finished: Receiver<Made>,
     mut sink: impl FnMut(&Chunk) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut early = BTreeMap::new();
-    for job in 0..jobs {
-        let chunk = loop {
-            if let Some(chunk) = early.remove(&job) {
-                break chunk;
+    let wave = WAVE * pool.current_num_threads();
+    let (mut made, mut next) = (Vec::new(), Vec::new());
+    for first in (0..jobs).step_by(wave) {
+        next.resize_with(wave.min((jobs - first) as usize), Chunk::new);
+        pool.in_place_scope(|scope| {
+            let chunks = (first..).zip(&mut next);
+            for (job, chunk) in chunks {
+                let make = &make;
+                scope.spawn(move |_| {
+                    chunk.clear();
+                    make(job, chunk);
+                });
             }
-            match finished.recv() {
-                Ok(Some((number, chunk))) => early.insert(number, chunk),
-                Ok(None) | Err(_) => return Err(io::Error::other("a generating thread panicked")),
-            };
-        };
-        sink(&chunk)?;
-        // Nobody takes it once all jobs are taken.
-        let _ = free.send(chunk);
+            made.iter().try_for_each(&mut sink)
+        })?;
+        std::mem::swap(&mut made, &mut next);
     }
-    Ok(())
+    made.iter().try_for_each(sink)
 }
 
 #[cfg(test)]
@@ -144,7 +60,7 @@ mod tests {
     use crate::words::Piece;
 
     #[test]
-    fn chunks_come_in_order_for_any_number_of_threads() {
+    fn chunks_come_in_order_for_any_number_of_threads() -> Result<()> {
         for threads in [1, 2, 7] {
             let mut sizes = Vec::new();
             let make = |job, chunk: &mut Chunk| {
@@ -152,18 +68,29 @@ mod tests {
                     chunk.push(Piece::new("x"));
                 }
             };
-            let done = in_order(100, threads, make, |chunk| {
+            let sink = |chunk: &Chunk| {
                 sizes.push(chunk.as_bytes().len());
                 Ok(())
-            });
+            };
+            let done = in_order(&pool(threads, 100)?, 100, make, sink);
             assert!(done.is_ok());
             assert!(sizes.into_iter().eq(0..100));
         }
+        Ok(())
     }
 
     #[test]
-    fn an_error_of_the_sink_ends_the_threads() {
-        let done = in_order(1 << 40, 3, |_, _| {}, |_| Err(io::Error::other("full")));
+    fn an_error_of_the_sink_ends_the_jobs() -> Result<()> {
+        let fail = |_: &Chunk| Err(io::Error::other("full"));
+        let done = in_order(&pool(3, 9)?, 1 << 40, |_, _| {}, fail);
         assert!(done.is_err_and(|error| error.to_string() == "full"));
+        Ok(())
+    }
+
+    #[test]
+    fn no_more_threads_start_than_there_are_jobs() -> Result<()> {
+        let threads = |jobs| pool(4096, jobs).map(|pool| pool.current_num_threads());
+        assert_eq!((threads(0)?, threads(5)?), (1, 5));
+        Ok(())
     }
 }

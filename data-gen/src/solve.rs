@@ -21,7 +21,6 @@ use crate::sums::FileSums;
 #[derive(Debug)]
 pub(crate) struct Solver<'a> {
     plan: &'a Plan,
-    threads: usize,
     /// The lines of each window, 1 at least.
     step: u64,
     /// The first window of the shared lines; without lines where repeats need not be counted.
@@ -41,8 +40,8 @@ struct Sense {
 }
 
 impl<'a> Solver<'a> {
-    /// For the files of `plan`, counting the repeats of `step` lines at a time on `threads` threads.
-    pub(crate) fn new(plan: &'a Plan, threads: usize, step: u64) -> Self {
+    /// For the files of `plan`, counting the repeats of `step` lines at a time.
+    pub(crate) fn new(plan: &'a Plan, step: u64) -> Self {
         let step = step.max(1);
         let counted = if needs_counts(plan) {
             plan.shared().lines()
@@ -51,7 +50,6 @@ impl<'a> Solver<'a> {
         };
         Self {
             plan,
-            threads,
             step,
             window: Window::new(0..counted.min(step)),
             bytes: Sense::default(),
@@ -77,7 +75,7 @@ impl<'a> Solver<'a> {
         if !needs_counts(plan) {
             return (self.bytes.of_sets(plan), self.bare.of_sets(plan));
         }
-        let shared = multisets::of_shared_lines(plan, self.window, self.step, self.threads);
+        let shared = multisets::of_shared_lines(plan, self.window, self.step);
         let mut bytes = self.bytes.of_multisets(plan, shared.bytes);
         if (0..plan.files()).any(|file| !plan.is_alike(file)) {
             // Files whose lines end differently have none in common.

@@ -13,6 +13,11 @@
 use crate::selection::{NO_ORDINAL, Order};
 use crate::spill::block::{MAX_LENGTH_BYTES, put_length, take_length};
 
+/// Bytes of a line in a rank. The last byte of a rank tells lines that end there from others.
+pub(super) const RANK_BYTES: usize = 7;
+/// A rank's last byte where the line goes on.
+pub(super) const GOES_ON: u8 = u8::MAX;
+
 /// A line of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
@@ -63,6 +68,14 @@ impl<'a> Entry<'a> {
         front
     }
 
+    /// What comes first in an order where it is the smaller: the ordinal, or the first bytes of the line.
+    pub(super) fn rank(&self, order: Order) -> u64 {
+        match order {
+            Order::Input => self.ordinal,
+            Order::Any | Order::Sorted => rank(self.line, 0),
+        }
+    }
+
     /// The entry that `bytes` are; `None` if they are none.
     pub(super) fn read(bytes: &'a [u8], order: Order) -> Option<Self> {
         let (times, taken) = take_length(bytes)?;
@@ -86,18 +99,20 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// How many bytes two lines share at their start.
-pub(super) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
-    let mut shared = 0;
-    let words = one.chunks_exact(8).zip(other.chunks_exact(8));
-    for (one, other) in words {
-        if one != other {
-            break;
-        }
-        shared += 8;
-    }
-    let rest = one[shared..].iter().zip(&other[shared..]);
-    shared + rest.take_while(|(one, other)| one == other).count()
+/// The bytes of `line` behind the first `depth`, as a number: of two lines that share these, the one with the smaller
+/// number comes first.
+pub(super) fn rank(line: &[u8], depth: usize) -> u64 {
+    let rest = line.get(depth..).unwrap_or_default();
+    let mut bytes = [0; RANK_BYTES + 1];
+    let length = rest.len().min(RANK_BYTES);
+    bytes[..length].copy_from_slice(&rest[..length]);
+    // Of "a" and "a\0", which have the same bytes here, the shorter comes first.
+    bytes[RANK_BYTES] = if rest.len() > RANK_BYTES {
+        GOES_ON
+    } else {
+        length as u8
+    };
+    u64::from_be_bytes(bytes)
 }
 
 #[cfg(test)]
@@ -120,17 +135,5 @@ mod tests {
                 assert_eq!(Entry::read(&bytes, order).unwrap(), entry);
             }
         }
-    }
-
-    #[test]
-    fn shared_bytes_end_where_lines_differ_or_end() {
-        let line = b"0123456789abcdefghijk";
-        for at in 0..line.len() {
-            let mut other = *line;
-            other[at] ^= 1;
-            assert_eq!(shared_bytes(line, &other), at);
-            assert_eq!(shared_bytes(line, &line[..at]), at);
-        }
-        assert_eq!(shared_bytes(line, line), line.len());
     }
 }

@@ -1,18 +1,19 @@
 //! Merging what is in order: runs, and what is left in memory.
 //!
 //! *Owns:* how many runs are merged at a time, and the threads that read them. The order of the entries is the matter
-//! of [`Tournament`].
+//! of [`source`].
 //!
 //! Who runs what:
 //!
 //! ```text
 //!           load-N: next blocks of runs ──▶ RunReader ─┐
-//!                                            RunReader ─┼─▶ Tournament ── entry ──▶ each      the calling thread
+//!                                            RunReader ─┼─▶ merge ── entry ──▶ each      the calling thread
 //!                                           SortBuffer ─┘
 //! ```
 //!
 //! 1. If there are more runs than memory can read at once, those of the fewest bytes are merged into one first.
-//! 2. Each reader has the next block of its run loaded while its present one is gone through.
+//! 2. What is left in memory is sorted, a buffer on a thread.
+//! 3. Each reader has the next block of its run loaded while its present one is gone through.
 //!
 //! *Invariants:* every entry comes out once; runs are removed when all their entries were handed over.
 //!
@@ -23,11 +24,12 @@
 use crate::answer::entry::Entry;
 use crate::answer::sorted_run::{Run, RunReader, RunWriter};
 use crate::answer::sorter::{SorterRules, WorkBuffer};
-use crate::answer::tournament::{Source, Tournament};
+use crate::answer::source::{self, Source};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::spill::block::Address;
 use crate::spill::loads::{self, LoadQueue, MOST_LOADERS};
+use crate::sys::compute;
 use crate::sys::first_error::FirstFailure;
 use crate::temp::space::TempSpace;
 
@@ -68,7 +70,7 @@ impl Merging<'_, '_> {
         mut buffers: Vec<WorkBuffer>,
         queue: &LoadQueue,
         advance: &dyn Fn(u64),
-        mut each: impl FnMut(&Entry<'_>) -> Result<()>,
+        each: impl FnMut(&Entry<'_>) -> Result<()>,
     ) -> Result<()> {
         // Those of the fewest bytes last, where they are taken first: what is merged twice should be little.
         runs.sort_by_key(|run| std::cmp::Reverse(run.written_bytes()));
@@ -79,24 +81,21 @@ impl Merging<'_, '_> {
         {
             let some = runs.split_off(runs.len().saturating_sub(self.room_for(&runs).max(2)));
             let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut first.block)?;
-            let mut sources = self.open(some, queue)?;
-            Tournament::new(&mut sources, self.rules.order)?.for_each(|entry, shared| {
+            let merged = source::merge(self.open(some, queue)?, |entry| {
                 advance(entry.line_bytes());
-                writer.push(entry, shared, self.rules.order)
+                writer.push(entry, self.rules.order)
             })?;
-            discard(sources, self.rules.space);
+            discard(merged, self.rules.space);
             runs.insert(0, writer.finish()?);
         }
         let mut sources = self.open(runs, queue)?;
-        for work in &mut buffers {
+        let unsorted = buffers.iter_mut().collect();
+        compute::each(self.rules.buffers, unsorted, |work: &mut WorkBuffer| {
             work.buffer.sort();
-        }
-        sources.extend(buffers.iter().map(|work| Source::SortBuffer {
-            buffer: &work.buffer,
-            next: 0,
-        }));
-        Tournament::new(&mut sources, self.rules.order)?.for_each(|entry, _| each(entry))?;
-        discard(sources, self.rules.space);
+        });
+        let of_buffer = |work| Source::of_buffer(work, self.rules.order);
+        sources.extend(buffers.iter().map(|work| &work.buffer).map(of_buffer));
+        discard(source::merge(sources, each)?, self.rules.space);
         Ok(())
     }
 
@@ -153,7 +152,7 @@ impl Merging<'_, '_> {
     fn open<'q>(&'q self, runs: Vec<Run>, queue: &'q LoadQueue) -> Result<Vec<Source<'q>>> {
         let open = |run| {
             RunReader::new(run, self.rules.order, self.budget, queue)
-                .map(|reader| Source::Run(Box::new(reader)))
+                .map(|reader| Source::of_run(reader, self.rules.order))
         };
         runs.into_iter().map(open).collect()
     }
@@ -161,9 +160,7 @@ impl Merging<'_, '_> {
 
 /// Gives the disk space of runs back that were read.
 fn discard(sources: Vec<Source<'_>>, space: &TempSpace) {
-    for source in sources {
-        if let Source::Run(reader) = source {
-            reader.into_run().discard(space);
-        }
+    for run in sources.into_iter().filter_map(Source::into_run) {
+        run.discard(space);
     }
 }

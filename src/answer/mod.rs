@@ -30,7 +30,7 @@ mod outbox;
 mod sort_buffer;
 mod sorted_run;
 mod sorter;
-mod tournament;
+mod source;
 
 use std::io;
 use std::sync::Arc;

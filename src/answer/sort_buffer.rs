@@ -19,7 +19,7 @@
 //! *Sources:* Bentley and Sedgewick, Fast Algorithms for Sorting and Searching Strings, SODA 1997 (multikey quicksort),
 //! with the cached words of Rantala and of Kärkkäinen.
 
-use crate::answer::entry::{Entry, shared_bytes};
+use crate::answer::entry::{Entry, GOES_ON, RANK_BYTES, rank};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
@@ -32,10 +32,6 @@ const BACK: usize = 16;
 const LENGTH: usize = 4;
 /// The most bytes of a buffer: places and lengths have 32 bits.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
-/// Bytes of a line in a rank. The last byte of a rank tells lines that end there from others.
-const RANK_BYTES: usize = 7;
-/// A rank's last byte where the line goes on.
-const GOES_ON: u8 = u8::MAX;
 /// Entries that are fetched ahead of their turn when all are gone through in order.
 const AHEAD: usize = 8;
 /// Bytes of a line of cache.
@@ -89,11 +85,7 @@ impl SortBuffer {
         put(entry.label);
         put(entry.line);
         let at = self.buffer.len() - back;
-        let rank = match self.order {
-            Order::Input => entry.ordinal,
-            Order::Any | Order::Sorted => rank(entry.line, 0),
-        };
-        let place = [rank, start as u64];
+        let place = [entry.rank(self.order), start as u64];
         self.buffer[at..at + BACK].copy_from_slice(bytemuck::bytes_of(&place));
         self.entries += 1;
         self.line_bytes += entry.line_bytes();
@@ -129,19 +121,10 @@ impl SortBuffer {
         read(&self.buffer, places.get(number)?[1], self.order)
     }
 
-    /// How many bytes the line of the entry with this number shares with that before it.
-    pub(super) fn shared(&self, number: usize) -> usize {
-        let before = number.checked_sub(1).and_then(|before| self.entry(before));
-        match (before, self.entry(number)) {
-            (Some(before), Some(entry)) => shared_bytes(before.line, entry.line),
-            _ => 0,
-        }
-    }
-
-    /// The entries in the present order, each with the number of bytes that its line shares with the line before it.
+    /// The entries in the present order.
     ///
     /// They lie in the order in which they were pushed. So a few are fetched from memory ahead of their turn.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Entry<'_>, usize)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
         let split = self.buffer.len() - self.entries * BACK;
         let places: &[[u64; 2]] = bytemuck::cast_slice(&self.buffer[split..]);
         let entry = move |number: usize| {
@@ -151,34 +134,13 @@ impl SortBuffer {
             }
             read(&self.buffer, places.get(number)?[1], self.order)
         };
-        let mut before: &[u8] = &[];
-        (0..self.entries).map_while(entry).map(move |entry| {
-            let shared = shared_bytes(before, entry.line);
-            before = entry.line;
-            (entry, shared)
-        })
+        (0..self.entries).map_while(entry)
     }
 
     /// Takes all entries out.
     pub(super) fn clear(&mut self) {
         (self.filled, self.entries, self.line_bytes) = (0, 0, 0);
     }
-}
-
-/// The bytes of `line` behind the first `depth`, as a number: of two lines that share these, the one with the smaller
-/// number comes first.
-fn rank(line: &[u8], depth: usize) -> u64 {
-    let rest = line.get(depth..).unwrap_or_default();
-    let mut bytes = [0; RANK_BYTES + 1];
-    let length = rest.len().min(RANK_BYTES);
-    bytes[..length].copy_from_slice(&rest[..length]);
-    // Of "a" and "a\0", which have the same bytes here, the shorter comes first.
-    bytes[RANK_BYTES] = if rest.len() > RANK_BYTES {
-        GOES_ON
-    } else {
-        length as u8
-    };
-    u64::from_be_bytes(bytes)
 }
 
 /// Sorts places whose ranks are of the bytes behind the first `round` times [`RANK_BYTES`], which their lines share.
@@ -255,18 +217,6 @@ mod tests {
         lines.sort();
         let found = (0..buffer.len()).map(|number| buffer.entry(number).unwrap().line);
         assert!(found.eq(lines.iter().map(Vec::as_slice)));
-        assert!(buffer.iter().map(|(entry, _)| entry.line).eq(&lines));
-        assert!(
-            buffer
-                .iter()
-                .enumerate()
-                .skip(1)
-                .all(|(number, (_, shared))| {
-                    let (before, line) = (&lines[number - 1], &lines[number]);
-                    assert_eq!(shared, buffer.shared(number));
-                    let differ = before == line || before.get(shared) != line.get(shared);
-                    before[..shared] == line[..shared] && differ
-                })
-        );
+        assert!(buffer.iter().map(|entry| entry.line).eq(&lines));
     }
 }

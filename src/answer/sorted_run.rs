@@ -3,15 +3,11 @@
 //! *Owns:* writing a run and reading it back, entry by entry. The blocks are those of
 //! [`spill::block`](crate::spill::block), so damage is noticed in the same way; an entry is one of its records.
 //!
-//! With an entry stands how many bytes its line shares with the line before it, which [`tournament`] needs.
-//!
 //! *Invariants:* entries come back in the order in which they were written, as many as were written, or the reading
 //! fails. An entry that fits an empty block is never cut; a longer one has blocks of its own.
 //!
 //! *Cost:* one block of memory to write; to read, two, of which one is loaded in the background, and room for the
 //! present entry where that is longer than a block.
-//!
-//! [`tournament`]: crate::answer::tournament
 
 use crate::answer::entry::Entry;
 use crate::error::{Error, Result};
@@ -23,7 +19,7 @@ use crate::spill::block::{
 };
 use crate::spill::loads::{LoadQueue, Part, Pending};
 use crate::spill::reader::LongRecord;
-use crate::temp::space::{BUCKET_LABEL, FileKind, SpillPath, TempSpace, padded};
+use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A complete run.
 #[derive(Debug)]
@@ -117,7 +113,7 @@ impl<'a> RunWriter<'a> {
         Ok(Self {
             space,
             run: Run {
-                file: space.new_bucket_path(&label, FileKind::Bucket)?,
+                file: space.new_bucket_path(&label)?,
                 address,
                 block_bytes: block.len() as u64,
                 blocks: 0,
@@ -133,15 +129,13 @@ impl<'a> RunWriter<'a> {
         })
     }
 
-    /// Appends an entry, which does not come before the last one and shares `shared` bytes of its line with it.
+    /// Appends an entry, which does not come before the last one.
     ///
     /// # Errors
     /// Where the temporary disk refuses a block.
-    pub(super) fn push(&mut self, entry: &Entry<'_>, shared: usize, order: Order) -> Result<()> {
-        let mut before = [0; MAX_LENGTH_BYTES];
-        let before_bytes = put_length(&mut before, shared);
+    pub(super) fn push(&mut self, entry: &Entry<'_>, order: Order) -> Result<()> {
         let front = entry.front(order);
-        let length = before_bytes + front.len() + entry.label.len() + entry.line.len();
+        let length = front.len() + entry.label.len() + entry.line.len();
         let mut length_bytes = [0; MAX_LENGTH_BYTES];
         let taken = put_length(&mut length_bytes, length);
         let bytes = record_bytes(length);
@@ -156,13 +150,7 @@ impl<'a> RunWriter<'a> {
             BlockKind::Records
         };
         self.records += 1;
-        let pieces = [
-            &length_bytes[..taken],
-            &before[..before_bytes],
-            &front,
-            entry.label,
-            entry.line,
-        ];
+        let pieces = [&length_bytes[..taken], &front, entry.label, entry.line];
         for mut piece in pieces {
             while !piece.is_empty() {
                 if self.filled == self.block.len() {
@@ -343,13 +331,7 @@ impl<'a> RunReader<'a> {
 
     /// The present entry; `None` before the first [`RunReader::advance`].
     pub(super) fn entry(&self) -> Option<Entry<'_>> {
-        let (_, taken) = take_length(self.bytes())?;
-        Entry::read(&self.bytes()[taken..], self.order)
-    }
-
-    /// How many bytes its line shares with the line before it.
-    pub(super) fn shared(&self) -> usize {
-        take_length(self.bytes()).map_or(0, |(shared, _)| shared)
+        Entry::read(self.bytes(), self.order)
     }
 
     fn bytes(&self) -> &[u8] {

@@ -156,7 +156,7 @@ impl<'s> Sorter<'s> {
         }
         // Longer than a buffer: a run of its own, from where it lies.
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        writer.push(entry, 0, self.rules.order)?;
+        writer.push(entry, self.rules.order)?;
         let run = writer.finish()?;
         self.lock().runs.push(run);
         Ok(())
@@ -169,8 +169,8 @@ impl<'s> Sorter<'s> {
         }
         work.buffer.sort();
         let mut writer = RunWriter::new(self.rules.space, self.next_run(), &mut work.block)?;
-        for (entry, shared) in work.buffer.iter() {
-            writer.push(&entry, shared, self.rules.order)?;
+        for entry in work.buffer.iter() {
+            writer.push(&entry, self.rules.order)?;
         }
         let run = writer.finish()?;
         work.buffer.clear();

@@ -182,6 +182,15 @@ impl Census {
         }
     }
 
+    /// Adds what was counted in another part of the filter.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.used += other.used;
+        self.saturated += other.saturated;
+        for (blocks, more) in self.blocks.iter_mut().zip(&other.blocks) {
+            *blocks += more;
+        }
+    }
+
     /// What was counted, of the whole filter.
     pub(super) fn finish(self) -> Occupancy {
         let Shape {

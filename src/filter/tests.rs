@@ -132,7 +132,7 @@ fn a_file_of_several_sections_is_added_and_loaded_to_the_last_cell() {
             .save(&path, &crate::interrupt::Interrupt::new())
             .unwrap();
         let stored = StoredFilter::open(&path).unwrap();
-        let loaded = stored.load(&budget).unwrap();
+        let loaded = stored.load(&budget, 2).unwrap();
         assert!(loaded.cells() == with(0..3000).cells(), "{kind}");
         assert_eq!(stored.occupancy(&budget).unwrap(), loaded.occupancy());
         let mut sum = with(2000..5000);

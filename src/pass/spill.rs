@@ -118,7 +118,6 @@ pub(crate) fn spill(
         refused,
         outlet,
     } = screening;
-    run.space.keep_cache_for_parts(run.layout.parts_bytes);
     let phase = run.input_phase("spill", input);
     let counts = Counts::default();
     let updater = feed.map(Filter::updater);

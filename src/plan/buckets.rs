@@ -179,16 +179,11 @@ pub(super) fn set_buckets(
         }
     }
     // One level cannot make buckets small enough: the join splits those that do not fit. One worker has the largest
-    // blocks for that; two with blocks of half the size were slower, unless these are in the page cache.
+    // blocks for that; two with blocks of half the size were slower.
     layout.join_workers = 1;
     let buckets = first_of_two_levels(layout, pool_bytes, set_bytes).min(MOST_BUCKETS.min(most));
     let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
-        // A bucket of each input for each worker. A set has some more bytes than its lines, which is room for uneven
-        // buckets.
-        let most = (layout.usable_bytes / layout.least_share(0)).max(1);
-        let parts = (layout.workers as u64).min(most) * job.inputs.len() as u64;
-        layout.parts_bytes = parts.saturating_mul(set_bytes / u64::from(buckets));
         return Ok(buckets);
     }
     Err(too_little(

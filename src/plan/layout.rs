@@ -97,9 +97,6 @@ pub(crate) struct Layout {
     /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have
     /// more.
     pub(crate) join_workers: usize,
-    /// Where the buckets will be split: about what the parts of all inputs take in temporary space that exist at the
-    /// same time if as many workers join as each have the least share, in bytes; else 0.
-    pub(crate) parts_bytes: u64,
 }
 
 impl Layout {
@@ -175,7 +172,6 @@ impl Layout {
             known_bytes: 0,
             known_line_bytes: 0,
             join_workers: workers,
-            parts_bytes: 0,
         }
     }
 
@@ -188,7 +184,6 @@ impl Layout {
             pool_blocks: 0,
             known_bytes: 0,
             join_workers: self.workers,
-            parts_bytes: 0,
             ..*self
         }
     }

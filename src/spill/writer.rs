@@ -37,7 +37,7 @@ use crate::spill::part::{OpenBlock, Part};
 use crate::sys::first_error::FirstFailure;
 use crate::sys::sync::channel::Sender;
 use crate::sys::sync::{Mutex, PoisonError};
-use crate::temp::space::{BUCKET_LABEL, FileKind, SpillPath, TempSpace, padded};
+use crate::temp::space::{BUCKET_LABEL, SpillPath, TempSpace, padded};
 
 /// A sealed block on its way to its file. It has everything that a writer thread needs, and no lock.
 #[derive(Debug)]
@@ -319,12 +319,8 @@ impl<'a> BucketWriter<'a> {
             None => {
                 // A bucket that stays in memory never gets a name, and needs no file.
                 let label = format!("store{}-{BUCKET_LABEL}{bucket}", self.rules.address.store);
-                let kind = match self.rules.address.level {
-                    0 => FileKind::Bucket,
-                    _ => FileKind::Part,
-                };
                 file.path
-                    .insert(self.rules.space.new_bucket_path(&label, kind)?)
+                    .insert(self.rules.space.new_bucket_path(&label)?)
                     .clone()
             }
         };

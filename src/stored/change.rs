@@ -132,7 +132,7 @@ fn change_with(
         "a filter",
         needed,
         |run| {
-            let mut filter = stored.load(&run.budget)?;
+            let mut filter = stored.load(&run.budget, run.layout.threads)?;
             let noted = work(run, &mut filter, &inputs)?;
             Ok(Changed {
                 filter,

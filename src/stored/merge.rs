@@ -28,7 +28,7 @@ pub fn merge(stored: &[StoredFilter], options: &Options) -> Result<Filter> {
     // has room.
     let needed = first.shape().bytes();
     with_run(&[], options, first.rules(), "a filter", needed, |run| {
-        let mut filter = first.load(&run.budget)?;
+        let mut filter = first.load(&run.budget, run.layout.threads)?;
         for other in others {
             run.interrupt().check()?;
             other.add_to(&mut filter, &run.budget)?;

@@ -17,9 +17,6 @@
 //!                    blocks go:   through  │  around   │ through
 //! ```
 //!
-//! Where buckets will be split, a part of the share is kept for their parts, as much as the plan says: their blocks are smaller,
-//! which is slow around the cache, and their files are gone soonest.
-//!
 //! *Invariants:*
 //! - It matters for time only. The system keeps both ways coherent, and whichever way a block was written, it may be read
 //!   either way.
@@ -51,15 +48,6 @@ pub(super) struct PageCache {
     state: Mutex<State>,
 }
 
-/// What a file of lines is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileKind {
-    /// A bucket of an input.
-    Bucket,
-    /// A part of a bucket that is split: in small blocks, and read back as soon as all of it was written.
-    Part,
-}
-
 /// What changes with each block.
 #[derive(Debug)]
 struct State {
@@ -69,8 +57,6 @@ struct State {
     most_bytes: u64,
     /// The part of that which the buckets of this command may have: less than 1 in a rehearsal.
     part: f64,
-    /// What of that is kept for parts of buckets that are split, in bytes.
-    for_parts_bytes: u64,
     /// Whether the system had room for a step.
     is_roomy: bool,
     /// Bytes for which that answer still holds.
@@ -92,7 +78,6 @@ impl PageCache {
                 held_bytes: 0,
                 most_bytes: 0,
                 part: 1.0,
-                for_parts_bytes: 0,
                 is_roomy: false,
                 left_bytes: 0,
             }),
@@ -104,24 +89,8 @@ impl PageCache {
         self.lock().part = part;
     }
 
-    /// Keeps `bytes` of it for the parts of buckets that are split.
-    pub(super) fn keep_for_parts(&self, bytes: u64) {
-        self.lock().for_parts_bytes = bytes;
-    }
-
-    /// Whether `bytes` of parts would find room, as far as the system says: about as much must be kept for them, and other
-    /// programs must not have taken it.
-    pub(super) fn has_room_for_parts(&self, bytes: u64) -> bool {
-        let Some(now) = (self.ask)().filter(|now| now.most_bytes >= LEAST_SHARE) else {
-            return false;
-        };
-        let state = self.lock();
-        let of_others = now.bytes.saturating_sub(state.held_bytes);
-        bytes <= state.for_parts_bytes.saturating_mul(2) && of_others + bytes <= now.most_bytes
-    }
-
-    /// Takes a block of `bytes` into the cache, if there is room for its `kind` of file.
-    fn takes(&self, bytes: u64, kind: FileKind) -> bool {
+    /// Takes a block of `bytes` into the cache, if there is room.
+    fn takes(&self, bytes: u64) -> bool {
         let mut state = self.lock();
         if state.left_bytes < bytes {
             let unwritten = (self.ask)().filter(|unwritten| unwritten.most_bytes >= LEAST_SHARE);
@@ -130,12 +99,7 @@ impl PageCache {
             state.left_bytes = STEP.max(bytes);
         }
         state.left_bytes -= bytes;
-        // In a rehearsal there are fewer bytes of buckets, but as many of parts.
-        let for_parts = state.for_parts_bytes.min(state.most_bytes);
-        let mut most = ((state.most_bytes - for_parts) as f64 * state.part) as u64;
-        if kind == FileKind::Part {
-            most += for_parts;
-        }
+        let most = (state.most_bytes as f64 * state.part) as u64;
         let is_taken = state.is_roomy && state.held_bytes + bytes <= most;
         if is_taken {
             state.held_bytes += bytes;
@@ -161,7 +125,6 @@ impl fmt::Debug for PageCache {
 #[derive(Debug)]
 pub(super) struct CachedPart {
     cache: Arc<PageCache>,
-    kind: FileKind,
     bytes: AtomicU64,
     /// Behind the last of these bytes; 0 if there are none.
     end: AtomicU64,
@@ -171,10 +134,9 @@ pub(super) struct CachedPart {
 
 impl CachedPart {
     /// That of a new file.
-    pub(super) fn new(cache: &Arc<PageCache>, kind: FileKind) -> Self {
+    pub(super) fn new(cache: &Arc<PageCache>) -> Self {
         Self {
             cache: Arc::clone(cache),
-            kind,
             bytes: AtomicU64::new(0),
             end: AtomicU64::new(0),
             has_ended: AtomicBool::new(false),
@@ -190,7 +152,7 @@ impl CachedPart {
             false
         });
         // A reader gets to know the file through a lock or a queue, after all of it was written: no order is needed.
-        if self.has_ended.load(Ordering::Relaxed) || !self.cache.takes(bytes, self.kind) {
+        if self.has_ended.load(Ordering::Relaxed) || !self.cache.takes(bytes) {
             self.has_ended.store(true, Ordering::Relaxed);
             return false;
         }
@@ -232,9 +194,7 @@ mod tests {
 
     /// How many of `blocks` blocks of a MiB the cache takes.
     fn taken(cache: &PageCache, blocks: u64) -> usize {
-        (0..blocks)
-            .filter(|_| cache.takes(MIB, FileKind::Bucket))
-            .count()
+        (0..blocks).filter(|_| cache.takes(MIB)).count()
     }
 
     #[test]
@@ -257,7 +217,7 @@ mod tests {
     #[test]
     fn files_have_no_more_than_the_share_until_they_are_removed() {
         let (cache, _) = cache(160);
-        let file = CachedPart::new(&cache, FileKind::Bucket);
+        let file = CachedPart::new(&cache);
         assert!((0..60).all(|number| file.takes(number * MIB, MIB)));
         assert_eq!(taken(&cache, 200), 100);
         drop(file);
@@ -268,35 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_what_is_kept_for_them() {
-        let (cache, unwritten) = cache(160);
-        assert!(!cache.has_room_for_parts(1));
-        cache.keep_for_parts(40 * MIB);
-        assert!(cache.has_room_for_parts(80 * MIB) && !cache.has_room_for_parts(81 * MIB));
-        unwritten.store(100 * MIB, Ordering::Relaxed);
-        assert!(cache.has_room_for_parts(60 * MIB) && !cache.has_room_for_parts(61 * MIB));
-        unwritten.store(0, Ordering::Relaxed);
-        assert_eq!(taken(&cache, 200), 120);
-        let part = CachedPart::new(&cache, FileKind::Part);
-        assert_eq!((0..50).filter(|at| part.takes(at * MIB, MIB)).count(), 40);
-        drop(part);
-        assert_eq!(taken(&cache, 200), 0);
-        // A rehearsal of half of the buckets.
-        cache.lock().held_bytes = 0;
-        cache.shrink(0.5);
-        assert_eq!(taken(&cache, 200), 60);
-        let part = CachedPart::new(&cache, FileKind::Part);
-        assert_eq!((0..50).filter(|at| part.takes(at * MIB, MIB)).count(), 40);
-        drop(part);
-        cache.lock().held_bytes = 0;
-        cache.keep_for_parts(161 * MIB);
-        assert_eq!(taken(&cache, 200), 0);
-    }
-
-    #[test]
     fn a_file_is_in_the_cache_up_to_the_first_block_that_is_not() {
         let (cache, _) = cache(160);
-        let file = CachedPart::new(&cache, FileKind::Bucket);
+        let file = CachedPart::new(&cache);
         assert!(!file.is_before_end(0));
         assert!(file.takes(0, MIB) && file.takes(MIB, MIB));
         cache.shrink(0.0);

@@ -120,11 +120,6 @@ impl Places {
         &self.list[number]
     }
 
-    /// Whether all places are as `is_so` says.
-    pub(super) fn all(&self, is_so: impl Fn(&Place) -> bool) -> bool {
-        self.list.iter().all(is_so)
-    }
-
     /// Removes what killed runs have left in the places; a second time it does nothing. A thread that calls it
     /// while another is cleaning up does not wait: it may find less room than there will be.
     pub(crate) fn remove_orphans(&self) {

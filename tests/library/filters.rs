@@ -107,7 +107,7 @@ fn check_that_nothing_is_forgotten(lines: u32) {
         let open = || StoredFilter::open(&place.path("f")).unwrap();
         let found = passing(open(), &parts[0]) + passing(open(), &parts[1]);
         assert_eq!(found, u64::from(lines), "{kind}, mapped");
-        let loaded = file.load(&ample()).unwrap();
+        let loaded = file.load(&ample(), 2).unwrap();
         let mapped = open().check(&ample()).unwrap();
         let mapped = mapped.map(&ample()).unwrap();
         for number in (0..lines).step_by(997) {
@@ -221,10 +221,10 @@ fn merged_filters_are_what_one_filter_of_everything_is() {
     for kind in Kind::ALL {
         let request = request(kind, 60_000, FilterSize::Fpr(0.02));
         let mut one = stored(&place, "fa", &[&a], &request)
-            .load(&ample())
+            .load(&ample(), 2)
             .unwrap();
         let other = stored(&place, "fb", &[&b], &request)
-            .load(&ample())
+            .load(&ample(), 2)
             .unwrap();
         stored(&place, "both", &[&a, &b], &request);
         one.merge(&other).unwrap();

@@ -27,7 +27,10 @@ use crate::input::unreadable;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
 use crate::record::KeyForm;
-use crate::sys::checksum;
+use crate::sys::{checksum, compute};
+
+/// Parts of a file that several threads read: enough for all to end at about the same time.
+const PARTS: u64 = 64;
 
 /// A filter file whose header was checked.
 #[derive(Debug)]
@@ -115,19 +118,28 @@ impl StoredFilter {
         self.header.file_bytes()
     }
 
-    /// Reads the filter into memory.
+    /// Reads the filter into memory, and checks and counts its parts on at most `threads` threads.
     ///
     /// # Errors
     /// [`Error::Memory`] when the budget has no room for it, [`Error::BadFilter`] when it is
     /// damaged, [`Error::Input`] when it cannot be read.
-    pub fn load(&self, budget: &MemoryBudget) -> Result<Filter> {
+    pub fn load(&self, budget: &MemoryBudget, threads: usize) -> Result<Filter> {
         let bytes = self.header.body_bytes();
         let mut words = Buffer::with_huge_pages(budget, "filter", bytes)?;
+        let sections = self.header.sections().div_ceil(PARTS).max(1);
+        let body = words[..bytes as usize].chunks_mut((sections * SECTION_BYTES) as usize);
+        let parts = (0..).step_by(sections as usize).zip(body).collect();
+        let counted = compute::each(threads, parts, |(first, part): (u64, &mut [u8])| {
+            let mut census = Census::new(self.header.shape);
+            for (number, section) in (first..).zip(part.chunks_mut(SECTION_BYTES as usize)) {
+                self.read_section(number, section)?;
+                census.add(bytemuck::cast_slice(section));
+            }
+            Ok(census)
+        });
         let mut census = Census::new(self.header.shape);
-        let body = &mut words[..bytes as usize];
-        for (number, section) in (0..).zip(body.chunks_mut(SECTION_BYTES as usize)) {
-            self.read_section(number, section)?;
-            census.add(bytemuck::cast_slice(section));
+        for part in counted {
+            census.merge(&part?);
         }
         self.check_census(census)?;
         Ok(self.filter(words))

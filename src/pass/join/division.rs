@@ -1,8 +1,7 @@
 //! How a join is divided: among how many workers, and with how many threads that write for each.
 //!
 //! *Owns:* the choice, which is made when the buckets are there: their sizes are known by then. *Invariants:* the shares of all
-//! workers together are the memory that is left; no more workers than the layout has room for. *Cost:* one look at each bucket,
-//! and one at the system where buckets must be split.
+//! workers together are the memory that is left; no more workers than the layout has room for. *Cost:* one look at each bucket.
 
 use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
@@ -37,52 +36,30 @@ impl Division {
     pub(super) fn of(run: &Run<'_>, sides: &Sides, groups: &[Vec<Bucket>], longest: u64) -> Self {
         let (layout, available) = (&run.layout, run.budget.available_bytes());
         let reading = run.read_rules(longest).memory_bytes();
-        let inputs = groups.first().map_or(0, Vec::len);
         let sets = groups.iter().map(|group| set_bytes(sides, group));
         let set = sets.max().unwrap_or(0);
         let needs = Needs {
             least: layout.least_share(longest),
             largest: set + reading,
         };
-        let bytes = |group: &Vec<Bucket>| group.iter().map(|bucket| bucket.record_bytes).sum();
-        let largest: u64 = groups.iter().map(bytes).max().unwrap_or(0);
-        let stay_in_memory = |workers: usize| {
-            let share = (available / workers as u64).saturating_sub(reading);
-            let parts = largest.saturating_mul(workers as u64);
-            layout.parts_bytes > 0
-                && split::is_enough(layout, inputs, share, set)
-                && run.space.has_memory_for_parts(parts)
-                && run.temp_bytes_left() >= parts
-        };
         let writers = threads::with_open_files(layout.writers);
         let most = (groups.len(), writers);
-        Self::choose(layout, most, available, needs, stay_in_memory)
+        Self::choose(layout, most, available, needs)
     }
 
     /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not each could
-    /// hold the longest line, and more in two cases that the plan does not know of:
-    ///
-    /// - The largest bucket fits the smaller share of more workers: mostly because few lines survived a filter.
-    /// - Buckets must be split, and their parts would `stay_in_memory` of the system, given the number of workers that split at
-    ///   the same time. Each worker then writes its blocks itself, which is a copy. On a disk they would be too small: the smaller
-    ///   a share, the smaller its blocks.
+    /// hold the longest line, and more where the largest bucket fits the smaller share of more workers. The plan does not know
+    /// that: mostly few lines survived a filter.
     fn choose(
         layout: &Layout,
         (groups, most_writers): (usize, usize),
         available: u64,
         needs: Needs,
-        stay_in_memory: impl FnOnce(usize) -> bool,
     ) -> Self {
         let most = layout.workers.min(groups).max(1);
         let possible = ((available / needs.least) as usize).clamp(1, most);
         let planned = possible.min(layout.join_workers);
         let fits = |workers: &usize| needs.largest <= available / *workers as u64;
-        if possible > planned && !fits(&planned) && stay_in_memory(possible) {
-            return Self {
-                workers: possible,
-                writers: 0,
-            };
-        }
         let more = (planned + 1..=possible).rev().find(fits);
         let workers = more.unwrap_or(planned);
         // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
@@ -118,7 +95,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of 4 workers.
-    fn threads(planned: usize, largest: u64, stay_in_memory: bool) -> (usize, usize) {
+    fn threads(planned: usize, largest: u64) -> (usize, usize) {
         let layout = Layout {
             workers: 4,
             join_workers: planned,
@@ -128,30 +105,18 @@ mod tests {
             least: MIB,
             largest,
         };
-        let chosen = Division::choose(&layout, (100, 4), 64 * MIB, needs, |_| stay_in_memory);
+        let chosen = Division::choose(&layout, (100, 4), 64 * MIB, needs);
         (chosen.workers, chosen.writers)
     }
 
     #[test]
     fn as_many_workers_join_as_the_largest_bucket_allows() {
-        for stays in [false, true] {
-            assert_eq!(threads(1, 16 * MIB, stays), (4, 1));
-            assert_eq!(threads(1, 16 * MIB + 1, stays), (3, 1));
-            assert_eq!(threads(1, 32 * MIB, stays), (2, 2));
-            assert_eq!(threads(1, 64 * MIB, stays), (1, 4));
-        }
-        assert_eq!(
-            threads(2, 64 * MIB, false),
-            (2, 2),
-            "never fewer than planned"
-        );
-    }
-
-    #[test]
-    fn all_workers_split_where_that_is_more_and_the_parts_stay_in_memory() {
-        assert_eq!(threads(1, 65 * MIB, true), (4, 0));
-        assert_eq!(threads(1, 65 * MIB, false), (1, 4));
-        assert_eq!(threads(4, 65 * MIB, true), (4, 1), "none is gained");
+        assert_eq!(threads(1, 16 * MIB), (4, 1));
+        assert_eq!(threads(1, 16 * MIB + 1), (3, 1));
+        assert_eq!(threads(1, 32 * MIB), (2, 2));
+        assert_eq!(threads(1, 64 * MIB), (1, 4));
+        assert_eq!(threads(1, 65 * MIB), (1, 4), "it is split");
+        assert_eq!(threads(2, 64 * MIB), (2, 2), "never fewer than planned");
     }
 
     #[test]
@@ -166,7 +131,7 @@ mod tests {
             largest: 30 * MIB,
         };
         let workers = |available: u64, groups: usize| {
-            let chosen = Division::choose(&layout, (groups, 4), available * MIB, needs, |_| true);
+            let chosen = Division::choose(&layout, (groups, 4), available * MIB, needs);
             chosen.workers
         };
         assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);

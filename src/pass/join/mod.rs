@@ -30,8 +30,8 @@
 //!   reader share, so one bucket cannot take the memory of another.
 //! - Each worker copies blocks that are in the page cache itself. Threads `load-N`, which all workers share, read the others
 //!   ahead.
-//! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where all workers split into memory, or
-//!   more join than may write, the worker writes them itself.
+//! - While a worker splits a bucket, up to four threads write the blocks of its parts. Where more join than may write, the
+//!   worker writes them itself.
 //! - The sweeper removes the files of joined buckets, because a removal can take a tenth of a second.
 //!
 //! The marks of lines while three inputs are joined, of an intersection (build side A, then B and C) and of a
@@ -183,125 +183,4 @@ fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
         levels: 1,
         sizes: BucketClass::classes(lines),
     };
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
-mod tests {
-    use std::path::Path;
-
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::Source;
-    use crate::hash::LineHasher;
-    use crate::input::Input;
-    use crate::input::request::Opening;
-    use crate::options::Options;
-    use crate::pass::spill::{Screening, spill};
-    use crate::plan::layout::Layout;
-    use crate::selection::{Rule, Selection, Turn};
-    use crate::temp::quota::Quota;
-    use crate::temp::space::TempSpace;
-
-    const MIB: u64 = 1 << 20;
-
-    /// A directory in memory, where the system has one: there all parts stay.
-    fn in_memory() -> TempDir {
-        tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
-    }
-
-    /// Two buckets for sets of 4 MiB in 3 MiB of memory, which the plan would let a single worker split.
-    fn small_layout() -> Layout {
-        Layout {
-            memory_bytes: 64 * MIB,
-            usable_bytes: 3 * MIB,
-            threads: 2,
-            workers: 2,
-            readers: 2,
-            writers: 2,
-            chunk_bytes: 64 << 10,
-            chunk_buffers: 5,
-            long_line_bytes: 256 << 10,
-            long_line_eighths: 1,
-            lanes: 1,
-            buckets: 2,
-            block_bytes: 16 << 10,
-            pool_blocks: 7,
-            join_workers: 1,
-            parts_bytes: 64 * MIB,
-            ..Layout::default()
-        }
-    }
-
-    /// Joins buckets of `0..LINES` and of every second of these numbers, all of which are split; returns with how many
-    /// threads.
-    fn split_and_join(layout: Layout, cap: u64) -> Division {
-        const LINES: usize = 100_000;
-        let line = |number: usize| format!("{number:0>40}");
-        let directory = in_memory();
-        let path = |name: &str| directory.path().join(name);
-        for (name, step) in [("a", 1), ("b", 2)] {
-            let lines: Vec<String> = (0..LINES).step_by(step).map(line).collect();
-            std::fs::write(path(name), lines.join("\n")).unwrap();
-        }
-        let options = Options::default();
-        let space = TempSpace::new(
-            &[directory.path().to_owned()],
-            Quota::new(cap),
-            &options.interrupt,
-        );
-        let run = Run::new(&options, layout, LineHasher::with_key([3; 4]), &space);
-        let sources = [Source::from(path("a")), Source::from(path("b"))];
-        let inputs = Input::open_all(&sources, Opening::plain(&options.interrupt)).unwrap();
-        let mut found = Vec::new();
-        let mut sink = |line: &[u8]| {
-            found.push(String::from_utf8_lossy(line).into_owned());
-            Ok(())
-        };
-        let pool = run.block_pool();
-        let spilled = |input| spill(&run, &pool, input, Screening::default()).unwrap();
-        let stores = inputs.iter().map(|input| spilled(input).buckets).collect();
-        let groups = by_bucket(stores);
-        drop(pool);
-        // A union builds its sets from both sides; the first has all lines.
-        let rule = Rule::new(Selection::union(), 2).unwrap();
-        let turns = (0..inputs.len()).zip(1..);
-        let turns = turns.map(|(input, number)| Turn { input, number });
-        let sides = Sides::new(rule, turns.collect());
-        let out = Collector::new(&mut sink);
-        let division = Division::of(&run, &sides, &groups, 40);
-        let phase = run.phase("join", None);
-        join_groups(&run, &phase, groups, (division, 40), &sides, &out).unwrap();
-        drop(out);
-        found.sort_unstable();
-        assert!(found.into_iter().eq((0..LINES).map(line)), "a wrong result");
-        assert_eq!(run.record().buckets.split, 2);
-        division
-    }
-
-    #[test]
-    fn all_workers_split_at_the_same_time_where_parts_stay_in_memory_and_one_elsewhere() {
-        let layout = small_layout();
-        let one = Division {
-            workers: 1,
-            writers: 2,
-        };
-        let all = Division {
-            workers: 2,
-            writers: 0,
-        };
-        if Path::new("/dev/shm").is_dir() {
-            assert_eq!(split_and_join(layout, u64::MAX), all);
-        } else {
-            println!("skipped: there is no /dev/shm");
-        }
-        // Planned for one level, and without temporary space for two buckets twice.
-        let planned = Layout {
-            parts_bytes: 0,
-            ..layout
-        };
-        assert_eq!(split_and_join(planned, u64::MAX), one);
-        assert_eq!(split_and_join(layout, 11 * MIB), one);
-    }
 }

@@ -12,7 +12,7 @@ use crate::memory::buffer::PAGE;
 use crate::pass::join::joiner::Joiner;
 use crate::pass::join::work::{Position, Work};
 use crate::pass::spill::ToBuckets;
-use crate::plan::layout::{BUCKET_BYTES, Layout};
+use crate::plan::layout::BUCKET_BYTES;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
@@ -53,8 +53,12 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
     let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
     let room = free / 2;
     let layout = &joiner.run.layout;
-    let most = most_parts(layout, inputs, room);
-    let fan_out = wanted_parts(lines.div_ceil(fitting)).clamp(2, most) as u32;
+    let least_block = layout.block_bytes.min(LEAST_BLOCK.max(room / 64));
+    let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
+        .saturating_sub(BESIDE_PARTS)
+        .clamp(2, 1024);
+    // Half as many again as equal parts would need: they are not equal, and lines beyond those seen may be longer.
+    let fan_out = (3 * lines.div_ceil(fitting) / 2 + 1).clamp(2, most) as u32;
     let bookkeeping_bytes = u64::from(fan_out) * inputs as u64 * BUCKET_BYTES;
     let blocks = u64::from(fan_out) + BESIDE_PARTS;
     // As large as there is room for, and as the reader takes at a time: a disk is slow in small pieces.
@@ -86,27 +90,6 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
         block_bytes,
         bookkeeping_bytes,
     })
-}
-
-/// How many parts are wanted where `parts` equal ones would do: half as many again. They are not equal, and lines beyond those
-/// seen may be longer.
-fn wanted_parts(parts: u64) -> u64 {
-    3 * parts / 2 + 1
-}
-
-/// The most parts of a split whose blocks have `room` bytes, 2 or more.
-fn most_parts(layout: &Layout, inputs: usize, room: u64) -> u64 {
-    let least_block = layout.block_bytes.min(LEAST_BLOCK.max(room / 64));
-    (room / (least_block + inputs as u64 * BUCKET_BYTES))
-        .saturating_sub(BESIDE_PARTS)
-        .clamp(2, 1024)
-}
-
-/// Whether one split in a share of `share` bytes, less what reading takes, divides a bucket whose set takes `set_bytes` far
-/// enough. A second one would write and read all of it again.
-pub(super) fn is_enough(layout: &Layout, inputs: usize, share: u64, set_bytes: u64) -> bool {
-    let parts = set_bytes.div_ceil(share.max(1));
-    wanted_parts(parts) <= most_parts(layout, inputs, share / 2)
 }
 
 /// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with

@@ -119,13 +119,12 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         known_bytes,
         known_line_bytes: _,
         join_workers,
-        parts_bytes,
     } = layout;
     writeln!(
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}{}{}{}",
+         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
         match known_bytes {
@@ -135,10 +134,6 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         match decoder_bytes {
             0 => String::new(),
             bytes => format!(", {bytes} to decode {lanes} at a time"),
-        },
-        match parts_bytes {
-            0 => String::new(),
-            bytes => format!(", {bytes} in parts"),
         },
     )
     .unwrap();

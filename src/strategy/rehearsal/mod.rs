@@ -50,7 +50,7 @@ use crate::plan::steps::{Question, Step};
 use crate::plan::{FilterPlan, Layout, Plan, PlannedPhase, SIEVE_BITS_PER_KEY, Strategy};
 use crate::run::Run;
 use crate::selection::{Order, Sides};
-use crate::temp::space::{BUCKET_LABEL, FileKind, TempSpace};
+use crate::temp::space::{BUCKET_LABEL, TempSpace};
 
 /// The most bytes of a filter that are filled. More would cost seconds, and a line no more: it misses every cache.
 const MOST_FILTER: u64 = 256 << 20;
@@ -210,7 +210,7 @@ impl Rehearsal<'_> {
         let began = Instant::now();
         let make = |number| {
             let label = format!("file{number}-{BUCKET_LABEL}");
-            let file = self.space.new_bucket_path(&label, FileKind::Bucket)?;
+            let file = self.space.new_bucket_path(&label)?;
             self.space.write(&file, 0, &page)?;
             Ok(file)
         };
@@ -404,11 +404,7 @@ impl Rehearsal<'_> {
     /// This layout with as many buckets as `bytes` fill to the size of the plan's.
     fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
         let most = layout.buckets.max(1);
-        let workers = match layout.parts_bytes {
-            0 => layout.join_workers,
-            _ => layout.workers,
-        };
-        let least = (LEAST_BUCKETS * workers) as u32;
+        let least = (LEAST_BUCKETS * layout.join_workers) as u32;
         let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
         Layout {

@@ -37,7 +37,6 @@ use crate::notice::Notice;
 use crate::temp::disk::{has_no_inodes, is_in_memory};
 use crate::temp::extents::Extents;
 use crate::temp::page_cache::CachedPart;
-pub(crate) use crate::temp::page_cache::FileKind;
 use crate::temp::places::{Places, is_full};
 use crate::temp::quota::Quota;
 
@@ -148,16 +147,15 @@ impl TempSpace {
     }
 
     /// As [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own is full. Only
-    /// this space can read such a file, because it knows where the parts are, and which are in the page cache. `kind` says
-    /// which files come first there.
+    /// this space can read such a file, because it knows where the parts are, and which are in the page cache.
     ///
     /// # Errors
     /// As [`TempSpace::new_path`].
-    pub(crate) fn new_bucket_path(&self, label: &str, kind: FileKind) -> Result<SpillPath> {
+    pub(crate) fn new_bucket_path(&self, label: &str) -> Result<SpillPath> {
         let path = self.new_path(label)?;
         // Nothing is remembered of a file that has nowhere to go on.
         let extents = (self.places.count() > 1).then(|| Arc::new(Extents::new(path.place)));
-        let cached = Arc::new(CachedPart::new(&self.places.page_cache, kind));
+        let cached = Arc::new(CachedPart::new(&self.places.page_cache));
         Ok(SpillPath {
             cached: Some(cached),
             extents,
@@ -284,21 +282,6 @@ impl TempSpace {
     /// which spills a part of what the run will spill.
     pub(crate) fn shrink_page_cache(&self, part: f64) {
         self.places.page_cache.shrink(part);
-    }
-
-    /// Keeps `bytes` of the page cache, of what its files may have, for parts of buckets that are split.
-    pub(crate) fn keep_cache_for_parts(&self, bytes: u64) {
-        self.places.page_cache.keep_for_parts(bytes);
-    }
-
-    /// Whether `bytes` of parts of buckets would be written to memory: to the page cache, as far as the system says, or because
-    /// their places are there. Whether the cap allows as much is another question.
-    pub(crate) fn has_memory_for_parts(&self, bytes: u64) -> bool {
-        let has_room = self.places.page_cache.has_room_for_parts(bytes);
-        self.places.all(|place| {
-            let is_cached = place.can_cache && place.is_direct.load(Ordering::Relaxed);
-            is_cached && has_room || is_in_memory(&place.parent)
-        })
     }
 
     /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no

@@ -36,7 +36,7 @@ fn what_is_written_is_read_back_and_nothing_remains() {
 #[test]
 fn a_file_that_was_written_through_the_page_cache_and_around_it_is_read_back() {
     let (_parent, space) = space(u64::MAX);
-    let file = space.new_bucket_path("test", FileKind::Bucket).unwrap();
+    let file = space.new_bucket_path("test").unwrap();
     let block = |number: u64| vec![number as u8; PAGE as usize];
     for number in 0..8 {
         // Where the machine has no room for the first ones, all go around the cache.

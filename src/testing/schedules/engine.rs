@@ -65,7 +65,6 @@ impl Place {
             block_bytes: BLOCK,
             pool_blocks: u64::from(BUCKETS) + 1,
             join_workers: 2,
-            parts_bytes: 0,
         };
         Self { directory, layout }
     }

@@ -107,7 +107,7 @@ fn flipped(is_wanted: fn(u64, u64) -> bool) {
             file.write_all_at(&[byte], at).unwrap();
         }
         assert_eq!(fs::read(&path).unwrap(), bytes);
-        open(&path).load(&budget()).unwrap();
+        open(&path).load(&budget(), 2).unwrap();
     }
 }
 
@@ -185,7 +185,7 @@ fn i5_a_file_that_changes_between_opening_and_reading_is_refused() {
 /// What each way of reading the body of a file that was damaged says.
 fn errors(stored: StoredFilter) -> [Error; 3] {
     let errors = [
-        stored.load(&budget()).map(drop).unwrap_err(),
+        stored.load(&budget(), 2).map(drop).unwrap_err(),
         stored.occupancy(&budget()).map(drop).unwrap_err(),
         stored.check(&budget()).map(drop).unwrap_err(),
     ];

@@ -18,7 +18,7 @@ pub(crate) fn examine(path: &Path) -> Result<Filter, Error> {
     let occupancy = stored.occupancy(&budget);
     let is_checked = StoredFilter::open(path)?.check(&budget).is_ok();
     assert_eq!(is_checked, occupancy.is_ok(), "{stored:?}");
-    let loaded = stored.load(&budget);
+    let loaded = stored.load(&budget, 2);
     assert_eq!(loaded.is_ok(), occupancy.is_ok(), "{stored:?}");
     let loaded = loaded.inspect_err(|error| {
         assert_ne!(error.kind(), ErrorKind::Memory, "{error}");
@@ -27,14 +27,14 @@ pub(crate) fn examine(path: &Path) -> Result<Filter, Error> {
     drop(loaded);
     ask(&stored, path)?;
     change(&stored)?;
-    stored.load(&MemoryBudget::new(file_bytes, 0))
+    stored.load(&MemoryBudget::new(file_bytes, 0), 2)
 }
 
 /// The filter in memory and the one in the file answer alike.
 fn ask(stored: &StoredFilter, path: &Path) -> Result<(), Error> {
     let budget = MemoryBudget::new(2 * stored.file_bytes(), 0);
     let checked = StoredFilter::open(path)?.check(&budget)?;
-    let (loaded, mapped) = (stored.load(&budget)?, checked.map(&budget)?);
+    let (loaded, mapped) = (stored.load(&budget, 2)?, checked.map(&budget)?);
     for line in lines() {
         assert_eq!(loaded.contains(&line), mapped.contains(&line));
         assert_eq!(loaded.count(&line), mapped.count(&line));
@@ -46,12 +46,12 @@ fn ask(stored: &StoredFilter, path: &Path) -> Result<(), Error> {
 /// What is inserted is there, and what the cells hold does not stop anybody from changing them.
 fn change(stored: &StoredFilter) -> Result<(), Error> {
     let budget = MemoryBudget::new(16 * stored.file_bytes(), 0);
-    let mut filter = stored.load(&budget)?;
+    let mut filter = stored.load(&budget, 2)?;
     for line in lines() {
         filter.insert(&line)?;
         assert!(filter.contains(&line));
     }
-    let other = stored.load(&budget)?;
+    let other = stored.load(&budget, 2)?;
     filter.merge(&other)?;
     for line in lines() {
         assert!(filter.contains(&line));

@@ -108,7 +108,7 @@ fn i7_files_of_version_1_are_read_as_ever() {
         assert_eq!(hash(stored.rules().hasher), hash(hasher));
         let keys = if kind == Kind::Fingerprint { 40 } else { 79 };
         assert_eq!(stored.keys(), keys, "{kind}");
-        assert_answers(&stored.load(&budget()).unwrap());
+        assert_answers(&stored.load(&budget(), 2).unwrap());
         assert_answers(&mapped(stored));
     }
 }

@@ -47,7 +47,7 @@ fn assert_comes_back(place: &Place, filter: &Filter, lines: u32) {
     assert_eq!(stored.keys(), filter.keys());
     assert_eq!(stored.file_bytes(), bytes.len() as u64);
     assert_eq!(stored.occupancy(&budget()).unwrap(), filter.occupancy());
-    let loaded = stored.load(&budget()).unwrap();
+    let loaded = stored.load(&budget(), 2).unwrap();
     assert_alike(filter, &loaded, lines);
     assert_alike(filter, &mapped(open(&path)), lines);
     assert!(
