@@ -239,9 +239,9 @@
 //! the lines repeat so often that the different ones fit in memory, it goes on as `memory`. The other sieve plans
 //! its buckets a second time from its second filter.
 //!
-//! `outset plan` prints the steps of a run. A step names the input that it reads and the filters that it asks and fills; the
-//! phases of a run, the bytes that it reads, and what is in memory at which time follow from the list. Where the plan is
-//! made again, the decision is a step, too.
+//! `outset plan` prints the steps of a run. A step names the input that it reads and the filters that it asks and
+//! fills; the phases of a run, the bytes that it reads, and what is in memory at which time follow from the list. Where
+//! the plan is made again, the decision is a step, too.
 //!
 //! `docs/how-it-works.md` in the repository follows one run through its threads and its memory, and says which decision
 //! has which price. CONTRIBUTING.md has the layers of the source.

@@ -1,10 +1,10 @@
 //! What a merge is of: sources of entries in order, and which of them has the first entry.
 //!
-//! *Owns:* [`Source`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next entry where it
-//! is, and then to its place.
+//! *Owns:* [`Source`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next entry
+//! where it is, and then to its place.
 //!
-//! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So each source
-//! has the first bytes of its line beside it. Lines are looked up where these are equal.
+//! The lines of hundreds of sources are far apart in memory, and to look them up is most of what a merge would cost. So
+//! each source has the first bytes of its line beside it. Lines are looked up where these are equal.
 //!
 //! *Invariants:* of equal entries any may come first. A source that has no further entry is not in the heap.
 //!

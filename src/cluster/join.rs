@@ -37,8 +37,8 @@ use crate::spill::fill::{FillRules, fill};
 /// Where the frames of a join come from.
 #[derive(Debug)]
 pub enum Shards {
-    /// From a pipe or a file that is read in order, of any number of shards, one after the other or mixed. Messages call
-    /// it by the name.
+    /// From a pipe or a file that is read in order, of any number of shards, one after the other or mixed. Messages
+    /// call it by the name.
     Stream(File, PathBuf),
     /// From these shard files, of which one bucket is read.
     Files(Vec<PathBuf>),

@@ -120,8 +120,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The header of the lines of the answer, if the inputs, which are so many sides, have any: that of the first input whose records, or keys,
-    /// may be in it.
+    /// The header of the lines of the answer, if the inputs, which are so many sides, have any: that of the first input
+    /// whose records, or keys, may be in it.
     ///
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.

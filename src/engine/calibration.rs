@@ -1,7 +1,7 @@
 //! Predicting the seconds of each phase, for a plan that is shown and for a run.
 //!
-//! *Owns:* the call of a [`Rehearsal`]. *Invariants:* it has temporary space of its own, in the places of the run: what it
-//! writes is in no statistics of the run, and is gone when it ends. *Cost:* that of the rehearsal.
+//! *Owns:* the call of a [`Rehearsal`]. *Invariants:* it has temporary space of its own, in the places of the run: what
+//! it writes is in no statistics of the run, and is gone when it ends. *Cost:* that of the rehearsal.
 
 use super::attempts::in_order;
 use super::opening::temp_space;

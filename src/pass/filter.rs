@@ -49,8 +49,8 @@ pub(crate) fn empty(run: &Run<'_>, plan: &FilterPlan) -> Result<Filter> {
     Filter::new(&run.budget, shape, rules)
 }
 
-/// Puts the lines of `input` into a filter, which may have lines of other inputs already; with `screen`, those that pass
-/// that filter. Reads the input once, on all workers.
+/// Puts the lines of `input` into a filter, which may have lines of other inputs already; with `screen`, those that
+/// pass that filter. Reads the input once, on all workers.
 ///
 /// # Errors
 /// The first failure of reading, or of asking the screen.

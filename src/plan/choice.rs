@@ -1,7 +1,7 @@
 //! Which strategy: the one that the caller named, or the one that `auto` chooses.
 //!
-//! *Owns:* the rules of `auto`, and the reasons against the strategies that were not chosen. *Invariants:* every strategy
-//! but the chosen one has a reason, which `outset plan` prints.
+//! *Owns:* the rules of `auto`, and the reasons against the strategies that were not chosen. *Invariants:* every
+//! strategy but the chosen one has a reason, which `outset plan` prints.
 //!
 //! *Cost:* one design for each strategy.
 

@@ -1,7 +1,7 @@
 //! The design of each strategy for a job.
 //!
-//! *Owns:* which of the designs it is, by what the job asks for. *Invariants:* a strategy that cannot do what is asked for
-//! is refused, as one that does not fit the limit. *Cost:* that of the design.
+//! *Owns:* which of the designs it is, by what the job asks for. *Invariants:* a strategy that cannot do what is asked
+//! for is refused, as one that does not fit the limit. *Cost:* that of the design.
 
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;

@@ -163,6 +163,18 @@ impl Job {
         self.inputs.iter().any(comes_again)
     }
 
+    /// Numbers the inputs in working order as the caller does, from 1: a file that was given twice by its first place.
+    pub(super) fn numbers_in_order(&self) -> Vec<u32> {
+        let mut numbers = vec![0; self.inputs.len()];
+        for (side, &index) in self.sides.iter().enumerate().rev() {
+            numbers[index] = side as u32 + 1;
+        }
+        order(self)
+            .into_iter()
+            .map(|index| numbers[index])
+            .collect()
+    }
+
     /// The same with its inputs in this order of indexes, each of which occurs once.
     pub(crate) fn reordered(mut self, order: &[usize]) -> Self {
         let mut places = vec![0; order.len()];

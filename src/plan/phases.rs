@@ -22,8 +22,8 @@ pub struct PlannedPhase {
 }
 
 impl PlannedPhase {
-    /// Which of `phases` a phase is that calls itself `name`: one of exactly this name, or else the first whose verb the
-    /// name begins with.
+    /// Which of `phases` a phase is that calls itself `name`: one of exactly this name, or else the first whose verb
+    /// the name begins with.
     pub fn position<'p>(
         mut phases: impl Iterator<Item = &'p Self> + Clone,
         name: &str,

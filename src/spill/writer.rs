@@ -13,8 +13,8 @@
 //!    under the lock. Any other goes to a writer thread, and the worker waits for a free block.
 //! 5. When all lines are in, `flush` deals with the open blocks and `seal` turns each `Part` into a [`Bucket`].
 //!
-//! Where the filling has an [`Outlet`](crate::spill::outlet::Outlet), the worker hands it each full block, under the bucket's
-//! lock, and goes on in the same buffer: nothing is held and nothing is written.
+//! Where the filling has an [`Outlet`](crate::spill::outlet::Outlet), the worker hands it each full block, under the
+//! bucket's lock, and goes on in the same buffer: nothing is held and nothing is written.
 //!
 //! *Locks:* a thread holds at most one bucket's lock. Under it, the thread may wait in the pool, and writes
 //! the first block of the bucket. The writer threads, the pool and the temporary space take no bucket's lock.
@@ -266,9 +266,9 @@ impl<'a> BucketWriter<'a> {
 
     /// An empty block in `buffer` for a bucket: a short one, once, as soon as full blocks must be written.
     ///
-    /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that workers
-    /// have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket, of another
-    /// length for each, spreads the writes over the time that it takes to fill a block.
+    /// Hashes spread lines evenly, so all buckets would fill their blocks at the same time: a burst of writes that
+    /// workers have to wait for, and then a time in which the disk has nothing to do. One short block for each bucket,
+    /// of another length for each, spreads the writes over the time that it takes to fill a block.
     fn open(&self, part: &mut Part, bucket: u32, buffer: Buffer) -> OpenBlock {
         let mut open = OpenBlock::new(buffer);
         if !part.has_staggered && self.rules.outlet.is_none() && !self.rules.pool.is_roomy() {

@@ -28,9 +28,12 @@ pub(super) struct Held {
     pub(super) kind: Kind,
     /// True if all its lines are in it, and that was noted.
     pub(super) is_complete: bool,
+    /// The share of other lines that it lets through by mistake, 0..1, by its fill, when it is complete; 1 before. A
+    /// stored filter is always asked: 0.
+    pub(super) fpr: f64,
 }
 
-/// The kinds of it.
+/// The kinds of what is in a slot.
 pub(super) enum Kind {
     Filter(Filter),
     Stored(AskedFilter),
@@ -54,15 +57,7 @@ impl Held {
     /// in some order, and what survives of its first per cent says nothing about the rest. Deciding
     /// early would save the insertions of one pass; deciding wrongly costs writing a whole input.
     pub(super) fn screen_if_useful(&self) -> Option<&dyn Screen> {
-        self.screen().filter(|_| self.fpr() <= USELESS_FPR)
-    }
-
-    /// The share of other lines that it lets through by mistake, 0..1, by its fill. A stored filter is always asked.
-    pub(super) fn fpr(&self) -> f64 {
-        match &self.kind {
-            Kind::Filter(filter) => filter.occupancy_sampled().fpr,
-            Kind::Stored(_) | Kind::Addresses(_) => 0.0,
-        }
+        self.screen().filter(|_| self.fpr <= USELESS_FPR)
     }
 }
 

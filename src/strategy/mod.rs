@@ -39,7 +39,7 @@ use crate::answer::Collector;
 use crate::error::Result;
 use crate::input::Input;
 use crate::plan::Plan;
-use crate::plan::steps::Step;
+use crate::plan::steps::{Lives, Step};
 use crate::run::Run;
 pub(crate) use held::StoredFilters;
 use state::State;
@@ -59,25 +59,26 @@ pub(crate) fn execute(
     out: Collector<'_>,
 ) -> Result<()> {
     let mut state = State::new(run, plan, inputs, filters)?;
-    // The steps that are still to come: of the plan, or of what a decision has put in their place.
-    let (mut steps, mut next) = (&plan.steps.list[..], 0);
-    let mut tail;
-    while let Some(step) = steps.get(next) {
-        debug_assert!(state.holds_only_what(&steps[next..]));
-        next += 1;
+    // The steps of the plan, or what a decision has put in their place; and how many of them are done.
+    let (mut steps, mut done) = (&plan.steps.list[..], 0);
+    let (mut lives, mut tail) = (Lives::of(steps), Vec::new());
+    while let Some(step) = steps.get(done) {
+        debug_assert!(state.holds_only_what(&lives, done));
+        done += 1;
         match *step {
             Step::Replan(question) => {
-                if let Some(other) = state.replan(run, question, &steps[next..])? {
+                if let Some(other) = state.replan(run, question)? {
                     tail = other;
-                    (steps, next) = (&tail, 0);
+                    (steps, lives, done) = (&tail, Lives::of(&tail), 0);
                 }
             }
             // With all other memory free, when the state is gone.
             Step::Order => {}
             step => state.perform(run, step, &out)?,
         }
-        state.settle(&steps[next..])?;
+        state.settle(&lives, (steps, done))?;
     }
+    drop(tail);
     state.note_statistics(run, &out);
     drop(state);
     if !out.is_sorting() {

@@ -33,10 +33,9 @@ impl State<'_> {
         &mut self,
         run: &mut Run<'_>,
         question: Question,
-        rest: &[Step],
     ) -> Result<Option<Vec<Step>>> {
         match question {
-            Question::Survivors(at) => self.survivors(run, at, rest),
+            Question::Survivors(at) => self.survivors(run, at),
             Question::SmallSet(at) => Ok(self.small_set(run, at)),
             Question::Again => {
                 let layout = self.about_again().and_then(|it| self.plan.revised_lone(it));
@@ -53,11 +52,11 @@ impl State<'_> {
     /// The filter of the first input shows how many different lines this has. If these fit as a set, what survives of
     /// the next becomes one, and the others are streamed past it: then nothing is spilled. If not, a sample of
     /// the next input tells how many lines pass.
-    fn survivors(&mut self, run: &mut Run<'_>, at: At, rest: &[Step]) -> Result<Option<Vec<Step>>> {
+    fn survivors(&mut self, run: &mut Run<'_>, at: At) -> Result<Option<Vec<Step>>> {
         let Some(next) = self.inputs.get(at as usize) else {
             return Ok(None);
         };
-        if next.is_file() && self.builds_set(run, rest)? {
+        if next.is_file() && self.builds_set(run)? {
             return Ok(Some(set_tail(self.inputs.len() as At)));
         }
         let Some(screen) = self.find(Slot::FIRST).and_then(|held| held.screen()) else {
@@ -102,7 +101,7 @@ impl State<'_> {
     ///
     /// False means that the sieve goes on. That includes a set that turned out too large: its memory is free
     /// again, nothing was written, and a file can be read again. The price is one reading of the input.
-    fn builds_set(&mut self, run: &Run<'_>, rest: &[Step]) -> Result<bool> {
+    fn builds_set(&mut self, run: &Run<'_>) -> Result<bool> {
         let Some(filter) = self.first_filter() else {
             return Ok(false);
         };
@@ -113,6 +112,7 @@ impl State<'_> {
             return Ok(false);
         };
         let planned = self.second_filter.replace(shape);
+        let phases = run.record().predicted.clone();
         let build = screened_build();
         let tail = set_tail(self.inputs.len() as At);
         self.announce(run, &[&[build][..], &tail].concat(), 0);
@@ -122,18 +122,18 @@ impl State<'_> {
             Err(Error::Memory { .. }) => {
                 (self.set, self.second_filter) = (None, planned);
                 self.held.retain(|held| held.slot == Slot::FIRST);
-                self.announce(run, rest, self.plan.joined_bytes());
+                run.expect(phases);
                 Ok(false)
             }
             built => built.map(|()| true),
         }
     }
 
-    /// Whether what of the input at `at` passes the filter by mistake is little beside the set of the first input, for
-    /// which the memory was planned: at most a quarter of its bytes. A filter with more lines than expected, or a small
-    /// one beside a large second input, would fill the set with lines that are not common. Then the sample has misled
-    /// the plan; only the time of one reading is lost, because the planner chooses filters only if the first input is a
-    /// cached file.
+    /// Keeps the plan if what of the input at `at` passes the filter by mistake is little beside the set of the first
+    /// input, for which the memory was planned: at most a quarter of its bytes. A filter with more lines than expected,
+    /// or a small one beside a large second input, would fill the set with lines that are not common. Then the sample
+    /// has misled the plan; only the time of one reading is lost, because the planner chooses filters only if the first
+    /// input is a cached file.
     ///
     /// If a size is unknown, as that of a pipe, the rate alone decides.
     fn small_set(&mut self, run: &Run<'_>, at: At) -> Option<Vec<Step>> {
@@ -142,7 +142,7 @@ impl State<'_> {
         let first = known(&self.inputs[0]);
         let second = self.inputs.get(at as usize).and_then(known);
         let is_small = match (first, second) {
-            (Some(first), Some(second)) => second * held.fpr() <= first / 4.0,
+            (Some(first), Some(second)) => second * held.fpr <= first / 4.0,
             _ => held.screen_if_useful().is_some(),
         };
         if is_small {
@@ -159,7 +159,7 @@ impl State<'_> {
         Some(tail)
     }
 
-    /// What the second filter, now complete, shows of lines that come again.
+    /// Describes what the second filter, now complete, shows of lines that come again.
     fn about_again(&self) -> Option<Again> {
         let Kind::Filter(again) = &self.find(Slot::SECOND)?.kind else {
             return None;
@@ -193,7 +193,7 @@ impl State<'_> {
         layout.map_or(Ok(()), |layout| run.set_layout(layout))
     }
 
-    /// The filter of the first input.
+    /// Finds the filter of the first input.
     fn first_filter(&self) -> Option<&Filter> {
         match &self.find(Slot::FIRST)?.kind {
             Kind::Filter(filter) => Some(filter),

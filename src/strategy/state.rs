@@ -22,7 +22,7 @@ use crate::pass::join::join;
 use crate::pass::known::KnownLines;
 use crate::pass::resident::ResidentSet;
 use crate::pass::spill::{Refused, Screening, Spilled, spill};
-use crate::plan::steps::{At, Lets, Next, Seen, Slot, Step, Through, next_of};
+use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
@@ -44,6 +44,8 @@ pub(super) struct State<'a> {
     pub(super) second_filter: Option<FilterPlan>,
     /// Blocks that the pool gets when the second filter of a sieve was fed and the first is gone.
     pub(super) more_blocks: u64,
+    /// True if the last spill has fed a filter.
+    has_fed: bool,
     /// Blocks and known lines, from the first spill to the last.
     pool: Option<BlockPool>,
     known: Option<KnownLines>,
@@ -63,7 +65,7 @@ struct Store {
 }
 
 impl<'a> State<'a> {
-    /// The state before the first step: with the stored filter, if there is one.
+    /// Makes the state before the first step: with the stored filter, if there is one.
     ///
     /// # Errors
     /// As [`AskedFilter::new`].
@@ -80,6 +82,7 @@ impl<'a> State<'a> {
             held: Vec::new(),
             second_filter: plan.second_filter,
             more_blocks: 0,
+            has_fed: false,
             pool: None,
             known: None,
             stores: Vec::new(),
@@ -102,6 +105,7 @@ impl<'a> State<'a> {
                 slot: Slot::FIRST,
                 kind: Kind::Stored(asked),
                 is_complete: true,
+                fpr: 0.0,
             });
         }
         Ok(state)
@@ -207,29 +211,33 @@ impl<'a> State<'a> {
         };
         let refusing = screen.map(Refusing);
         let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
-        let lone = sides.lone(at as usize);
-        let times = sides.rule().times(lone);
-        let refused = Refused {
-            rule: sides.rule(),
-            lone,
-            times,
-            out,
-        };
+        let refused = writes_lone.then(|| {
+            let lone = sides.lone(at as usize);
+            Refused {
+                rule: sides.rule(),
+                lone,
+                times: sides.rule().times(lone),
+                out,
+            }
+        });
         let screening = Screening {
             screen: absent.map_or(screen, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             known: self.known.as_ref().map(|known| (known, at as usize)),
-            refused: (writes_lone && times > 0).then_some(refused),
+            refused: refused.filter(|refused| refused.times > 0),
             outlet: None,
         };
         let spilled = spill(run, pool, input, screening)?;
         // A filter that was not asked has refused nothing.
-        let fpr = asked.filter(|_| screen.is_some()).map_or(1.0, Held::fpr);
+        let fpr = asked
+            .filter(|_| screen.is_some())
+            .map_or(1.0, |held| held.fpr);
         if lets == Some(Lets::Answer) {
             self.told.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
+        self.has_fed = fed.is_some();
         if let Some((slot, fed)) = feed.zip(fed) {
             self.put(slot, Kind::Filter(fed));
         }
@@ -249,8 +257,8 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// The filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error: what is
-    /// spilled is joined in any case.
+    /// Makes the filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error:
+    /// what is spilled is joined in any case.
     fn filter_to_feed(&self, run: &Run<'_>, slot: Option<Slot>) -> Result<Option<Filter>> {
         match slot.and(self.second_filter).map(|shape| empty(run, &shape)) {
             None | Some(Err(Error::Memory { .. })) => Ok(None),
@@ -260,15 +268,13 @@ impl<'a> State<'a> {
 
     /// Builds a filter of what was spilled of an input, if none was fed and it pays.
     fn refilter(&mut self, run: &Run<'_>, (of, before): (At, At), into: Slot) -> Result<()> {
-        let store = self.stores.iter().find(|store| store.at == of);
+        let store = self.stores.iter().rev().find(|store| store.at == of);
         let Some(store) = store.filter(|_| self.find(into).is_none()) else {
             return Ok(());
         };
         let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
         let built = filter_if_it_pays(run, (&store.spilled, store.fpr), input, next)?;
         if let Some(filter) = built {
-            // Those are for one that was fed.
-            self.more_blocks = 0;
             self.put(into, Kind::Filter(filter));
         }
         Ok(())
@@ -298,7 +304,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// An empty set; behind filters, for as many lines as the second has room for.
+    /// Makes an empty set; behind filters, for as many lines as the second has room for.
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
         let (rule, line_bytes) = (self.plan.sides.rule(), self.plan.build_line_bytes);
         match second {
@@ -336,9 +342,11 @@ impl<'a> State<'a> {
             .into_iter()
             .map(|store| store.spilled.buckets)
             .collect();
-        let blocks = stores.iter().flatten().flat_map(|bucket| &bucket.held);
-        let held: u64 = blocks.map(|block| block.buffer.len() as u64).sum();
-        debug_assert_eq!(run.held_bytes(), run.bookkeeping_bytes() + held);
+        if cfg!(debug_assertions) {
+            let blocks = stores.iter().flatten().flat_map(|bucket| &bucket.held);
+            let held: u64 = blocks.map(|block| block.buffer.len() as u64).sum();
+            assert_eq!(run.held_bytes(), run.bookkeeping_bytes() + held);
+        }
         if is_distinct {
             join(run, stores, &Sides::common(1, sides.rule().order()), out)
         } else {
@@ -346,41 +354,41 @@ impl<'a> State<'a> {
         }
     }
 
-    /// True if each filter and bitmap is one that `steps` name.
-    pub(super) fn holds_only_what(&self, steps: &[Step]) -> bool {
-        let is_named = |held: &Held| next_of(steps, held.slot) != Next::Nothing;
+    /// True if each filter and bitmap is one that a step behind the first `done` names.
+    pub(super) fn holds_only_what(&self, lives: &Lives, done: usize) -> bool {
+        let is_named = |held: &Held| !lives.is_over(held.slot, done);
         self.held.len() <= 2 && self.held.iter().all(is_named)
     }
 
-    /// Describes filters that are complete, and drops what `rest`, the steps that are still to come, do not need.
+    /// Describes filters that are complete when the first `done` of `steps` are done, and drops what the others do not
+    /// need.
     ///
     /// # Errors
     /// [`Error::Output`] where the first filter is to be saved and cannot be written.
-    pub(super) fn settle(&mut self, rest: &[Step]) -> Result<()> {
+    pub(super) fn settle(&mut self, lives: &Lives, (steps, done): (&[Step], usize)) -> Result<()> {
         for index in (0..self.held.len()).rev() {
-            let next = next_of(rest, self.held[index].slot);
-            if next != Next::Filled && !self.held[index].is_complete {
+            let Held {
+                slot, is_complete, ..
+            } = self.held[index];
+            if !is_complete && lives.is_complete(slot, done) {
                 self.complete(index)?;
             }
-            if next == Next::Nothing {
+            if lives.is_over(slot, done) {
                 self.held.remove(index);
             }
         }
-        let spills = || rest.iter().filter(|step| step.is_of_buckets());
-        if self.pool.is_some() && spills().next().is_none() {
+        let rest = &steps[done..];
+        if self.pool.is_some() && !rest.iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
             (self.pool, self.known) = (None, None);
         }
-        // Only the last spill is left, through a filter that was fed, and the first filter is gone.
-        if self.more_blocks > 0 && self.held.len() == 1 && !self.stores.is_empty() {
-            let is_last = rest
-                .iter()
-                .filter(|step| matches!(step, Step::Spill { .. }))
-                .count()
-                == 1;
-            if let Some(pool) = self.pool.as_ref().filter(|_| is_last) {
-                pool.extend(std::mem::take(&mut self.more_blocks));
-            }
+        // The last filter of a sieve was fed, the one before it is gone, and only the first input is left to spill.
+        let mut spills = rest
+            .iter()
+            .filter(|step| matches!(step, Step::Spill { .. }));
+        if self.has_fed && self.more_blocks > 0 && spills.nth(1).is_none() {
+            let more = std::mem::take(&mut self.more_blocks);
+            self.pool.iter().for_each(|pool| pool.extend(more));
         }
         Ok(())
     }
@@ -392,6 +400,8 @@ impl<'a> State<'a> {
         let Kind::Filter(filter) = &mut held.kind else {
             return Ok(());
         };
+        held.fpr = filter.occupancy_sampled().fpr;
+        // Of intersections alone: a request to save any other is refused.
         let is_first = held.slot == Slot::FIRST;
         if is_first && let Some(target) = self.filters.saving {
             // The plan's number of lines was an estimate. A later run would take a filter with more lines than its
@@ -411,7 +421,7 @@ impl<'a> State<'a> {
         run.record().filter = self.told.stats.take();
     }
 
-    /// What is in a slot.
+    /// Finds what is in a slot.
     pub(super) fn find(&self, slot: Slot) -> Option<&Held> {
         self.held.iter().find(|held| held.slot == slot)
     }
@@ -458,6 +468,7 @@ impl<'a> State<'a> {
             slot,
             kind,
             is_complete: false,
+            fpr: 1.0,
         });
     }
 }

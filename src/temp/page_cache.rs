@@ -2,11 +2,11 @@
 //!
 //! *Owns:* the answer for each block that is written, for all runs of one command.
 //!
-//! A spilled block is read back, and its file is removed, often before the system has written it to the disk: then it never
-//! will. So where memory is free, the page cache saves both ways to the disk. But what the system has not yet written must
-//! stay little: beyond a share of the available memory ([`writeback`](crate::sys::writeback)) it begins to write by itself,
-//! and then makes writers wait. That takes several times as long as writing around the cache. So a block goes through the
-//! cache while *all programs together* have less unwritten than that, and around it otherwise.
+//! A spilled block is read back, and its file is removed, often before the system has written it to the disk: then it
+//! never will. So where memory is free, the page cache saves both ways to the disk. But what the system has not yet
+//! written must stay little: beyond a share of the available memory ([`writeback`](crate::sys::writeback)) it begins to
+//! write by itself, and then makes writers wait. That takes several times as long as writing around the cache. So a
+//! block goes through the cache while *all programs together* have less unwritten than that, and around it otherwise.
 //!
 //! ```text
 //!  unwritten in the system  ▲
@@ -143,8 +143,8 @@ impl CachedPart {
         }
     }
 
-    /// Whether a block of `bytes` that begins at `offset` of the file is to be written through the cache. If so, it counts
-    /// as written from now on.
+    /// Whether a block of `bytes` that begins at `offset` of the file is to be written through the cache. If so, it
+    /// counts as written from now on.
     pub(super) fn takes(&self, offset: u64, bytes: u64) -> bool {
         // For a test, a cache that has no more room.
         fail_point!("page-cache", {
@@ -161,7 +161,8 @@ impl CachedPart {
         true
     }
 
-    /// Whether what begins at `offset` is best read through the cache: some of it or of what is behind it was written so.
+    /// Whether what begins at `offset` is best read through the cache: some of it or of what is behind it was written
+    /// so.
     pub(super) fn is_before_end(&self, offset: u64) -> bool {
         offset < self.end.load(Ordering::Relaxed)
     }

@@ -1,7 +1,7 @@
 //! Files of a room form no circle: whoever reads one need not have read the other before.
 //!
-//! A file imports another where it names something that the other defines. What a `mod.rs` passes on is defined elsewhere;
-//! its own functions and types count as its own.
+//! A file imports another where it names something that the other defines. What a `mod.rs` passes on is defined
+//! elsewhere; its own functions and types count as its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! The phases of a run are those that its plan announces, in their order; where a run goes on otherwise than planned, those
-//! that it announces then.
+//! The phases of a run are those that its plan announces, in their order; where a run goes on otherwise than planned,
+//! those that it announces then.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

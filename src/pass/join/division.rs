@@ -1,7 +1,8 @@
 //! How a join is divided: among how many workers, and with how many threads that write for each.
 //!
-//! *Owns:* the choice, which is made when the buckets are there: their sizes are known by then. *Invariants:* the shares of all
-//! workers together are the memory that is left; no more workers than the layout has room for. *Cost:* one look at each bucket.
+//! *Owns:* the choice, which is made when the buckets are there: their sizes are known by then. *Invariants:* the
+//! shares of all workers together are the memory that is left; no more workers than the layout has room for. *Cost:*
+//! one look at each bucket.
 
 use crate::memory::buffer::PAGE;
 use crate::pass::join::split;
@@ -47,9 +48,9 @@ impl Division {
         Self::choose(layout, most, available, needs)
     }
 
-    /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not each could
-    /// hold the longest line, and more where the largest bucket fits the smaller share of more workers. The plan does not know
-    /// that: mostly few lines survived a filter.
+    /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not
+    /// each could hold the longest line, and more where the largest bucket fits the smaller share of more workers. The
+    /// plan does not know that: mostly few lines survived a filter.
     fn choose(
         layout: &Layout,
         (groups, most_writers): (usize, usize),
@@ -62,8 +63,8 @@ impl Division {
         let fits = |workers: &usize| needs.largest <= available / *workers as u64;
         let more = (planned + 1..=possible).rev().find(fits);
         let workers = more.unwrap_or(planned);
-        // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for whose
-        // threads memory is set aside. With many joiners each writes its blocks itself.
+        // All joiners may be splitting at the same time: together they have no more writers than a spill pass, for
+        // whose threads memory is set aside. With many joiners each writes its blocks itself.
         let writers = (most_writers / workers).min(split::MOST_WRITERS);
         Self { workers, writers }
     }
@@ -94,7 +95,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of 4 workers.
+    /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of
+    /// 4 workers.
     fn threads(planned: usize, largest: u64) -> (usize, usize) {
         let layout = Layout {
             workers: 4,

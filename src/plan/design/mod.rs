@@ -180,7 +180,7 @@ impl Design {
             costs: self.costs,
             rejected,
             second_filter: draft.second_filter,
-            steps: Steps::new(self.steps, &order, feeds),
+            steps: Steps::new(self.steps, job.numbers_in_order(), feeds),
             sides: self.sides,
             order,
             layout: draft.layout,

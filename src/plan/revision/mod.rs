@@ -297,10 +297,10 @@ impl Plan {
 /// (others (1 - s) + A (1 - c) (1 - fpr of the second)) / (A + others)
 /// ```
 ///
-/// with s the share of the next input that passes the first filter, and c the share of the first input's
-/// different lines that are among those: the second filter keeps the others out, but for its own mistakes. What passes the
-/// first filter by mistake is not a line of the first input: of the lines that pass, the share t / s is common, with
-/// s = t + (1 - t) fpr. The second filter is taken to have the memory of the first.
+/// with s the share of the next input that passes the first filter, and c the share of the first input's different
+/// lines that are among those: the second filter keeps the others out, but for its own mistakes. What passes the first
+/// filter by mistake is not a line of the first input: of the lines that pass, the share t / s is common, with s = t +
+/// (1 - t) fpr. The second filter is taken to have the memory of the first.
 fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
     let (share, fpr) = (look.share(), look.filter_fpr);
     let truly = ((share - fpr) / (1.0 - fpr)).max(0.0) / share.max(f64::MIN_POSITIVE);

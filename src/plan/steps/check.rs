@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::lists::{List, screened_build, set_tail};
-use super::step::{Lets, Next, Question, Seen, Slot, Step, Through, next_of};
+use super::step::{Lets, Lives, Question, Seen, Slot, Step, Through};
 use crate::plan::golden::jobs::{requests, selections, sizes};
 use crate::plan::{Job, Strategy, plan};
 
@@ -112,6 +112,7 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
         asked: held.to_vec(),
         ..Done::default()
     };
+    let lives = Lives::of(steps);
     for (number, step) in steps.iter().enumerate() {
         let place = format!("{name}: step {number}, {step:?}");
         done.read.extend(step.input());
@@ -119,8 +120,7 @@ fn check(name: &str, steps: &[Step], held: &[Slot], inputs: usize) {
         done.check_order(step, &place);
         let rest = &steps[number + 1..];
         assert!(*step != Step::Order || rest.is_empty(), "{place}");
-        done.alive
-            .retain(|&slot| next_of(rest, slot) != Next::Nothing);
+        done.alive.retain(|&slot| !lives.is_over(slot, number + 1));
     }
     assert_eq!(done.has_joined, !done.spilled.is_empty(), "{name}");
     assert!(done.alive.is_empty(), "{name}: {:?} are left", done.alive);
@@ -189,8 +189,9 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
                     _ => None,
                 })
                 .unwrap();
-            let next = next_of(&steps[number..], looked_at);
-            assert_eq!(next, Next::Asked, "{name}: {list:?}");
+            let lives = Lives::of(&steps);
+            assert!(lives.is_complete(looked_at, number), "{name}: {list:?}");
+            assert!(!lives.is_over(looked_at, number), "{name}: {list:?}");
         }
     }
 }

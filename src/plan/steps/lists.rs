@@ -50,7 +50,7 @@ pub(crate) enum List {
 }
 
 impl List {
-    /// The steps for `inputs` inputs, which are these sides.
+    /// Lists the steps for `inputs` inputs, which are these sides.
     pub(crate) fn steps(self, inputs: usize, sides: &Sides) -> Vec<Step> {
         let rule = sides.rule();
         let is_twice = sides.turns().iter().filter(|turn| turn.input == 0).count() > 1;
@@ -74,6 +74,7 @@ impl List {
                     .collect()
             }
             Self::Set if rule.repeats() => looked_up(sides),
+            Self::ScreenedSet if n == 1 => set(sides),
             Self::Set => set(sides),
             Self::ScreenedSet => {
                 let front = [
@@ -283,7 +284,7 @@ pub(crate) fn screened_build() -> Step {
     }
 }
 
-/// What follows when the survivors of the second of `n` inputs are a set.
+/// Lists what follows when the survivors of the second of `n` inputs are a set.
 pub(crate) fn set_tail(n: At) -> Vec<Step> {
     let marks = (2..).zip((2..n).chain([0]));
     let marks = marks.map(|(side, at)| Step::Mark {

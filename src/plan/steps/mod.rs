@@ -27,6 +27,4 @@ mod text;
 mod check;
 
 pub(crate) use lists::{List, screened_build, set_tail};
-pub(crate) use step::{
-    At, Lets, Next, Question, Seen, Slot, Step, Steps, Through, next_of, readings,
-};
+pub(crate) use step::{At, Lets, Lives, Question, Seen, Slot, Step, Steps, Through, readings};

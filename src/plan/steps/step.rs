@@ -7,7 +7,7 @@
 pub(crate) type At = u32;
 
 /// A filter of a list, by its number. The first has the shape of the plan's first filter, and all others that of its
-/// second.
+/// second, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u32);
 
@@ -30,16 +30,16 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// These steps of a plan whose inputs, in its order, have these places with the caller.
-    pub(in crate::plan) fn new(list: Vec<Step>, order: &[usize], feeds: bool) -> Self {
+    /// Makes them of a list for inputs that have these numbers with the caller.
+    pub(in crate::plan) fn new(list: Vec<Step>, numbers: Vec<u32>, feeds: bool) -> Self {
         Self {
             list,
-            numbers: order.iter().map(|&index| index as u32 + 1).collect(),
+            numbers,
             feeds,
         }
     }
 
-    /// What is decided between the passes, if anything is.
+    /// Returns what is decided between the passes, if anything is.
     pub(crate) fn question(&self) -> Option<Question> {
         self.list.iter().find_map(|step| match step {
             Step::Replan(question) => Some(*question),
@@ -157,7 +157,7 @@ pub(crate) enum Question {
 }
 
 impl Step {
-    /// The input that the step reads.
+    /// Returns the input that the step reads.
     pub(crate) fn input(&self) -> Option<At> {
         match *self {
             Self::Filter { at, .. }
@@ -176,7 +176,7 @@ impl Step {
         }
     }
 
-    /// The filter that the step asks.
+    /// Returns the filter that the step asks.
     pub(crate) fn asked(&self) -> Option<Slot> {
         match *self {
             Self::Spill { through, .. } => through.map(|through| through.slot),
@@ -189,7 +189,7 @@ impl Step {
         }
     }
 
-    /// The filters that the step fills.
+    /// Returns the filters that the step fills.
     pub(crate) fn filled(&self) -> [Option<Slot>; 2] {
         match *self {
             Self::Filter {
@@ -205,38 +205,58 @@ impl Step {
         }
     }
 
-    /// True if the step fills or reads buckets.
+    /// True if the step fills buckets, or reads them before the join.
     pub(crate) fn is_of_buckets(&self) -> bool {
         matches!(self, Self::Spill { .. } | Self::Refilter { .. })
     }
 }
 
-/// What a list does next with a filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// It is filled: it is not complete.
-    Filled,
-    /// It is asked: it is complete.
-    Asked,
-    /// Nothing: it is complete, and its memory is free.
-    Nothing,
+/// How long each filter of a list lives: from the first step that names it to the last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lives {
+    /// The steps up to the last one that fills it, by the number of the filter.
+    filled: Vec<u32>,
+    /// The steps up to the last one that names it.
+    named: Vec<u32>,
 }
 
-/// What `steps` do next with a filter. Looks no further than the first step that names it.
-pub(crate) fn next_of(steps: &[Step], slot: Slot) -> Next {
-    let next_of_step = |step: &Step| {
-        if step.asked() == Some(slot) {
-            Some(Next::Asked)
-        } else if step.filled().contains(&Some(slot)) {
-            Some(Next::Filled)
-        } else {
-            None
+impl Lives {
+    /// Goes through a list once.
+    pub(crate) fn of(steps: &[Step]) -> Self {
+        let mut lives = Self::default();
+        for (done, step) in (1..).zip(steps) {
+            let filled = step.filled();
+            for slot in filled.into_iter().chain([step.asked()]).flatten() {
+                let index = slot.0 as usize;
+                if lives.named.len() <= index {
+                    lives.named.resize(index + 1, 0);
+                    lives.filled.resize(index + 1, 0);
+                }
+                lives.named[index] = done;
+                if filled.contains(&Some(slot)) {
+                    lives.filled[index] = done;
+                }
+            }
         }
-    };
-    steps.iter().find_map(next_of_step).unwrap_or(Next::Nothing)
+        lives
+    }
+
+    /// True if none of the steps behind the first `done` fills the filter: it is complete.
+    pub(crate) fn is_complete(&self, slot: Slot, done: usize) -> bool {
+        self.filled
+            .get(slot.0 as usize)
+            .is_none_or(|&last| last as usize <= done)
+    }
+
+    /// True if none of the steps behind the first `done` names the filter: its memory is free.
+    pub(crate) fn is_over(&self, slot: Slot, done: usize) -> bool {
+        self.named
+            .get(slot.0 as usize)
+            .is_none_or(|&last| last as usize <= done)
+    }
 }
 
-/// How often each of `inputs` inputs is read.
+/// Counts how often each of `inputs` inputs is read.
 pub(crate) fn readings(steps: &[Step], inputs: usize) -> Vec<u32> {
     let mut readings = vec![0; inputs];
     for at in steps.iter().filter_map(Step::input) {

@@ -10,9 +10,53 @@ use super::step::{At, Lets, Question, Seen, Slot, Step, Steps, Through};
 impl Steps {
     /// A sentence for each step, without a full stop.
     pub(crate) fn sentences(&self) -> impl ExactSizeIterator<Item = String> + '_ {
-        self.list.iter().map(|step| self.sentence(step))
+        let told = Telling {
+            steps: self,
+            sources: self.sources(),
+        };
+        self.list.iter().map(move |step| told.sentence(step))
     }
 
+    /// Finds what each filter is of, by its number.
+    fn sources(&self) -> Vec<Source> {
+        let mut sources = Vec::new();
+        for step in &self.list {
+            let input = match *step {
+                Step::Refilter { of, .. } => Some(of),
+                ref step => step.input(),
+            };
+            for slot in step.filled().into_iter().flatten() {
+                let index = slot.0 as usize;
+                sources.resize(sources.len().max(index + 1), Source::Stored);
+                sources[index] = match (sources[index], input) {
+                    (Source::Stored, Some(at)) => Source::Input(at),
+                    (Source::Input(before), Some(at)) if before == at => Source::Input(at),
+                    _ => Source::Several,
+                };
+            }
+        }
+        sources
+    }
+}
+
+/// What a filter is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// No step fills it.
+    Stored,
+    /// One input.
+    Input(At),
+    /// Several of them.
+    Several,
+}
+
+/// Tells the steps of a list, one by one.
+struct Telling<'a> {
+    steps: &'a Steps,
+    sources: Vec<Source>,
+}
+
+impl Telling<'_> {
     fn sentence(&self, step: &Step) -> String {
         match *step {
             Step::Filter {
@@ -24,7 +68,7 @@ impl Steps {
                 feed,
                 writes_lone,
             } => {
-                let fed = feed.filter(|_| self.feeds);
+                let fed = feed.filter(|_| self.steps.feeds);
                 let fed = fed.map_or("", |_| ", and feed a filter with them");
                 let lone = if writes_lone {
                     "; write the others, if lines of one file alone are selected"
@@ -34,7 +78,11 @@ impl Steps {
                 format!("spill {}{fed}{lone}", self.lines(at, through))
             }
             Step::Refilter { of, .. } => {
-                let unless = if self.feeds { " none was fed and" } else { "" };
+                let unless = if self.steps.feeds {
+                    " none was fed and"
+                } else {
+                    ""
+                };
                 let name = self.name(of);
                 format!("build a filter of what was spilled of {name}, if{unless} it pays")
             }
@@ -90,7 +138,7 @@ impl Steps {
 
     fn question_text(&self, question: Question) -> String {
         match question {
-            Question::Survivors(at) if (at as usize) < self.numbers.len() => format!(
+            Question::Survivors(at) if (at as usize) < self.steps.numbers.len() => format!(
                 "look at a sample of {}: go on with a set in memory, without filters, or as planned",
                 self.name(at)
             ),
@@ -121,24 +169,16 @@ impl Steps {
 
     /// A filter by the input that it is of, if it is of one.
     fn filter_name(&self, slot: Slot) -> String {
-        let inputs = |step: &Step| match *step {
-            Step::Refilter { of, .. } => Some(of),
-            ref step => step.input(),
-        };
-        let fills = |step: &&Step| step.filled().contains(&Some(slot));
-        let mut filling = self.list.iter().filter(fills).filter_map(inputs);
-        match filling.next() {
-            None => "the stored filter".into(),
-            Some(first) if filling.all(|other| other == first) => {
-                format!("the filter of {}", self.name(first))
-            }
-            Some(_) if slot == Slot::SECOND => "the second filter".into(),
-            Some(_) => "the filter".into(),
+        match self.sources.get(slot.0 as usize) {
+            None | Some(Source::Stored) => "the stored filter".into(),
+            Some(Source::Input(at)) => format!("the filter of {}", self.name(*at)),
+            Some(Source::Several) if slot == Slot::SECOND => "the second filter".into(),
+            Some(Source::Several) => "the filter".into(),
         }
     }
 
     fn name(&self, at: At) -> String {
-        format!("file {}", self.numbers[at as usize])
+        format!("file {}", self.steps.numbers[at as usize])
     }
 }
 

@@ -119,7 +119,8 @@ impl Rule {
         self.tally != Tally::None || (self.selection.repeats() && number == 1)
     }
 
-    /// Whether the lines of an input, which is the sides with these numbers (from 1), must be seen as often as they come.
+    /// Whether the lines of an input, which is the sides with these numbers (from 1), must be seen as often as they
+    /// come.
     pub(crate) fn needs_repeats_of(&self, numbers: &[u32]) -> bool {
         numbers.iter().any(|&number| self.needs_repeats(number))
     }

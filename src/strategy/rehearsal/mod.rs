@@ -376,8 +376,8 @@ impl Rehearsal<'_> {
         filter.fill_at_random(fpr, self.plan.passing_share());
     }
 
-    /// Hands `work` a collector that writes the answer as a run does: to a file, which never gets a name. Under a cap on
-    /// temporary disk, which would have to count it, the answer goes nowhere.
+    /// Hands `work` a collector that writes the answer as a run does: to a file, which never gets a name. Under a cap
+    /// on temporary disk, which would have to count it, the answer goes nowhere.
     fn answering(&self, work: impl FnOnce(&Collector<'_>) -> Result<()>) -> Result<()> {
         if self.options.max_temp_bytes.is_some() {
             return work(&Collector::new(&mut CountSink));

@@ -1,7 +1,7 @@
 //! How fast passes were, and what follows for the phases of a plan.
 //!
-//! *Owns:* the arithmetic. *Invariants:* no I/O, no clock: a rate is that of a phase that was recorded. *Cost:* none that
-//! counts.
+//! *Owns:* the arithmetic. *Invariants:* no I/O, no clock: a rate is that of a phase that was recorded. *Cost:* none
+//! that counts.
 
 use crate::plan::PlannedPhase;
 use crate::run::Run;

@@ -20,9 +20,9 @@
 //! All numbers are atomic and only added up, so any thread may read, write and remove at any time. No lock of
 //! this room is held while a file is read or written.
 //!
-//! *Cost:* an open and a close for each operation; no descriptor stays open between two of them.
-//! As long as the system has little unwritten, blocks of buckets go through the page cache (`page_cache`). All others go around
-//! it (`O_DIRECT`) where the file system allows that: so they took a quarter of the time of a full cache.
+//! *Cost:* an open and a close for each operation; no descriptor stays open between two of them. As long as the system
+//! has little unwritten, blocks of buckets go through the page cache (`page_cache`). All others go around it
+//! (`O_DIRECT`) where the file system allows that: so they took a quarter of the time of a full cache.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -146,8 +146,8 @@ impl TempSpace {
         })
     }
 
-    /// As [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own is full. Only
-    /// this space can read such a file, because it knows where the parts are, and which are in the page cache.
+    /// As [`TempSpace::new_path`], for a file that is removed soon, and goes on in another place when its own is full.
+    /// Only this space can read such a file, because it knows where the parts are, and which are in the page cache.
     ///
     /// # Errors
     /// As [`TempSpace::new_path`].

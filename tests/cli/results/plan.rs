@@ -404,3 +404,75 @@ fn d6_a_plan_says_what_very_many_buckets_cost_and_how_many_are_enough() {
     assert!(plan.contains(&format!(": {enough} are enough\n")), "{plan}");
     assert!(!told("--buckets 1000").contains("temporary files"));
 }
+
+#[test]
+fn l8_a_plan_tells_its_steps_with_the_files_as_they_were_given() {
+    let sandbox = Sandbox::new();
+    let lines = |range: std::ops::Range<u64>| {
+        let lines = range.flat_map(|number| format!("line {number:030}\n").into_bytes());
+        lines.collect::<Vec<u8>>()
+    };
+    sandbox.write("a", lines(0..60_000));
+    sandbox.write("b", lines(30_000..200_000));
+    for (arguments, wanted) in [
+        (
+            "a b --strategy sieve",
+            &[
+                "1. put the lines of file 1 into a filter",
+                "lines of file 2 that pass the filter of file 1",
+            ][..],
+        ),
+        // The smaller file comes first, and has the place at which it was given.
+        (
+            "b a --strategy sieve",
+            &["1. put the lines of file 2 into a filter"],
+        ),
+        (
+            "--operation diff a a b --strategy partition",
+            &[
+                "1. spill the lines of file 1",
+                "2. spill the lines of file 3",
+                "3. join",
+            ],
+        ),
+        (
+            "--operation union a b --order sorted --strategy partition",
+            &[
+                "3. join the buckets, and write the answer",
+                "4. put the answer in order",
+            ],
+        ),
+    ] {
+        let plan = sandbox.run(&format!("plan {arguments}"));
+        let text = String::from_utf8_lossy(&plan.succeeds().stdout).into_owned();
+        for sentence in wanted {
+            assert!(text.contains(sentence), "{arguments}: {sentence}: {text}");
+        }
+        let json = sandbox.run(&format!("plan --json {arguments}"));
+        let json: serde_json::Value = serde_json::from_slice(&json.succeeds().stdout).unwrap();
+        let steps = json["steps"].as_array().unwrap();
+        let first =
+            wanted[0].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+        assert!(
+            steps
+                .iter()
+                .any(|step| step.as_str().unwrap().contains(first)),
+            "{json}"
+        );
+    }
+    // Many steps are told by the first and the last of them.
+    let names: Vec<String> = (0..40).map(|number| format!("n{number}")).collect();
+    for name in &names {
+        sandbox.write(name, lines(0..10));
+    }
+    let many = sandbox.run(&format!("plan --strategy partition {}", names.join(" ")));
+    let text = String::from_utf8_lossy(&many.succeeds().stdout).into_owned();
+    assert!(
+        text.contains("12. spill") && text.contains("... 17 more steps ..."),
+        "{text}"
+    );
+    assert!(
+        text.contains("41. join") && !text.contains("20. spill"),
+        "{text}"
+    );
+}
