@@ -115,6 +115,9 @@ fn advice_on_rate(job: &Job, accepted: f64) -> String {
             None => "accept a higher rate, or build a larger filter".to_owned(),
         };
     }
+    if job.stored_filter.is_none() && job.inputs.iter().any(|shape| shape.bytes.is_none()) {
+        return "write the pipe to a file first, so that its lines can be counted, or choose an exact strategy".into();
+    }
     if let Some(bytes) = memory_for_rate(job, accepted) {
         let least = display_at_least(bytes);
         return format!("give about {least} of memory, or choose an exact strategy");

@@ -190,16 +190,19 @@ fn decoding_cost(job: &Job) -> f64 {
 const ABOVE_BY_CHANCE: f64 = 0.05;
 
 impl Plan {
-    /// Checks the rate of a filter that is complete, 0..1, where it was planned for fewer lines than there are, because
-    /// samples show repeats: there may be more different lines than they show.
+    /// Checks the rate of a filter that is complete, 0..1, where it may have been planned for fewer lines than there are:
+    /// because samples show repeats, and there may be more different lines than they show, or because an input is a
+    /// pipe, of which nothing was known.
     ///
     /// # Errors
     /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.
     pub(crate) fn check_rate(&self, fpr: f64) -> Result<()> {
         let job = &self.job;
+        let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
+        let is_unsure = job.counts_repeats() || has_pipe;
         match (job.max_fpr, self.costs.filter) {
             (Some(accepted), Some(filter))
-                if job.counts_repeats() && fpr > accepted * (1.0 + ABOVE_BY_CHANCE) =>
+                if is_unsure && fpr > accepted * (1.0 + ABOVE_BY_CHANCE) =>
             {
                 let found = FilterPlan {
                     predicted_fpr: fpr,

@@ -63,8 +63,6 @@ impl List {
             // Where the first input is another side, too, no filter tells more than the sides do.
             Self::FirstSieve { .. } if n == 1 || is_twice => partition(n, false),
             Self::FirstSieve { filtered } => first_sieve(n, filtered as At),
-            // A single input and no stored filter: there is nothing to ask.
-            Self::Chain { has_stored: false } if n == 1 => partition(n, false),
             Self::Chain { has_stored } => chain(n, has_stored),
             Self::Absent => absent(n, is_twice, rule.repeats()),
             Self::New => {
@@ -185,7 +183,12 @@ fn first_sieve(n: At, filtered: At) -> Vec<Step> {
 
 fn chain(n: At, has_stored: bool) -> Vec<Step> {
     let mut steps = Vec::new();
-    let mut slot = Slot::FIRST;
+    let (mut slot, lets) = (Slot::FIRST, Lets::Answer);
+    if n == 1 && !has_stored {
+        // A single input passes its own filter, which may be one to save.
+        let own = Some(Through { slot, lets });
+        return vec![filter(0, Seen::Nothing), spill(0, own), DISTINCT];
+    }
     let first_link = if has_stored {
         0
     } else {
@@ -202,7 +205,6 @@ fn chain(n: At, has_stored: bool) -> Vec<Step> {
         });
         slot = next;
     }
-    let lets = Lets::Answer;
     steps.extend([
         Step::Replan(Question::Rate(Some(n - 1))),
         spill(n - 1, Some(Through { slot, lets })),

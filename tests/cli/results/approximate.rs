@@ -323,3 +323,26 @@ fn l11_what_has_no_honest_approximation_is_refused() {
         sandbox.run(arguments).fails(2, &[said]);
     }
 }
+
+#[test]
+fn l11_a_rate_is_kept_where_a_pipe_has_more_lines_than_anybody_knew() {
+    let sandbox = Sandbox::with(&lines(0..1000), &lines(500..2000));
+    let pipe = lines(0..200_000);
+    for command in ["diff a -", "union a -"] {
+        let arguments = format!("{command} --strategy bloom --max-fpr 1% --memory 64M -o ../out/r");
+        sandbox
+            .run_fed(&arguments, &pipe)
+            .fails(6, &["is above 1.000%", "write the pipe to a file first"]);
+        assert!(!sandbox.output("r").exists(), "{command}");
+    }
+}
+
+#[test]
+fn l11_the_filter_of_a_file_that_is_given_twice_is_saved() {
+    let sandbox = Sandbox::with(&lines(0..1000), b"");
+    let saved = "intersect a a --strategy bloom --save-filter ../out/f --count-only";
+    let outcome = sandbox.run(saved);
+    assert_eq!(outcome.succeeds().stdout, b"1000\n");
+    let query = sandbox.run("filter query ../out/f a --count-only");
+    assert_eq!(query.succeeds().stdout, b"1000\n");
+}
