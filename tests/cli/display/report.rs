@@ -225,7 +225,9 @@ pub(super) fn assert_colours(page: &Html) {
 fn every_picture_has_a_name_colours_for_dark_mode_and_a_table() {
     let sandbox = large();
     sandbox
-        .run("intersect a b --memory 16M --strategy partition --report ../out/r.html -o ../out/o")
+        .run(
+            "intersect a b --memory 16384K --strategy partition --report ../out/r.html -o ../out/o",
+        )
         .succeeds_silently();
     let page = parsed(&sandbox.output("r.html"));
     let pictures: Vec<&str> = all(&page, "svg")

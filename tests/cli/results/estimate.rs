@@ -161,7 +161,7 @@ fn lines_are_what_the_options_say() {
 #[test]
 fn it_keeps_to_a_small_memory_limit() {
     let sandbox = Sandbox::with(&megabytes(20, 0), &megabytes(20, 300_000));
-    let found = json(&sandbox.run("estimate --json --memory 16M -j 4 a b"));
+    let found = json(&sandbox.run("estimate --json --memory 16384K -j 4 a b"));
     let memory = &found["memory"];
     assert_eq!(memory["limit_bytes"], 16 << 20);
     assert!(

@@ -27,7 +27,7 @@ fn the_report_has_every_name_and_the_true_numbers() {
     ] {
         let stats = stats_of(
             &sandbox,
-            &format!("b a --strategy {strategy} --memory {memory}M"),
+            &format!("b a --strategy {strategy} --memory {}K", memory << 10),
         );
         for (path, names) in [
             (

@@ -493,7 +493,7 @@ fn k8_help_is_a_command_and_has_no_page() {
 #[ignore = "slow: close to a second"]
 fn k11_a_set_of_lines_that_repeat_is_tried_in_a_small_limit() {
     let sandbox = Sandbox::with(&b"\n".repeat(8_000_000), &b"\n".repeat(8_000_001));
-    let outcome = sandbox.run("intersect a b --strategy memory -m 16M --count-only");
+    let outcome = sandbox.run("intersect a b --strategy memory -m 16384K --count-only");
     assert_eq!(outcome.succeeds().stdout, b"1\n");
 }
 
@@ -501,7 +501,7 @@ fn k11_a_set_of_lines_that_repeat_is_tried_in_a_small_limit() {
 fn k11_the_refusal_of_a_set_that_was_tried_says_what_does_even_if_less_would() {
     let many: Vec<u8> = [lines(0..300_000), lines(0..300_000)].concat();
     let sandbox = Sandbox::with(&many, &many);
-    let refused = sandbox.run("intersect a b --strategy memory -m 16M");
+    let refused = sandbox.run("intersect a b --strategy memory -m 16384K");
     refused.fails(
         6,
         &[
