@@ -1,8 +1,8 @@
 //! Chunks that several threads make, handed over in order.
 //!
-//! *Owns:* the threads, and the memory of the chunks. *Invariants.* Chunks reach the sink in the order of their numbers. There
-//! are sixteen for each thread, whatever the number of jobs. *Cost:* a wave of chunks ends when its last one is made and the wave
-//! before it has reached the sink.
+//! *Owns:* the threads, and the memory of the chunks. *Invariants.* Chunks reach the sink in the order of their
+//! numbers. There are sixteen for each thread, whatever the number of jobs. *Cost:* a wave of chunks ends when its last
+//! one is made and the wave before it has reached the sink.
 
 use std::io;
 

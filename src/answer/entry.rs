@@ -68,7 +68,7 @@ impl<'a> Entry<'a> {
         front
     }
 
-    /// What comes first in an order where it is the smaller: the ordinal, or the first bytes of the line.
+    /// Returns the number by which entries are ordered, the smaller first: the ordinal, or the first bytes of the line.
     pub(super) fn rank(&self, order: Order) -> u64 {
         match order {
             Order::Input => self.ordinal,

@@ -1,4 +1,4 @@
-//! What a merge is of: sources of entries in order, and which of them has the first entry.
+//! The sources of a merge: entries in order, and which source has the first of all.
 //!
 //! *Owns:* [`Source`] and the comparisons of a merge. The sources are a heap; the first one goes on to its next entry
 //! where it is, and then to its place.
@@ -35,7 +35,7 @@ pub(super) struct Source<'a> {
     front: Box<[u8; FRONT]>,
 }
 
-/// Where the entries of a source are.
+/// The entries of a source, in memory or in a file.
 enum Entries<'a> {
     /// A buffer that was sorted, up to `next` of which the merge has seen.
     SortBuffer {
@@ -57,7 +57,7 @@ impl Entries<'_> {
         }
     }
 
-    /// The present entry.
+    /// Returns the present entry.
     fn entry(&self) -> Option<Entry<'_>> {
         match self {
             Self::SortBuffer { buffer, next } => buffer.entry(next.checked_sub(1)?),
@@ -71,12 +71,12 @@ impl Entries<'_> {
 }
 
 impl<'a> Source<'a> {
-    /// The entries of a buffer that was sorted.
+    /// Makes a source of a buffer that was sorted.
     pub(super) fn of_buffer(buffer: &'a SortBuffer, order: Order) -> Self {
         Self::new(Entries::SortBuffer { buffer, next: 0 }, order)
     }
 
-    /// The entries of a run.
+    /// Makes a source of a run.
     pub(super) fn of_run(reader: RunReader<'a>, order: Order) -> Self {
         Self::new(Entries::Run(Box::new(reader)), order)
     }
@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The run, to be discarded.
+    /// Returns the run, to be discarded.
     pub(super) fn into_run(self) -> Option<Run> {
         match self.entries {
             Entries::SortBuffer { .. } => None,
@@ -142,7 +142,7 @@ impl Eq for Source<'_> {}
 /// Hands all entries of `sources`, of which none was advanced, to `each`, in order. Returns the sources.
 ///
 /// # Errors
-/// What `each` reports; where a source cannot be read.
+/// The first error of `each`, or of reading a source.
 pub(super) fn merge(
     sources: Vec<Source<'_>>,
     mut each: impl FnMut(&Entry<'_>) -> Result<()>,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::memory::budget::MemoryBudget;
 
-    /// What comes out of a merge of buffers with these lines.
+    /// Merges buffers with these lines.
     fn merged(lines: &[Vec<Vec<u8>>], order: Order) -> Vec<(u64, Vec<u8>)> {
         let budget = MemoryBudget::new(64 << 20, 0);
         let mut ordinals = 0..;

@@ -77,9 +77,9 @@ pub(crate) enum Command {
 
 /// Show what an operation would do and what it would cost, without doing it.
 ///
-/// The plan names the strategy that the command would choose and says why the others were rejected. For each strategy,
-/// the plan lists the passes over the inputs, the bytes read and written, the temporary disk, the memory, the predicted
-/// false-positive rate and the expected false lines.
+/// The plan names the strategy that the command would choose, lists its steps in their order, and says why the other
+/// strategies were rejected. For each strategy, the plan lists the passes over the inputs, the bytes read and written,
+/// the temporary disk, the memory, the predicted false-positive rate and the expected false lines.
 ///
 /// outset can also plan without files: `outset plan --lines 5e9,5e9 --line-bytes 64 --memory 4G`; for a cluster, add
 /// --machines 16.

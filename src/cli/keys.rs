@@ -94,8 +94,8 @@ pub(crate) struct KeyArguments {
     #[arg(long, groups = ["changed", "keyed"])]
     trim: bool,
 
-    /// What to do with a line whose key cannot be read, for example because it has too few fields or text after a
-    /// closing quote, or is not a JSON object
+    /// Fail on lines whose key cannot be read, or leave them out: lines with too few fields, with text after a closing
+    /// quote, or that are no JSON objects
     #[arg(long, requires = "keyed", value_name = "WHAT", default_value = "fail")]
     bad_records: BadRecordsName,
 }

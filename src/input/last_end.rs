@@ -49,12 +49,12 @@ impl LastEnd {
         self.found()
     }
 
-    /// Where the last whole record that was found ends; `None` where none does.
+    /// Returns the end of the last whole record that was found; `None` where there is none.
     pub(crate) fn found(&self) -> Option<usize> {
         (self.start > self.first).then_some(self.start)
     }
 
-    /// The way through the rest of the bytes, if they end in a quoted field.
+    /// Returns the way through the rest of the bytes, if they end in a quoted field.
     pub(super) fn open_field(&self, bytes: &[u8], format: LineFormat) -> Option<Walk> {
         let mut walk = Walk::new(self.start);
         let end = walk.end(bytes, format.marks()?, false);

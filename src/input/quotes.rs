@@ -191,7 +191,8 @@ impl Walk {
         self.open
     }
 
-    /// A way that is in a quoted field, of which the bytes before are not there. It goes to the end of that field alone.
+    /// A way that is in a quoted field, of which the bytes before are not there. It goes to the end of that field
+    /// alone.
     pub(super) fn inside() -> Self {
         Self {
             open: Some(0),

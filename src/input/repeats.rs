@@ -8,8 +8,8 @@
 //! of the input the share q was looked at. Of d different lines that were seen, f1 are in one window and f2 in two.
 //!
 //! ```text
-//! least    d + f1² / (2 f2 + f1 q / (1 - q))      Chao and Lin: right if all lines come equally often, less than there
-//!                                                 are if some come more often than others
+//! least    d + f1² / (2 f2 + f1 q / (1 - q))      Chao and Lin: right if all lines come equally often, less than
+//!                                                 there are if some come more often than others
 //! likely   d + f1² / 2 f2                         Chao: the same, if lines are drawn at random and not dealt out
 //! most     d - f1 + f1 / q                        no line that was seen once comes again elsewhere
 //! ```
@@ -39,7 +39,7 @@ const LEAST_SEEN: u64 = 256;
 /// Fewer pairs than these are no evidence.
 const LEAST_PAIRS: f64 = 24.0;
 
-/// How many lines of an input are different, as far as a sample shows it. All three are equal where it shows no
+/// The number of different lines of an input, as far as a sample shows it. All three are equal where it shows no
 /// repeats; `least` and `most` are, where the number was estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Distinct {

@@ -190,9 +190,9 @@ fn decoding_cost(job: &Job) -> f64 {
 const ABOVE_BY_CHANCE: f64 = 0.05;
 
 impl Plan {
-    /// Checks the rate of a filter that is complete, 0..1, where it may have been planned for fewer lines than there are:
-    /// because samples show repeats, and there may be more different lines than they show, or because an input is a
-    /// pipe, of which nothing was known.
+    /// Checks the rate of a filter that is complete, 0..1, where it may have been planned for fewer lines than there
+    /// are: because samples show repeats, and there may be more different lines than they show, or because an input is
+    /// a pipe, of which nothing was known.
     ///
     /// # Errors
     /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.

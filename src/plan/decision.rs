@@ -18,7 +18,7 @@ use crate::selection::Sides;
 /// The decision.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
-    /// What the chosen strategy costs.
+    /// The costs of the chosen strategy.
     #[serde(flatten)]
     pub costs: Costs,
     /// The phases that it expects, in their order.
@@ -53,15 +53,15 @@ pub struct Plan {
     /// Their mean length in bytes, rounded down; 0 if there are no lines.
     #[serde(skip)]
     pub(crate) build_line_bytes: u64,
-    /// What a run does, in order.
+    /// The passes of a run, in order.
     pub(crate) steps: Steps,
-    /// Which of the sides each input is.
+    /// The sides that each input is.
     #[serde(skip)]
     pub(crate) sides: Sides,
     /// How memory is divided until a revision replaces it.
     #[serde(skip)]
     pub(crate) layout: Layout,
-    /// What it is a plan for: a revision computes from the same numbers.
+    /// The job that it is a plan for: a revision computes from the same numbers.
     #[serde(skip)]
     pub(super) job: Job,
 }
@@ -91,7 +91,7 @@ impl Plan {
         self.job.sides.len()
     }
 
-    /// What a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
+    /// Tells what a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
     /// them, from 1.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
         self.steps.sentences()
@@ -126,9 +126,7 @@ impl Plan {
     pub fn buffer_bytes(&self) -> u64 {
         self.layout.base_bytes + self.layout.scan_bytes() + self.layout.pool_bytes()
     }
-}
 
-impl Plan {
     /// The phases of steps of this plan, whose join goes through `joined` bytes, and whose filters of survivors read
     /// `read_back` bytes again.
     pub(crate) fn phases_of(
@@ -168,7 +166,7 @@ impl Plan {
         self.costs.bytes_written > of_answer
     }
 
-    /// What is expected to be joined, in bytes.
+    /// The bytes that are expected to be joined.
     pub(crate) fn joined_bytes(&self) -> u64 {
         self.bytes_of("join")
     }

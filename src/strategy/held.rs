@@ -41,7 +41,7 @@ pub(super) enum Kind {
 }
 
 impl Held {
-    /// The filter, to be asked about any line; `None` for a bitmap.
+    /// Returns the filter, to be asked about any line; `None` for a bitmap.
     pub(super) fn screen(&self) -> Option<&dyn Screen> {
         match &self.kind {
             Kind::Filter(filter) => Some(filter),
@@ -50,7 +50,7 @@ impl Held {
         }
     }
 
-    /// The filter, if it is worth asking. It was sized for an estimate of the lines that survive. If nearly
+    /// Returns the filter, if it is worth asking. It was sized for an estimate of the lines that survive. If nearly
     /// all survive, it is overfull, and the next input goes to its buckets without it.
     ///
     /// The decision is made at the end of a pass, not earlier from a part of it: a file is often
@@ -61,7 +61,7 @@ impl Held {
     }
 }
 
-/// About how many different lines are in a filter, as its set bits show; no more than were inserted.
+/// Estimates how many different lines are in a filter, as its set bits show; no more than were inserted.
 pub(super) fn distinct(filter: &Filter) -> f64 {
     // The estimate is infinite for a filter without a free bit.
     let occupancy = filter.occupancy_sampled();

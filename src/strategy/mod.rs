@@ -16,8 +16,8 @@
 //!
 //! *Memory.* A value that no later step names is dropped before the next step begins, because the planner has given its
 //! memory to that step: the second filter of a sieve has what the first one leaves, and the join divides all that is
-//! free. A value that lived a step longer would give no error, only a smaller filter or join; a test compares what is
-//! held with the list.
+//! free. A value that lived a step longer would give no error, only a smaller filter or join; so debug builds compare
+//! what is held with the list, before each step and before the join.
 //!
 //! [`rehearsal`] runs the passes over slices of the inputs, to predict how long each phase takes.
 //!

@@ -1,7 +1,7 @@
 //! Decisions between two passes: how a run goes on, by what it has found out.
 //!
-//! *Owns:* the questions of [`Question`], and all their outcomes. *Invariants:* exact
-//! whatever is decided. Nothing but filters is in memory when a question is asked. *Cost:* a sample of an input.
+//! *Owns:* the questions of [`Question`], and all their outcomes. *Invariants:* exact whatever is decided. Nothing but
+//! filters is in memory when a question is asked. *Cost:* a sample of an input.
 //!
 //! | question | outcomes |
 //! |---|---|
@@ -24,8 +24,7 @@ use crate::strategy::held::{Kind, distinct};
 use crate::strategy::state::State;
 
 impl State<'_> {
-    /// Decides how the run goes on. `None`: with `rest`, the steps that are still to come; else with these in their
-    /// place.
+    /// Decides how the run goes on. `None`: with the steps that are still to come; else with these in their place.
     ///
     /// # Errors
     /// Where a sample cannot be read, or a new layout finds no room; [`Error::RateTooHigh`].
@@ -49,9 +48,9 @@ impl State<'_> {
         }
     }
 
-    /// The filter of the first input shows how many different lines this has. If these fit as a set, what survives of
-    /// the next becomes one, and the others are streamed past it: then nothing is spilled. If not, a sample of
-    /// the next input tells how many lines pass.
+    /// Goes on with a set in memory, if the filter of the first input shows that its different lines fit as one: what
+    /// survives of the next becomes the set, the others are streamed past it, and nothing is spilled. If not, a sample
+    /// of the next input tells how many lines pass.
     fn survivors(&mut self, run: &mut Run<'_>, at: At) -> Result<Option<Vec<Step>>> {
         let Some(next) = self.inputs.get(at as usize) else {
             return Ok(None);

@@ -1,8 +1,9 @@
 //! Temporary space: files that are there while a run is.
 //!
-//! *Owns:* the private directories ([`places`]), the files in them and their accounting ([`space`]) against
-//! the cap ([`quota`]), copies of streams ([`copy`]), which blocks go through the page cache ([`page_cache`]), files that go on in another place where their own is full ([`extents`]), what file
-//! systems say of themselves ([`disk`]), and what killed runs have left ([`orphans`]).
+//! *Owns:* the private directories ([`places`]), the files in them and their accounting ([`space`]) against the cap
+//! ([`quota`]), copies of streams ([`copy`]), which blocks go through the page cache ([`page_cache`]), files that go on
+//! in another place where their own is full ([`extents`]), what file systems say of themselves ([`disk`]), and what
+//! killed runs have left ([`orphans`]).
 //!
 //! What a place looks like while a run uses it:
 //!

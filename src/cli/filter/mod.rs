@@ -47,8 +47,8 @@ pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> 
     }
 }
 
-/// As [`options`], of a command that reads lines for a filter that there is. What it knows of them need not be said
-/// again.
+/// Makes the [`options`] of a command that reads lines for a filter that there is. What the filter knows of them need
+/// not be said again.
 fn reading_options(
     arguments: &WorkArguments,
     (format, reading): (&FormatArguments, &ReadingArguments),

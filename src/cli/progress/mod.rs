@@ -57,7 +57,7 @@ struct Story {
     told: Vec<Notice>,
     /// The lines for a run that goes on, or is complete.
     announced: Vec<String>,
-    /// What is to be said of the last phase, when the next begins or the run is complete: a phase also ends where the
+    /// The line about the last phase, for when the next begins or the run is complete: a phase also ends where the
     /// run fails, and it has not done then what it says.
     last_phase: Option<String>,
 }

@@ -137,10 +137,10 @@ fn described_bytes(metadata: &ParquetMetaData) -> u64 {
     ends.flatten().max().unwrap_or(MAGIC.len() as u64)
 }
 
-/// Where a column of a row group is in a file of `size` bytes.
+/// Finds where a column of a row group is in a file of `size` bytes.
 ///
 /// # Errors
-/// Where the footer makes no sense; [`ParquetError::NYI`] for a compression that is not read.
+/// An error of its own where the footer makes no sense; [`ParquetError::NYI`] for a compression that is not read.
 pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk, ParquetError> {
     if column.file_path().is_some() {
         return Err(damaged("a column is in a different file"));

@@ -171,8 +171,8 @@ impl Table {
         }
     }
 
-    /// Where the piece ends that begins with the row group `start`, as the number of the row group behind it; `None`
-    /// where that is the end of the file.
+    /// Returns the number of the row group behind the piece that begins with the row group `start`; `None` where that
+    /// is the end of the file.
     pub(in crate::input) fn piece_end(&self, start: u64) -> Option<u64> {
         let mut rows = 0;
         let following = self.groups.get(start as usize..)?.iter().zip(start + 1..);
@@ -296,7 +296,7 @@ fn header(
     Ok(Some(record))
 }
 
-/// What a reading takes in bytes, going by the first pages of the row group with the most bytes, and some more: the
+/// Estimates what a reading takes in bytes, by the first pages of the row group with the most bytes, and some more: the
 /// pages of others may be larger. A header that is damaged is noticed when it is read.
 fn memory_of(file: &File, groups: &[Group]) -> u64 {
     let raw_bytes = |chunk: &Chunk| u128::from(chunk.raw_bytes);

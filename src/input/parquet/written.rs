@@ -1,4 +1,4 @@
-//! How values are written as text.
+//! The text of values.
 //!
 //! *Owns:* the text of a value of each type: text and binary as their bytes, integers in decimal, a UUID in its usual
 //! form, floating-point numbers with the fewest digits that tell them from others, decimals with the digits of their
@@ -27,13 +27,13 @@ const DAY: i64 = 86_400;
 /// The form in which the values of a column are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As their bytes.
+    /// Their bytes.
     Bytes,
     Uuid,
     Signed,
     Unsigned,
     Float,
-    /// With as many digits behind the point.
+    /// A number with as many digits behind the point.
     Decimal(u32),
     Date,
     /// Of as many units in a second.

@@ -143,11 +143,7 @@ impl Draft {
             temp_peak_bytes: self.spilled_bytes,
             memory_bytes: self.memory_bytes,
             // A list that comes to the same without filters has none.
-            filter: self.filter.filter(|_| {
-                steps
-                    .iter()
-                    .any(|step| step.asked().is_some() || step.filled()[0].is_some())
-            }),
+            filter: self.filter.filter(|_| steps.iter().any(Step::names_filter)),
             expected_false_lines: self.mistakes.false_lines,
             expected_missing_lines: self.mistakes.missing_lines,
             most_wrong_lines: self.mistakes.most_wrong_lines,

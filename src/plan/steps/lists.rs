@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!  partition      spill 0 [> s1] · spill k [through s1] · join
-//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) · spill 0 through s(n-1) · join
+//!  sieve          filter 0 > s0 · replan · (spill k through s(k-1) > sk · refilter k > sk) · spill 0 through the last · join
 //!  lone sieve     filter k > s0, again > s1 · replan · spill k through s1, refused lines are written · join
 //!  first sieve    filter k > s0 · spill 0 through s0 > s1, refused lines are written · spill k through s1 · join
 //!  bloom          filter 0 > s0 · filter k through s(k-1) > sk · replan · spill n-1 through the last · distinct
@@ -183,12 +183,8 @@ fn first_sieve(n: At, filtered: At) -> Vec<Step> {
 
 fn chain(n: At, has_stored: bool) -> Vec<Step> {
     let mut steps = Vec::new();
+    // A single input passes its own filter, which may be one to save.
     let (mut slot, lets) = (Slot::FIRST, Lets::Answer);
-    if n == 1 && !has_stored {
-        // A single input passes its own filter, which may be one to save.
-        let own = Some(Through { slot, lets });
-        return vec![filter(0, Seen::Nothing), spill(0, own), DISTINCT];
-    }
     let first_link = if has_stored {
         0
     } else {

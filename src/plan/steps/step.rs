@@ -205,6 +205,11 @@ impl Step {
         }
     }
 
+    /// True if the step asks or fills a filter.
+    pub(crate) fn names_filter(&self) -> bool {
+        self.asked().is_some() || self.filled()[0].is_some()
+    }
+
     /// True if the step fills buckets, or reads them before the join.
     pub(crate) fn is_of_buckets(&self) -> bool {
         matches!(self, Self::Spill { .. } | Self::Refilter { .. })

@@ -1,8 +1,8 @@
 //! A place for runs: a directory each for inputs, temporary files and outputs, and the checks that every run must pass.
 //!
-//! Runs start in the directory of the inputs, so an input is named `a` and an output `../out/result`. Whatever the end of a
-//! run, the temporary directory must be empty, the inputs untouched and the outputs as they were before, unless the run
-//! succeeded; a failure says so in one line. [`Running::finish`] checks all of that.
+//! Runs start in the directory of the inputs, so an input is named `a` and an output `../out/result`. Whatever the end
+//! of a run, the temporary directory must be empty, the inputs untouched and the outputs as they were before, unless
+//! the run succeeded; a failure says so in one line. [`Running::finish`] checks all of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -52,8 +52,8 @@ type Entry = (u64, u64, i64, i64, Vec<u8>);
 /// What a directory holds.
 type Snapshot = BTreeMap<OsString, Entry>;
 
-/// The words of a command line. A debug build takes up to a mebibyte more for its code, as the page cache has it: where the
-/// least limit is asked for, it gets that.
+/// The words of a command line. A debug build takes up to a mebibyte more for its code, as the page cache has it: where
+/// the least limit is asked for, it gets that.
 fn words_of(arguments: &str) -> Vec<&str> {
     let mut words: Vec<&str> = arguments.split_whitespace().collect();
     for index in 1..words.len() {
@@ -257,8 +257,8 @@ impl Sandbox {
 /// A part of the one line that a command prints that has saved a filter.
 const FILTER: &str = " filter of ";
 
-/// What the summary calls the lines of a command, which a shell or another program may start; `None` if it is to have no
-/// summary.
+/// What the summary calls the lines of a command, which a shell or another program may start; `None` if it is to have
+/// no summary.
 fn summarised_noun(command: &Command) -> Option<&'static str> {
     let mut words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
     if let Some(program) = words.iter().position(|&word| word == OUTSET) {
