@@ -220,10 +220,10 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
     layout.pool_blocks += rest.min(most) / layout.block_bytes;
 }
 
-/// How many blocks the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as many
-/// as fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one of
-/// them a line that is as long as a scan lets one be. Half of the memory in any case, for which the buckets were
-/// planned.
+/// Counts the blocks that the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as
+/// many as fit beside `filters` bytes of filters, and leave each worker of the join its set and its read buffers, and one
+/// of them a line that is as long as a scan lets one be; no fewer than it has, for which the buckets were planned. With
+/// more, every bucket would have to be split.
 pub(in crate::plan) fn most_blocks(
     layout: &Layout,
     filters: u64,
@@ -242,7 +242,6 @@ pub(in crate::plan) fn most_blocks(
         .usable_bytes
         .saturating_sub(layout.scan_bytes() + filters + slack);
     let most = beside_join
-        .max(layout.usable_bytes / 2)
         .min(beside_filters)
         .min(layout.most_pool_bytes(job));
     layout.pool_blocks.max(most / layout.block_bytes)

@@ -110,6 +110,28 @@ fn h11_buckets_are_for_what_survives() {
 }
 
 #[test]
+fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
+    let count = 5_000_000;
+    for memory in (16..=64).map(|mebibytes| mebibytes * MIB) {
+        let plan = plan_of(Strategy::Sieve, &[lines(count), lines(count)], memory);
+        for share in [0.1, 0.19, 0.3] {
+            let Some(revision) = plan.revised_sieve(look(&plan, share)) else {
+                continue;
+            };
+            let layout = revision.layout;
+            let survivors = (count as f64 * share) as u64;
+            let set = estimate_set_bytes(survivors, survivors * 64) / u64::from(layout.buckets);
+            let blocks = (layout.pool_blocks + revision.more_blocks) * layout.block_bytes;
+            let left = layout.usable_bytes - blocks;
+            assert!(
+                left > set * layout.join_workers as u64,
+                "{share} under {memory}: {left} for sets of {set}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
     for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 3 << 29)] {
         let both = [lines(count), lines(count)];
