@@ -85,7 +85,23 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
     if job.inputs.is_empty() {
         return usage("inputs: none given", "give one or more files");
     }
+    let is_input = |&input: &usize| input < job.inputs.len();
+    if !job.sides.iter().all(is_input) || !is_each_a_side(job) {
+        return usage(
+            "sides: they are not those of the inputs",
+            "name the index of an input for each side, and each input at least once",
+        );
+    }
     Rule::new(job.selection, job.sides.len()).map(drop)
+}
+
+/// True if each input is a side, or several.
+fn is_each_a_side(job: &Job) -> bool {
+    let mut is_side = vec![false; job.inputs.len()];
+    for &input in &job.sides {
+        is_side[input] = true;
+    }
+    is_side.into_iter().all(|is_side| is_side)
 }
 
 fn usage(what: &str, advice: &str) -> Result<()> {

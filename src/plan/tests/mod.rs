@@ -202,3 +202,28 @@ fn lines_extent(lines: u64) -> crate::plan::job::Extent {
     let bytes = lines * 64;
     crate::plan::job::Extent { bytes, lines }
 }
+
+#[test]
+fn sides_that_are_not_those_of_the_inputs_are_refused() {
+    let both = [lines(1000), lines(2000)];
+    for (sides, is_fine) in [
+        (vec![0, 1], true),
+        (vec![1, 0, 1], true),
+        (vec![0, 2], false),
+        (vec![0, 0], false),
+        (vec![], false),
+    ] {
+        let planned = plan(&Job {
+            sides: sides.clone(),
+            selection: Selection::union(),
+            ..job(&both, 64 << 20)
+        });
+        let is_refused =
+            matches!(&planned, Err(Error::Usage { what, .. }) if what.starts_with("sides"));
+        assert_eq!(
+            (planned.is_ok(), is_refused),
+            (is_fine, !is_fine),
+            "{sides:?}"
+        );
+    }
+}
