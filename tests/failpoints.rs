@@ -355,7 +355,7 @@ fn d2_many_threads_on_a_slow_disk_need_no_more_than_sixteen_descriptors() {
     let place = Place::with_a_large_file();
     let slow = "spill-write=sleep(5);spill-read=sleep(5);page-cache=return";
     // Many blocks at a time, and two buckets that each worker splits.
-    for words in ["--memory 24M --buckets 100", "--memory 16M --buckets 2"] {
+    for words in ["--memory 24M --buckets 100", "--memory 17M --buckets 2"] {
         let outset = env!("CARGO_BIN_EXE_outset");
         let command = format!(
             "ulimit -n 16; exec {outset} intersect a b --strategy partition --threads 2 {words} -o out/result"
@@ -486,7 +486,7 @@ fn held_by_fifo(place: &Place, pause: Duration) -> (std::process::Child, fs::Fil
     // Open for both, it is open at once, and nobody sees its end.
     let held = fs::File::options().read(true).write(true).open(&pipe);
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_outset"))
-        .args("intersect a pipe --strategy partition --memory 16M --buckets 4".split(' '))
+        .args("intersect a pipe --strategy partition --memory 17M --buckets 4".split(' '))
         .args(["-o", "out/result"])
         .current_dir(place.directory.path())
         .env("TMPDIR", place.path("temp"))
