@@ -43,7 +43,7 @@ pub(super) fn predict(
         options: &options,
         plan,
         inputs,
-        sides: &plan.sides,
+        sides: &plan.sized.sides,
         hasher,
         space: &temp_space(&options),
     };
@@ -60,7 +60,7 @@ pub(super) fn calibrated(
     options: &Options,
 ) -> Result<Plan> {
     if options.calibrate {
-        let inputs = in_order(inputs, &plan.order);
+        let inputs = in_order(inputs, &plan.sized.order);
         let hasher = LineHasher::new(options.hash_key)?;
         plan.phases = predict(&plan, (&inputs, sources), options, hasher)?;
     }
