@@ -66,19 +66,16 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         asked.least as f64 * alone * filter.predicted_fpr,
         asked.most as f64 * alone * filter.highest_fpr(),
     );
-    design(
+    Ok(design(
         sized,
         (List::Absent, layout),
         filter,
         (spilled.bytes, missing),
-    )
+    ))
 }
 
 /// `bloom` of a union.
-///
-/// # Errors
-/// As [`Draft::priced`].
-pub(in crate::plan) fn union(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {
@@ -108,7 +105,7 @@ fn design(
     (list, layout): (List, Layout),
     filter: FilterPlan,
     (spilled, (missing, most_missing)): (u64, (f64, f64)),
-) -> Result<Design, Error> {
+) -> Design {
     let written = spilled_bytes(&layout, layout.buckets, spilled, &sized.job);
     let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
     let draft = Draft {
@@ -127,5 +124,5 @@ fn design(
             ..Mistakes::default()
         },
     };
-    Ok(draft.priced(sized))
+    draft.priced(sized)
 }
