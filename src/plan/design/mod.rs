@@ -111,6 +111,31 @@ pub(in crate::plan) struct Mistakes {
 }
 
 impl Draft {
+    /// An exact strategy that joins `joined_bytes`, without filters; those that it gets take `filter_bytes` beside the
+    /// blocks.
+    pub(in crate::plan) fn new(
+        strategy: Strategy,
+        list: List,
+        layout: Layout,
+        job: &Job,
+        joined_bytes: u64,
+        filter_bytes: u64,
+    ) -> Self {
+        let buffers = filter_bytes + layout.scan_bytes() + layout.pool_bytes();
+        Self {
+            strategy,
+            list,
+            layout,
+            filter: None,
+            second_filter: None,
+            joined_bytes,
+            spilled_bytes: spilled_bytes(&layout, joined_bytes, job),
+            read_back_bytes: 0,
+            memory_bytes: used_at_most(&layout, buffers),
+            mistakes: Mistakes::default(),
+        }
+    }
+
     /// The design that this is: with its steps, and what these cost.
     pub(in crate::plan) fn priced(self, sized: &SizedJob) -> Design {
         let job = &sized.job;
@@ -264,8 +289,8 @@ pub(in crate::plan) fn fit_pool(
 
 /// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
 /// and those that are kept free for writing, have no room.
-pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
-    let open = (u64::from(buckets) + layout.writers as u64) * layout.block_bytes;
+pub(in crate::plan) fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
+    let open = (u64::from(layout.buckets) + layout.writers as u64) * layout.block_bytes;
     let held = if job.always_spill {
         0
     } else {
