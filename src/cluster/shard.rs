@@ -174,7 +174,7 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
 fn divide(job: &Job, buckets: u32, filter: Option<&CheckedFilter>) -> Result<(Layout, u64)> {
     let filter_bytes = filter.map_or(0, |filter| filter.stored().shape().bytes());
     match shard_layout(job, buckets, filter_bytes) {
-        Ok(layout) if filter_bytes == 0 || layout.block_bytes >= GOOD_BLOCK => {
+        Ok(layout) if filter_bytes == 0 || layout.pool.block_bytes >= GOOD_BLOCK => {
             Ok((layout, filter_bytes))
         }
         _ => shard_layout(job, buckets, 0).map(|layout| (layout, 0)),

@@ -45,7 +45,10 @@ impl KnownLines {
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
     pub(crate) fn new(run: &Run<'_>, rule: &Rule) -> Result<Option<Self>> {
-        let (bytes, line_bytes) = (run.layout.known_bytes, run.layout.known_line_bytes);
+        let (bytes, line_bytes) = (
+            run.layout.pool.known_bytes,
+            run.layout.pool.known_line_bytes,
+        );
         if bytes == 0 {
             return Ok(None);
         }

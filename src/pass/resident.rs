@@ -51,7 +51,7 @@ impl ResidentSet {
         let left = run.budget.available_bytes();
         let budget = run
             .budget
-            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
+            .split_off("set", left.saturating_sub(run.layout.scan.bytes()))?;
         let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.kept())?;
         Ok(Self {
             set,
@@ -71,7 +71,7 @@ impl ResidentSet {
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
-        let bytes = Gathered::all_bytes(run.layout.workers);
+        let bytes = Gathered::all_bytes(run.layout.scan.workers);
         let gathering = run.budget.reserve("gathered lines", bytes);
         let set = Self::new(run, rule, lines, line_bytes)?;
         drop(gathering);

@@ -43,7 +43,7 @@ impl Division {
             least: layout.least_share(longest),
             largest: set + reading,
         };
-        let writers = threads::with_open_files(layout.writers);
+        let writers = threads::with_open_files(layout.pool.writers);
         let most = (groups.len(), writers);
         Self::choose(layout, most, available, needs)
     }
@@ -57,9 +57,9 @@ impl Division {
         available: u64,
         needs: Needs,
     ) -> Self {
-        let most = layout.workers.min(groups).max(1);
+        let most = layout.scan.workers.min(groups).max(1);
         let possible = ((available / needs.least) as usize).clamp(1, most);
-        let planned = possible.min(layout.join_workers);
+        let planned = possible.min(layout.pool.join_workers);
         let fits = |workers: &usize| needs.largest <= available / *workers as u64;
         let more = (planned + 1..=possible).rev().find(fits);
         let workers = more.unwrap_or(planned);
@@ -95,14 +95,18 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// A layout that has so many workers, and lets so many join.
+    fn layout(workers: usize, join_workers: usize) -> Layout {
+        let mut layout = Layout::default();
+        layout.scan.workers = workers;
+        layout.pool.join_workers = join_workers;
+        layout
+    }
+
     /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of
     /// 4 workers.
     fn threads(planned: usize, largest: u64) -> (usize, usize) {
-        let layout = Layout {
-            workers: 4,
-            join_workers: planned,
-            ..Layout::default()
-        };
+        let layout = layout(4, planned);
         let needs = Needs {
             least: MIB,
             largest,
@@ -123,11 +127,7 @@ mod tests {
 
     #[test]
     fn each_worker_can_hold_the_longest_line() {
-        let layout = Layout {
-            workers: 8,
-            join_workers: 8,
-            ..Layout::default()
-        };
+        let layout = layout(8, 8);
         let needs = Needs {
             least: 20 * MIB,
             largest: 30 * MIB,

@@ -177,7 +177,7 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     let lines = stores.iter().flatten().map(|bucket| bucket.lines);
     run.record().buckets = BucketStats {
-        count: run.layout.buckets,
+        count: run.layout.pool.buckets,
         split: 0,
         largest_lines: lines.clone().max().unwrap_or(0),
         levels: 1,

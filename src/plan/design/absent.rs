@@ -50,7 +50,7 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         buckets_for_survivors(job, &mut layout, set, wanted, least)?;
     }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
-    if layout.buckets > 0 {
+    if layout.pool.buckets > 0 {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
     let asked = match distinct.first() {

@@ -256,7 +256,7 @@ impl Rehearsal<'_> {
         let layout =
             self.with_blocks(self.with_buckets_for(bytes, self.plan.expected_revision().0));
         if !self.plan.writes_buckets() {
-            slices.shorten(layout.pool_bytes() / (2 * inputs as u64));
+            slices.shorten(layout.pool.bytes() / (2 * inputs as u64));
         }
         let run = self.run_in(layout);
         let pool = run.block_pool();
@@ -403,38 +403,32 @@ impl Rehearsal<'_> {
 
     /// This layout with as many buckets as `bytes` fill to the size of the plan's.
     fn with_buckets_for(&self, bytes: u64, layout: Layout) -> Layout {
-        let most = layout.buckets.max(1);
-        let least = (LEAST_BUCKETS * layout.join_workers) as u32;
+        let most = layout.pool.buckets.max(1);
+        let least = (LEAST_BUCKETS * layout.pool.join_workers) as u32;
         let bucket_bytes = self.plan.joined_bytes() / u64::from(most);
         let wanted = u32::try_from(bytes / bucket_bytes.max(1)).unwrap_or(most);
-        Layout {
-            buckets: wanted.max(least).min(most),
-            ..layout
-        }
+        let mut layout = layout;
+        layout.pool.buckets = wanted.max(least).min(most);
+        layout
     }
 
     /// This layout, with few buckets where those of the plan make very many files.
     fn with_few_files(&self, layout: Layout) -> Layout {
         let most = self.plan.many_files.map_or(u32::MAX, |_| FEW_BUCKETS);
-        Layout {
-            buckets: layout.buckets.min(most),
-            ..layout
-        }
+        let mut layout = layout;
+        layout.pool.buckets = layout.pool.buckets.min(most);
+        layout
     }
 
     /// This layout; where the plan writes, without a block to spare, as if all were held that can be: each further
     /// block is written.
     fn with_blocks(&self, layout: Layout) -> Layout {
-        let least = u64::from(layout.buckets) + layout.writers as u64 + 1;
-        let pool_blocks = if self.plan.writes_buckets() {
-            least.min(layout.pool_blocks)
-        } else {
-            layout.pool_blocks
-        };
-        Layout {
-            pool_blocks,
-            ..layout
+        let least = u64::from(layout.pool.buckets) + layout.pool.writers as u64 + 1;
+        let mut layout = layout;
+        if self.plan.writes_buckets() {
+            layout.pool.blocks = least.min(layout.pool.blocks);
         }
+        layout
     }
 }
 
