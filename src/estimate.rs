@@ -151,7 +151,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     let overlap = Overlap::of(&sketches);
     let described = inputs.iter().zip(&sketches).enumerate();
     let described: Vec<InputEstimate> = described
-        .map(|(number, (input, sketch))| describe(input, sketch, (&overlap, number)))
+        .map(|(number, (input, sketch))| describe(input, sketch, &overlap, number))
         .collect();
     // No more lines are common than any input has.
     let smallest = |common: Bounds, input: &InputEstimate| common.within(input.distinct);
@@ -192,7 +192,7 @@ fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
 }
 
 /// What is known of an input, which is number `number` of those in `overlap`.
-fn describe(input: &Input, sketch: &Sketch, (overlap, number): (&Overlap, usize)) -> InputEstimate {
+fn describe(input: &Input, sketch: &Sketch, overlap: &Overlap, number: usize) -> InputEstimate {
     let lines = Bounds::exactly(input.lines() as f64);
     let distinct = sketch.distinct().within(lines);
     InputEstimate {

@@ -104,8 +104,8 @@ pub fn shard(
         shard: random()?,
         side: request.side,
     };
-    let how = (request.buckets, request.compression);
-    let sender = Sender::new((out, target), stamp, how, &run.budget);
+    let (buckets, compression) = (request.buckets, request.compression);
+    let sender = Sender::new(out, target, stamp, buckets, compression, &run.budget);
     let screening = Screening {
         screen: filter.as_ref().map(|filter| filter as &dyn Screen),
         keeps_repeats: true,

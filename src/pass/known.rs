@@ -92,13 +92,9 @@ impl KnownLines {
         let all = std::mem::take(indexes);
         let has_room = !self.is_full.load(Ordering::Relaxed);
         let on_new = |index| indexes.push(index);
-        let found_room = self.set.note(
-            batch,
-            all.iter().copied(),
-            scatter,
-            (side, has_room),
-            on_new,
-        )?;
+        let found_room =
+            self.set
+                .note(batch, all.iter().copied(), scatter, side, has_room, on_new)?;
         if !found_room {
             self.is_full.store(true, Ordering::Relaxed);
         }

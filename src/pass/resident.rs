@@ -118,7 +118,8 @@ impl ResidentSet {
     pub(crate) fn mark(
         &self,
         run: &Run<'_>,
-        (input, side): (&Input, u32),
+        input: &Input,
+        side: u32,
         screen: Option<&dyn Screen>,
         out: &Collector<'_>,
     ) -> Result<()> {
@@ -143,7 +144,8 @@ impl ResidentSet {
     pub(crate) fn look_up(
         &self,
         run: &Run<'_>,
-        (input, rank): (&Input, u32),
+        input: &Input,
+        rank: u32,
         out: &Collector<'_>,
     ) -> Result<()> {
         let phase = run.input_phase("probe", input);
@@ -216,7 +218,7 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                write_again(rule, (batch, 1), index, Found { mark, ..found }, out)
+                write_again(rule, batch, 1, index, Found { mark, ..found }, out)
             })
     }
 

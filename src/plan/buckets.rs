@@ -68,7 +68,8 @@ pub(super) fn least_pool(usable_bytes: u64) -> u64 {
 pub(super) fn buckets_for_survivors(
     job: &Job,
     layout: &mut Layout,
-    (set_bytes, likely): (u64, f64),
+    set_bytes: u64,
+    likely: f64,
     wanted_filters: u64,
     least_pool: u64,
 ) -> Result<(), Error> {

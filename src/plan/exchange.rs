@@ -44,7 +44,7 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
         // No block is written: a full one is handed over.
         let writers = in_flight(0);
-        if !layout.set_blocks(&job, buckets, writers, (pool_bytes, PAGE)) {
+        if !layout.set_blocks(&job, buckets, writers, pool_bytes, PAGE) {
             return None;
         }
         // Payload and header together, as a block of a bucket has them.

@@ -290,7 +290,7 @@ impl Layout {
         let tries = [in_flight(buckets.into()), in_flight(0)];
         tries
             .into_iter()
-            .any(|writers| self.set_blocks(job, buckets, writers, (pool_bytes, least)))
+            .any(|writers| self.set_blocks(job, buckets, writers, pool_bytes, least))
     }
 
     /// As [`Layout::set_pool`], with up to `writers` blocks that are being written at a time.
@@ -299,7 +299,8 @@ impl Layout {
         job: &Job,
         buckets: u32,
         writers: u64,
-        (pool_bytes, least): (u64, u64),
+        pool_bytes: u64,
+        least: u64,
     ) -> bool {
         let pool_bytes = pool_bytes.min(self.most_pool_bytes(job));
         let open = u64::from(buckets) + writers + 1;

@@ -44,8 +44,7 @@ impl Division {
             largest: set + reading,
         };
         let writers = threads::with_open_files(layout.pool.writers);
-        let most = (groups.len(), writers);
-        Self::choose(layout, most, available, needs)
+        Self::choose(layout, groups.len(), writers, available, needs)
     }
 
     /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not
@@ -53,7 +52,8 @@ impl Division {
     /// plan does not know that: mostly few lines survived a filter.
     fn choose(
         layout: &Layout,
-        (groups, most_writers): (usize, usize),
+        groups: usize,
+        most_writers: usize,
         available: u64,
         needs: Needs,
     ) -> Self {
@@ -111,7 +111,7 @@ mod tests {
             least: MIB,
             largest,
         };
-        let chosen = Division::choose(&layout, (100, 4), 64 * MIB, needs);
+        let chosen = Division::choose(&layout, 100, 4, 64 * MIB, needs);
         (chosen.workers, chosen.writers)
     }
 
@@ -133,7 +133,7 @@ mod tests {
             largest: 30 * MIB,
         };
         let workers = |available: u64, groups: usize| {
-            let chosen = Division::choose(&layout, (groups, 4), available * MIB, needs);
+            let chosen = Division::choose(&layout, groups, 4, available * MIB, needs);
             chosen.workers
         };
         assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);

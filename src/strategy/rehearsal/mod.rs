@@ -318,7 +318,7 @@ impl Rehearsal<'_> {
         }
         let probe = |slice: &Input, feed: Option<&Filter>| {
             let screen = feed.map(|feed| feed as &dyn Screen);
-            self.answering(|out| set.mark(&run, (slice, 2), screen, out))?;
+            self.answering(|out| set.mark(&run, slice, 2, screen, out))?;
             Ok(Measured::last(&run))
         };
         match &mut feed {
