@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;
 use crate::plan::buckets::{buckets_for_survivors, least_pool};
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
-use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::job::Extent;
 use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
@@ -57,23 +57,14 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         Some(&first) if !keeps_repeats => first,
         _ => Distinct::exactly(sized.sizes.build.lines),
     };
+    let (list, bytes) = (List::Absent, spilled.bytes);
     let missing = |lines: u64, fpr: f64| lines as f64 * alone * fpr;
-    let draft = Draft {
-        filter: Some(filter),
-        mistakes: lacking(
-            missing(asked.least, filter.predicted_fpr),
-            missing(asked.most, filter.highest_fpr()),
-        ),
-        ..Draft::new(
-            Strategy::Bloom,
-            List::Absent,
-            layout,
-            job,
-            spilled.bytes,
-            filter.bits / 8,
-        )
-    };
-    Ok(draft.priced(sized))
+    let design = Design::new(sized, Strategy::Bloom, list, layout, bytes, filter.bits / 8).lacking(
+        filter,
+        missing(asked.least, filter.predicted_fpr),
+        missing(asked.most, filter.highest_fpr()),
+    );
+    Ok(design.priced(sized))
 }
 
 /// `bloom` of a union.
@@ -97,19 +88,25 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
         let bits_per_key = filter.bits as f64 / lines.max(1) as f64;
         lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
     };
-    let draft = Draft {
-        filter: Some(filter),
-        mistakes: lacking(missing(different.least), missing(different.most)),
-        ..Draft::new(Strategy::Bloom, List::New, layout, job, 0, filter.bits / 8)
-    };
-    draft.priced(sized)
+    let (least, most) = (missing(different.least), missing(different.most));
+    Design::new(
+        sized,
+        Strategy::Bloom,
+        List::New,
+        layout,
+        0,
+        filter.bits / 8,
+    )
+    .lacking(filter, least, most)
+    .priced(sized)
 }
 
-/// Takes a design whose answer lacks from `least` to `most` lines.
-fn lacking(least: f64, most: f64) -> Mistakes {
-    Mistakes {
-        missing_lines: least,
-        most_wrong_lines: (most > least).then_some(most),
-        ..Mistakes::default()
+impl Design {
+    /// The same with the filter that answers, for which from `least` to `most` lines are missing.
+    fn lacking(mut self, filter: FilterPlan, least: f64, most: f64) -> Self {
+        self.costs.filter = Some(filter);
+        self.costs.expected_missing_lines = least;
+        self.costs.most_wrong_lines = (most > least).then_some(most);
+        self
     }
 }

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::Job;
 use crate::plan::sizes::{SizedJob, all_distinct};
@@ -90,25 +90,14 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Chain {
         has_stored: job.stored_filter.is_some(),
     };
-    let draft = Draft {
-        filter: Some(first),
-        second_filter: second,
-        mistakes: Mistakes {
-            false_lines,
-            missing_lines: 0.0,
-            most_wrong_lines: (most_false_lines > false_lines).then_some(most_false_lines),
-            precision,
-        },
-        ..Draft::new(
-            Strategy::Bloom,
-            list,
-            layout,
-            job,
-            survivors as u64,
-            filters,
-        )
-    };
-    Ok(draft.priced(sized))
+    let bytes = survivors as u64;
+    let mut design = Design::new(sized, Strategy::Bloom, list, layout, bytes, filters);
+    design.costs.filter = Some(first);
+    design.second_filter = second;
+    design.costs.expected_false_lines = false_lines;
+    design.costs.most_wrong_lines = (most_false_lines > false_lines).then_some(most_false_lines);
+    design.costs.expected_precision = precision;
+    Ok(design.priced(sized))
 }
 
 /// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may

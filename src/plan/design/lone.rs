@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, Draft, fit_pool, most_blocks, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, fit_pool, most_blocks, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -61,21 +61,13 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
     let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
     let beside = (first.bits / 8).max(layout.pool.bytes()) + second.bits / 8;
-    let draft = Draft {
-        filter: Some(first),
-        second_filter: Some(second),
-        spilled_bytes: spilled_bytes(&revised, survivors.bytes, job),
-        memory_bytes: used_at_most(&layout, beside + layout.scan.bytes()),
-        ..Draft::new(
-            Strategy::Sieve,
-            List::LoneSieve,
-            layout,
-            job,
-            survivors.bytes,
-            0,
-        )
-    };
-    Ok(draft.priced(sized))
+    let (list, bytes) = (List::LoneSieve, survivors.bytes);
+    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, 0);
+    design.costs.filter = Some(first);
+    design.second_filter = Some(second);
+    design.costs.bytes_written = spilled_bytes(&revised, bytes, job);
+    design.costs.memory_bytes = used_at_most(&layout, beside + layout.scan.bytes());
+    Ok(design.priced(sized))
 }
 
 /// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.

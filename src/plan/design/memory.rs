@@ -5,7 +5,7 @@
 use crate::batch::gather::Gathered;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
-use crate::plan::design::{Design, Draft, set_refusal};
+use crate::plan::design::{Design, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, SetEstimate};
 use crate::plan::refusal::refusal;
@@ -89,13 +89,11 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         Some(_) => List::ScreenedSet,
         None => List::Set,
     };
-    let draft = Draft {
-        filter: filters.map(|(first, _)| first),
-        second_filter: filters.map(|(_, second)| second),
-        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
-        ..Draft::new(Strategy::Memory, list, layout, job, 0, 0)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Memory, list, layout, 0, 0);
+    design.costs.filter = filters.map(|(first, _)| first);
+    design.second_filter = filters.map(|(_, second)| second);
+    design.costs.memory_bytes = (needed + filter_bytes).min(job.memory_bytes);
+    Ok(design.priced(sized))
 }
 
 /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, Draft, known, used_at_most};
+use crate::plan::design::{Design, known, used_at_most};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -64,12 +64,10 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Partition {
         feeds: filter.is_some(),
     };
-    let draft = Draft {
-        second_filter: filter,
-        memory_bytes: used_at_most(&layout, layout.usable_bytes),
-        ..Draft::new(Strategy::Partition, list, layout, &sized.job, survivors, 0)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Partition, list, layout, survivors, 0);
+    design.costs.memory_bytes = used_at_most(&layout, layout.usable_bytes);
+    design.second_filter = filter;
+    Ok(design.priced(sized))
 }
 
 /// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is

@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, Draft, fit_pool};
+use crate::plan::design::{Design, fit_pool};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::sizes::SizedJob;
@@ -48,10 +48,9 @@ pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::FirstSieve {
         filtered: sizes.telling,
     };
-    let draft = Draft {
-        filter: Some(filter),
-        second_filter: Some(second),
-        ..Draft::new(Strategy::Sieve, list, layout, job, survivors.bytes, filters)
-    };
-    Ok(draft.priced(sized))
+    let bytes = survivors.bytes;
+    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, filters);
+    design.costs.filter = Some(filter);
+    design.second_filter = Some(second);
+    Ok(design.priced(sized))
 }

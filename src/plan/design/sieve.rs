@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, Draft, give_rest_to_pool};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::filters::SievePlan;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -41,18 +41,10 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
     give_rest_to_pool(&mut layout, filters, job);
 
-    let draft = Draft {
-        filter: Some(plan.first),
-        second_filter: plan.fed,
-        read_back_bytes: plan.read_back,
-        ..Draft::new(
-            Strategy::Sieve,
-            List::Sieve,
-            layout,
-            job,
-            plan.survivors,
-            filters,
-        )
-    };
-    Ok(draft.priced(sized))
+    let (list, bytes) = (List::Sieve, plan.survivors);
+    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, filters);
+    design.costs.filter = Some(plan.first);
+    design.second_filter = plan.fed;
+    design.read_back_bytes = plan.read_back;
+    Ok(design.priced(sized))
 }
