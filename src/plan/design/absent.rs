@@ -16,7 +16,7 @@
 
 use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;
-use crate::plan::buckets::{buckets_for_survivors, least_pool};
+use crate::plan::buckets::buckets_for_survivors;
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
 use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::job::Extent;
@@ -44,10 +44,9 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
     };
     let wanted = (others.lines as f64 * cap / 8.0) as u64;
     if !keeps_repeats {
-        let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
         // Nearly all of them are expected, unlike what survives a sieve.
         let set_bytes = spilled.set_bytes();
-        buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, least)?;
+        buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, BLOOM_POOL_SHARE)?;
     }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
     if layout.pool.buckets > 0 {
