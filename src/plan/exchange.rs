@@ -36,7 +36,7 @@ const MOST_JOIN_BUCKETS: u64 = 256;
 /// [`crate::Error::MemoryPlan`] where blocks would be smaller than a page.
 pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result<Layout> {
     let layout_in = |job: &Job| {
-        let mut layout = Layout::for_single_try(job);
+        let mut layout = Layout::for_scan(job, true);
         let beside = beside_bytes + layout.scan.workers as u64 * scratch_bytes();
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
         // No block is written: a full one is handed over.
@@ -66,7 +66,7 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
 /// [`crate::Error::MemoryPlan`] where there is no room for blocks.
 pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
     let layout_in = |job: &Job| {
-        let mut layout = Layout::for_single_try(job);
+        let mut layout = Layout::for_scan(job, true);
         layout.scan.chunk_bytes = MOST_DECODED;
         // One thread receives: more frames in memory would only wait.
         layout.scan.readers = 1;

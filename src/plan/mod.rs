@@ -143,7 +143,7 @@ pub fn plan(job: &Job) -> Result<Plan> {
 /// [`crate::Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
     let has_room = |layout: &Layout| layout.rest_bytes() >= beside_bytes;
-    let layout_in = |job: &Job| Some(Layout::for_single_try(job)).filter(has_room);
+    let layout_in = |job: &Job| Some(Layout::for_scan(job, true)).filter(has_room);
     advised_layout(job, layout_in, || {
         let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
         format!("{needed} for {consumer} does not fit in {limit}")

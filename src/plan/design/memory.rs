@@ -108,11 +108,7 @@ fn bitmaps(sized: &SizedJob) -> Option<u64> {
     } else {
         job.inputs.len()
     };
-    let count = if scanned > 2 && !rule.in_first() {
-        2
-    } else {
-        1
-    };
+    let count = 1 + u64::from(scanned > 2 && !rule.in_first());
     (job.is_ipv4 && rule.is_told_by_a_set() && knows_order).then_some(count)
 }
 

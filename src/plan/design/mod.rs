@@ -80,8 +80,8 @@ pub(crate) struct Design {
 }
 
 impl Design {
-    /// Makes an exact strategy that joins `joined_bytes`, without filters; those that it gets take `filter_bytes` beside
-    /// the blocks. What follows from its list is not counted yet.
+    /// Makes a strategy that joins `joined_bytes`, without filters; those that it gets take `filter_bytes` beside the
+    /// blocks. What follows from its list is not counted yet.
     fn new(
         sized: &SizedJob,
         strategy: Strategy,
