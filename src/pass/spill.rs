@@ -76,16 +76,6 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
-impl<'a> Screening<'a, '_> {
-    /// Spills what `screen` lets through and drops the others.
-    pub(crate) fn by(screen: Option<&'a dyn Screen>) -> Self {
-        Self {
-            screen,
-            ..Self::default()
-        }
-    }
-}
-
 /// How refused lines are written: as lines of one input alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {

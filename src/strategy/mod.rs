@@ -19,8 +19,6 @@
 //! free. A value that lived a step longer would give no error, only a smaller filter or join; so debug builds compare
 //! what is held with the list, before each step and before the join.
 //!
-//! [`rehearsal`] runs the passes over slices of the inputs, to predict how long each phase takes.
-//!
 //! *Invariants:*
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
@@ -31,7 +29,6 @@
 mod approximate;
 mod held;
 mod refilter;
-pub(crate) mod rehearsal;
 mod replan;
 mod state;
 
@@ -64,6 +61,7 @@ pub(crate) fn execute(
     let (mut lives, mut tail) = (Lives::of(steps), Vec::new());
     while let Some(step) = steps.get(done) {
         debug_assert!(state.holds_only_what(&lives, done));
+        run.begin_step(done);
         done += 1;
         match *step {
             Step::Replan(question) => {

@@ -56,7 +56,9 @@ impl State<'_> {
             return Ok(None);
         };
         if next.is_file() && self.builds_set(run)? {
-            return Ok(Some(set_tail(self.inputs.len() as At)));
+            let tail = set_tail(self.inputs.len() as At);
+            self.announce(run, &tail, 0);
+            return Ok(Some(tail));
         }
         let Some(screen) = self.find(Slot::FIRST).and_then(|held| held.screen()) else {
             return Ok(None);
@@ -111,7 +113,6 @@ impl State<'_> {
             return Ok(false);
         };
         let planned = self.second_filter.replace(shape);
-        let phases = run.record().predicted.clone();
         let build = screened_build();
         let tail = set_tail(self.inputs.len() as At);
         self.announce(run, &[&[build][..], &tail].concat(), 0);
@@ -121,7 +122,7 @@ impl State<'_> {
             Err(Error::Memory { .. }) => {
                 (self.set, self.second_filter) = (None, planned);
                 self.held.retain(|held| held.slot == Slot::FIRST);
-                run.expect(phases);
+                run.expect(&self.plan.phases);
                 Ok(false)
             }
             built => built.map(|()| true),
@@ -203,6 +204,6 @@ impl State<'_> {
     /// Tells the observer that `steps` take the place of those that were planned. Their join goes through `joined`
     /// bytes.
     fn announce(&self, run: &Run<'_>, steps: &[Step], joined: u64) {
-        run.expect(self.plan.phases_of(steps, joined, 0));
+        run.expect(&self.plan.phases_of(steps, joined, 0));
     }
 }

@@ -38,14 +38,6 @@ impl Steps {
             feeds,
         }
     }
-
-    /// Returns what is decided between the passes, if anything is.
-    pub(crate) fn question(&self) -> Option<Question> {
-        self.list.iter().find_map(|step| match step {
-            Step::Replan(question) => Some(*question),
-            _ => None,
-        })
-    }
 }
 
 /// A pass, or a decision between two of them.
