@@ -81,8 +81,8 @@ impl<'a> Engine<'a> {
             let plan = plan_of(&job, self.options)?;
             check_space(&plan, &job, self.options)?;
             // Inputs and their shapes change places together: the next plan, if any, is made for this order.
-            inputs = in_order(inputs, &plan.order);
-            job = job.reordered(&plan.order);
+            inputs = in_order(inputs, &plan.sized.order);
+            job = job.reordered(&plan.sized.order);
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
                 plan.notice()
@@ -222,7 +222,7 @@ impl<'a> Engine<'a> {
             }
             // The caller asked for the set, or the attempt cannot be repeated: there is nothing else to try.
             Error::Memory { .. } if plan.strategy() == Strategy::Memory => {
-                let error = refused_set(&job, plan.layout.memory_bytes);
+                let error = refused_set(&job, plan);
                 Err(with_address_space(error, &job, self.options))
             }
             // There are more different lines than the samples showed: plan as if no line came again.

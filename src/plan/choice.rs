@@ -12,6 +12,7 @@ use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::design::Design;
 use crate::plan::designs::design_of;
+use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, FilterPlan, InputShape, Job, Plan, Rejected, Strategy};
 use crate::size::display_rate;
 
@@ -24,8 +25,8 @@ use crate::size::display_rate;
 /// [`Error::MemoryPlan`] when the design does not fit, [`Error::RateTooHigh`] when its filter is predicted
 /// above the accepted rate, [`Error::Usage`] when a filter is to be saved and this strategy builds none, and for a
 /// largest rate where sizes are guesses.
-pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
-    let design = design_of(job, strategy)?;
+pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
+    let (job, design) = (&sized.job, design_of(sized, strategy)?);
     if strategy == Strategy::Bloom && job.max_fpr.is_some() && job.guesses_sizes() {
         return Err(Error::Usage {
             what: "--max-fpr: the sizes of compressed files are only estimated, so a filter's rate cannot be guaranteed"
@@ -54,12 +55,12 @@ pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
         .iter()
         .copied()
         .filter(|&other| other != strategy)
-        .map(|other| match design_of(job, other) {
+        .map(|other| match design_of(sized, other) {
             Ok(design) => reject(&design, format!("you chose {strategy}")),
             Err(error) => refused(job, other, error),
         })
         .collect();
-    Ok(design.into_plan(job, rejected))
+    Ok(design.into_plan(sized, rejected))
 }
 
 /// The three rules of `auto`: `memory` if it fits; else `bloom` if the caller accepts its rate; else the
@@ -67,11 +68,12 @@ pub(super) fn asked_for(job: &Job, strategy: Strategy) -> Result<Plan> {
 ///
 /// [`Strategy::ALL`] is in the order of the rules, so the first design without an objection wins. Only the
 /// last comparison can replace a winner: `partition` beats `sieve` where it moves fewer bytes.
-pub(super) fn chosen(job: &Job) -> Result<Plan> {
+pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
+    let job = &sized.job;
     let mut rejected = Vec::new();
     let mut best: Option<Design> = None;
     for strategy in Strategy::ALL {
-        let design = match design_of(job, strategy) {
+        let design = match design_of(sized, strategy) {
             Ok(design) => design,
             Err(error) => {
                 rejected.push(refused(job, strategy, error));
@@ -109,9 +111,11 @@ pub(super) fn chosen(job: &Job) -> Result<Plan> {
         }
     }
     match best {
-        Some(design) => Ok(design.into_plan(job, rejected)),
+        Some(design) => Ok(design.into_plan(sized, rejected)),
         // Nothing fits. Partition needs the least memory, so its reason is the one that helps.
-        None => design_of(job, Strategy::Partition).map(|design| design.into_plan(job, rejected)),
+        None => {
+            design_of(sized, Strategy::Partition).map(|design| design.into_plan(sized, rejected))
+        }
     }
 }
 
@@ -197,7 +201,7 @@ impl Plan {
     /// # Errors
     /// [`crate::Error::RateTooHigh`]; a plan that counts every line as a different one is then to be made.
     pub(crate) fn check_rate(&self, fpr: f64) -> Result<()> {
-        let job = &self.job;
+        let job = &self.sized.job;
         let has_pipe = job.inputs.iter().any(|shape| shape.bytes.is_none());
         let is_unsure = job.counts_repeats() || has_pipe;
         match (job.max_fpr, self.costs.filter) {

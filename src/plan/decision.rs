@@ -6,14 +6,13 @@
 use serde::Serialize;
 
 use crate::plan::costs::{Costs, FilterPlan, ManyFiles, Rejected};
-use crate::plan::job::{Job, distinct_lines_in_order, read_in_order, sizes_in_order};
 use crate::plan::layout::Layout;
 use crate::plan::ordering::OrderPlan;
 use crate::plan::phases::PlannedPhase;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::phases::{StepBytes, phases};
 use crate::plan::steps::{Step, Steps};
 use crate::plan::strategy::Strategy;
-use crate::selection::Sides;
 
 /// The decision.
 #[derive(Debug, Clone, Serialize)]
@@ -43,10 +42,6 @@ pub struct Plan {
     /// The files of the buckets that the caller asked for, where these are very many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub many_files: Option<ManyFiles>,
-    /// The inputs in the order they are worked on, the build side first, as indexes into the
-    /// caller's order.
-    #[serde(skip)]
-    pub(crate) order: Vec<usize>,
     /// Lines of the build side, repeats included: a set is prepared for this number.
     #[serde(skip)]
     pub(crate) build_lines: u64,
@@ -55,15 +50,13 @@ pub struct Plan {
     pub(crate) build_line_bytes: u64,
     /// The passes of a run, in order.
     pub(crate) steps: Steps,
-    /// The sides that each input is.
-    #[serde(skip)]
-    pub(crate) sides: Sides,
     /// How memory is divided until a revision replaces it.
     #[serde(skip)]
     pub(crate) layout: Layout,
-    /// The job that it is a plan for: a revision computes from the same numbers.
+    /// The job that it is a plan for, with the inputs in the order they are worked on: a revision computes from the
+    /// same numbers.
     #[serde(skip)]
-    pub(super) job: Job,
+    pub(crate) sized: SizedJob,
 }
 
 /// Whether `bytes` are none: such a member of a plan is left out.
@@ -83,12 +76,12 @@ impl Plan {
 
     /// Whether the lines are wanted that every input has, and nothing but these.
     pub(crate) fn finds_common(&self) -> bool {
-        self.job.finds_common()
+        self.sized.rule().finds_common()
     }
 
     /// The number of sides, a file that was given twice counted twice.
     pub(crate) fn side_count(&self) -> usize {
-        self.job.sides.len()
+        self.sized.job.sides.len()
     }
 
     /// Tells what a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
@@ -105,15 +98,14 @@ impl Plan {
 
     /// Whether the inputs were read for an estimate before, so that their different lines are known.
     pub fn is_estimated(&self) -> bool {
-        self.job.any_lines.is_some()
+        self.sized.job.any_lines.is_some()
     }
 
     /// The least share, 0..1, of the lines of the input that comes last that are different, as far as its sample shows
     /// it.
     pub(crate) fn distinct_share_of_last(&self) -> f64 {
-        let distinct = distinct_lines_in_order(&self.job).last().map(|it| it.least);
-        let lines = sizes_in_order(&self.job).last().map(|size| size.lines);
-        distinct.unwrap_or(0) as f64 / lines.unwrap_or(0).max(1) as f64
+        let distinct = self.sized.distinct.last().map_or(0, |it| it.least);
+        distinct as f64 / self.sized.sizes.last.lines.max(1) as f64
     }
 
     /// The memory limit of the process, in bytes.
@@ -135,9 +127,13 @@ impl Plan {
         joined: u64,
         read_back: u64,
     ) -> Vec<PlannedPhase> {
-        let sizes = read_in_order(&self.job).into_iter();
         let bytes = StepBytes {
-            inputs: &sizes.map(|size| size.bytes).collect::<Vec<_>>(),
+            inputs: &self
+                .sized
+                .read
+                .iter()
+                .map(|size| size.bytes)
+                .collect::<Vec<_>>(),
             joined,
             read_back,
             answer: self.ordering.map_or(0, |ordering| ordering.answer_bytes),

@@ -10,7 +10,7 @@
 use crate::notice::Notice;
 use crate::plan::assumptions::MANY_FILES;
 use crate::plan::designs::design_of;
-use crate::plan::job::{Extent, sizes_in_order};
+use crate::plan::sizes::SizedJob;
 use crate::plan::{Job, ManyFiles, Plan};
 
 /// The seconds that a file takes to create, write and remove, after a run or two that did the same.
@@ -27,7 +27,7 @@ impl ManyFiles {
             buckets: None,
             ..job.clone()
         };
-        let chosen = design_of(&chosen, plan.strategy()).ok();
+        let chosen = SizedJob::of(chosen).and_then(|sized| design_of(&sized, plan.strategy()));
         Some(Self {
             files,
             seconds: files as f64 * SECONDS_OF_FILE,
@@ -55,6 +55,6 @@ impl Plan {
         let stores = self.phases.iter().filter(|phase| phase.name == "spill");
         let files = u64::from(self.costs.buckets) * stores.count() as u64;
         // A bucket without a line has no file.
-        files.min(Extent::sum(&sizes_in_order(&self.job)).lines)
+        files.min(self.sized.sizes.total.lines)
     }
 }

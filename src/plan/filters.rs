@@ -23,7 +23,7 @@ use crate::filter::Shape;
 use crate::filter::sizing::{best_blocked, blocked_fpr};
 use crate::input::repeats::Distinct;
 use crate::plan::FilterPlan;
-use crate::plan::job::Sizes;
+use crate::plan::sizes::Sizes;
 
 /// A filter of survivors is laid out for this multiple of what is expected: the rate of an overfull filter
 /// grows fast.
@@ -168,7 +168,7 @@ fn surviving_bytes(sizes: &Sizes, first_fpr: f64, second_fpr: f64) -> u64 {
 
 /// Bytes of all inputs but the first that are expected to survive. Each of them has what is common.
 pub(super) fn surviving_others(sizes: &Sizes, first_fpr: f64) -> f64 {
-    let others = (sizes.total - sizes.build.bytes) as f64;
+    let others = (sizes.total.bytes - sizes.build.bytes) as f64;
     let common =
         (sizes.build.bytes as f64 * sizes.common_share * sizes.further_inputs as f64).min(others);
     common + (others - common) * first_fpr
@@ -190,7 +190,9 @@ mod tests {
             of_set: side,
             distinct: side.and(side),
             repeats: 0.0,
-            total: 2 * side.bytes,
+            total: side.and(side),
+            building: 1,
+            telling: 1,
             last: side,
             further_inputs: 1,
             common_share: crate::plan::ASSUMED_COMMON,

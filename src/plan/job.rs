@@ -1,15 +1,13 @@
 //! What a plan depends on: numbers, and nothing else.
 //!
-//! *Owns:* [`Job`], and the sizes that the formulas take from it. *Invariants:* a size that is not
-//! known counts as that of the largest known input; with none known it counts as much more than
-//! memory.
+//! *Owns:* [`Job`], and [`Extent`], the size of an input. *Invariants:* a size that is not known counts as that of the
+//! largest known input; with none known it counts as much more than memory.
 
-use crate::error::Result;
 use crate::input::compressed::Decoding;
 use crate::input::repeats::Distinct;
+use crate::plan::FilterPlan;
 use crate::plan::Strategy;
-use crate::plan::{ASSUMED_COMMON, FilterPlan};
-use crate::selection::{Order, Rule, Selection, Sides, Turn};
+use crate::selection::Selection;
 use crate::set::line_set::estimate_set_bytes;
 
 /// The most bytes (64 PiB), and the most lines, that one input may have. The formulas add and multiply such
@@ -38,9 +36,6 @@ pub(crate) fn threads_bytes(workers: usize, memory_bytes: u64) -> u64 {
 
 /// Where no input's size is known, each counts as this many times the memory limit: far too much for a set.
 const UNKNOWN_FACTOR: u64 = 16;
-/// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
-/// and a set that turns out too large costs another start.
-const DISTINCT_SLACK: f64 = 1.25;
 /// The mean length that the lines of such an input are taken to have, in bytes.
 const UNKNOWN_LINE_BYTES: u64 = 64;
 
@@ -127,33 +122,6 @@ impl Job {
         self.selection.is_plain_intersection(self.sides.len())
     }
 
-    /// Whether the first input is asked again when the others are known.
-    pub(crate) fn asks_first(&self) -> bool {
-        self.selection.asks_first(self.sides.len())
-    }
-
-    /// Which of the sides each input is, with the inputs in working order. What all sides have is what all files have,
-    /// however often a file was given.
-    ///
-    /// # Errors
-    /// [`crate::Error::Usage`] for a selection that does not fit the number of sides.
-    pub(super) fn sides_in_order(&self) -> Result<Sides> {
-        let order = order(self);
-        if self.finds_common() {
-            return Ok(Sides::common(order.len(), self.selection.order));
-        }
-        let mut places = vec![0; order.len()];
-        for (place, index) in order.into_iter().enumerate() {
-            places[index] = place;
-        }
-        let turn = |(number, &index): (u32, &usize)| Turn {
-            input: places[index],
-            number,
-        };
-        let rule = Rule::new(self.selection, self.sides.len())?;
-        Ok(Sides::new(rule, (1..).zip(&self.sides).map(turn).collect()))
-    }
-
     /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
     pub(crate) fn counts_repeats(&self) -> bool {
         let comes_again = |shape: &InputShape| {
@@ -161,18 +129,6 @@ impl Job {
             least.is_some() && least < shape.lines
         };
         self.inputs.iter().any(comes_again)
-    }
-
-    /// Numbers the inputs in working order as the caller does, from 1: a file that was given twice by its first place.
-    pub(super) fn numbers_in_order(&self) -> Vec<u32> {
-        let mut numbers = vec![0; self.inputs.len()];
-        for (side, &index) in self.sides.iter().enumerate().rev() {
-            numbers[index] = side as u32 + 1;
-        }
-        order(self)
-            .into_iter()
-            .map(|index| numbers[index])
-            .collect()
     }
 
     /// The same with its inputs in this order of indexes, each of which occurs once.
@@ -200,49 +156,6 @@ impl Job {
         self.inputs.iter().any(is_guess)
     }
 
-    /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
-    pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
-        let words = self.selection.kept_words(self.sides.len());
-        extent.lines.saturating_mul(10 * words)
-    }
-
-    /// How many inputs, in working order, may bring a line that is new: what they have in common needs one.
-    pub(super) fn building_inputs(&self) -> usize {
-        let sides = self.selection.building_sides(self.sides.len());
-        sides.min(self.inputs.len())
-    }
-
-    /// Where repeats of the first input are kept: how many of the others, in working order, tell which of its
-    /// lines may be selected. All others of a difference, one of an intersection.
-    pub(super) fn telling_inputs(&self) -> usize {
-        let others = self.inputs.len().saturating_sub(1);
-        if self.selection.in_first {
-            others
-        } else {
-            others.min(1)
-        }
-    }
-
-    /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines
-    /// are no addresses, or where more must be known of them than whether a side has them. Of an intersection, those
-    /// that are common so far and those of the next input are in memory, before the last one.
-    pub(super) fn bitmaps(&self) -> Option<u64> {
-        let Selection {
-            in_first, order, ..
-        } = self.selection;
-        let repeats = self.selection.repeats();
-        // A bitmap has no room for ordinals. Repeats are written as they are read, with theirs.
-        let knows_order = repeats || order != Order::Input;
-        let is_told = self.selection.is_told_by_a_set(self.sides.len());
-        let scanned = if repeats {
-            self.sides.len()
-        } else {
-            self.inputs.len()
-        };
-        let count = if scanned > 2 && !in_first { 2 } else { 1 };
-        (self.is_ipv4 && is_told && knows_order).then_some(count)
-    }
-
     /// The same job under another limit. More or fewer threads may run under it, so `base_bytes` changes by
     /// what they take.
     pub(super) fn with_memory(&self, memory_bytes: u64) -> Self {
@@ -256,17 +169,6 @@ impl Job {
             ..self.clone()
         }
     }
-}
-
-/// The inputs in working order, as indexes into `inputs`: fewest bytes first, those of unknown size last,
-/// equal ones in the caller's order. Where the first side counts by itself, the first input comes first.
-pub(super) fn order(job: &Job) -> Vec<usize> {
-    let inputs = &job.inputs;
-    let mut order: Vec<usize> = (0..inputs.len()).collect();
-    let has_first = job.selection.in_first || job.asks_first();
-    let is_later = |index: usize| has_first && index > 0;
-    order.sort_by_key(|&index| (is_later(index), inputs[index].bytes.unwrap_or(u64::MAX)));
-    order
 }
 
 /// The size of an input, or of a part of one. Ordered by bytes, then by lines.
@@ -313,24 +215,13 @@ impl Extent {
     }
 }
 
-/// What is kept of each input in working order, known or assumed: its lines, or only the keys of its records.
-pub(super) fn sizes_in_order(job: &Job) -> Vec<Extent> {
-    let kept_bytes = |index: usize, shape: &InputShape| {
-        let keeps_records = job
-            .selection
-            .keeps_records_of(index as u32 + 1, job.sides.len());
-        shape.key_bytes.filter(|_| !keeps_records)
-    };
-    extents_in_order(job, kept_bytes)
+/// The size of each input of `job`, in the caller's order, as it is read, known or assumed.
+pub(super) fn read_extents(job: &Job) -> Vec<Extent> {
+    extents(job, |_, _| None)
 }
 
-/// The size of each input in working order as it is read, known or assumed.
-pub(super) fn read_in_order(job: &Job) -> Vec<Extent> {
-    extents_in_order(job, |_, _| None)
-}
-
-/// The size of each input in working order, known or assumed; `bytes` says what counts in place of its own.
-fn extents_in_order(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>) -> Vec<Extent> {
+/// The size of each input, in the caller's order, known or assumed; `bytes` says what counts in place of its own.
+pub(super) fn extents(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>) -> Vec<Extent> {
     let known = |(index, shape): (usize, &InputShape)| {
         let own = shape.bytes?;
         Some(Extent {
@@ -347,91 +238,9 @@ fn extents_in_order(job: &Job, bytes: impl Fn(usize, &InputShape) -> Option<u64>
             lines: job.memory_bytes.saturating_mul(UNKNOWN_FACTOR) / UNKNOWN_LINE_BYTES,
         },
     };
-    let all = job.inputs.iter().enumerate();
-    let largest = all.filter_map(known).max().unwrap_or(unknown);
-    let size = |&index: &usize| known((index, &job.inputs[index])).unwrap_or(largest);
-    order(job).iter().map(size).collect()
-}
-
-/// How many lines of each input in working order are different, as far as samples show it. All lines of an input count
-/// where a sample shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large
-/// can then not be given up for another strategy.
-pub(super) fn distinct_lines_in_order(job: &Job) -> Vec<Distinct> {
-    let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
-    let distinct = |(index, size): (usize, Extent)| {
-        let shown = job.inputs[index].distinct_lines.filter(|_| can_restart);
-        shown.map_or(Distinct::exactly(size.lines), |shown| {
-            shown.map(|lines| lines.min(size.lines))
-        })
-    };
-    let sizes = sizes_in_order(job);
-    order(job).into_iter().zip(sizes).map(distinct).collect()
-}
-
-/// The different lines of `inputs`, if no line is in two of them.
-pub(super) fn all_distinct(inputs: &[Distinct]) -> Distinct {
-    let none = Distinct::default();
-    inputs.iter().copied().fold(none, Distinct::and)
-}
-
-/// `slack` times the likely different lines of each input in working order.
-fn distinct_in_order(job: &Job, sizes: &[Extent], slack: f64) -> Vec<Extent> {
-    let part = |(distinct, size): (Distinct, &Extent)| {
-        let lines = distinct.likely.max(distinct.least).min(distinct.most);
-        let share = lines as f64 * slack;
-        size.part((share / size.lines.max(1) as f64).min(1.0))
-    };
-    let distinct = distinct_lines_in_order(job).into_iter();
-    distinct.zip(sizes).map(part).collect()
-}
-
-/// The sizes that the formulas use.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sizes {
-    /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
-    /// may bring a new line of anything else.
-    pub(super) build: Extent,
-    /// What the set of `memory` has: the different lines of the build side, or where repeats are kept, of the inputs
-    /// that are held against the first.
-    pub(super) of_set: Extent,
-    /// The different lines of each input, all together, as far as samples show them.
-    pub(super) distinct: Extent,
-    /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
-    pub(super) repeats: f64,
-    /// Bytes that are kept of all inputs, at most 16 times [`MOST`].
-    pub(super) total: u64,
-    /// The input that is worked on last: the largest, or one of unknown size.
-    pub(super) last: Extent,
-    /// Inputs beside the smallest.
-    pub(super) further_inputs: usize,
-    /// The share of the smallest input that is common, 0..1, estimated or assumed.
-    pub(super) common_share: f64,
-}
-
-impl Sizes {
-    /// Takes the sizes of `job` in working order.
-    pub(super) fn of(job: &Job) -> Self {
-        let sizes = sizes_in_order(job);
-        let build = Extent::sum(&sizes[..job.building_inputs()]);
-        let total = Extent::sum(&sizes);
-        let distinct = Extent::sum(&distinct_in_order(job, &sizes, 1.0));
-        let with_room = distinct_in_order(job, &sizes, DISTINCT_SLACK);
-        let of_set = if job.selection.repeats() {
-            with_room.get(1..=job.telling_inputs()).unwrap_or_default()
-        } else {
-            &with_room[..job.building_inputs()]
-        };
-        Self {
-            build,
-            of_set: Extent::sum(of_set),
-            distinct,
-            repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
-            total: total.bytes,
-            last: sizes.last().copied().unwrap_or_default(),
-            further_inputs: sizes.len().saturating_sub(1),
-            common_share: job.common_share.unwrap_or(ASSUMED_COMMON),
-        }
-    }
+    let all = || job.inputs.iter().enumerate().map(known);
+    let largest = all().flatten().max().unwrap_or(unknown);
+    all().map(|known| known.unwrap_or(largest)).collect()
 }
 
 /// The index of the input with the fewest bytes, in the caller's order. 0 for no inputs.

@@ -27,10 +27,10 @@
 use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
-use crate::plan::job::read_in_order;
+use crate::plan::job::read_extents;
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
 use crate::plan::{Job, Strategy};
-use crate::selection::Order;
+use crate::selection::{Order, Rule};
 use crate::spill::pool::in_flight;
 
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
@@ -102,8 +102,13 @@ pub(crate) struct Layout {
 impl Layout {
     /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. For a run
     /// that plans again when a line is too long.
-    pub(crate) fn for_scan(job: &Job) -> Self {
-        Self::for_tries(job, false)
+    pub(crate) fn for_scan(job: &Job, rule: &Rule) -> Self {
+        // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
+        let writes_early = rule.repeats() && rule.in_first();
+        // So does a union that a filter answers.
+        let writes_early =
+            writes_early || job.strategy == Some(Strategy::Bloom) && !rule.finds_common();
+        Self::for_tries(job, writes_early)
     }
 
     /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
@@ -112,7 +117,7 @@ impl Layout {
         Self::for_tries(job, true)
     }
 
-    /// The two of the above: `is_last_try` says that nothing can be planned again.
+    /// The two of the above: `is_last_try` says that nothing can be planned again, whatever the inputs are.
     fn for_tries(job: &Job, is_last_try: bool) -> Self {
         let order_bytes = order_bytes(job);
         let decoding = DecodingPlan::of(job);
@@ -136,12 +141,7 @@ impl Layout {
         // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
         // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
         let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
-        let writes_early = job.selection.repeats() && job.selection.in_first;
-        // So does a union that a filter answers.
-        let writes_early =
-            writes_early || job.strategy == Some(Strategy::Bloom) && !job.finds_common();
-        let plans_once = has_stream || is_last_try || writes_early;
+        let plans_once = has_stream || is_last_try;
         let share = if plans_once { 8 } else { 128 };
         // As much as with a single decoder: a run must not be refused because several decode.
         let long_line_bytes = ((usable + decoding.further_bytes()) / share)
@@ -310,7 +310,7 @@ pub(super) fn most_in_bucket(job: &Job, buckets: u32) -> u64 {
     if u64::from(job.buckets.unwrap_or(0)) < DEFAULT_BUCKETS {
         return LARGEST;
     }
-    let largest = read_in_order(job).iter().map(|extent| extent.bytes).max();
+    let largest = read_extents(job).iter().map(|extent| extent.bytes).max();
     let mean = largest.unwrap_or(0) / u64::from(buckets.max(1));
     (mean.saturating_add(mean / 4)).saturating_add(PAGE) & !(PAGE - 1)
 }

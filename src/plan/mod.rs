@@ -19,6 +19,9 @@
 //!  Job ─▶ request: refuse what no plan can do
 //!          │
 //!          ▼
+//!         sizes: inputs in working order, their sizes and sides, once for all designs
+//!          │
+//!          ▼
 //!         design: one function per strategy ─▶ layout   divides the memory, of which decoding has a share
 //!          │                                ─▶ filters  sizes filters, estimates survivors
 //!          │                                ─▶ buckets  counts buckets, sizes blocks
@@ -50,6 +53,7 @@ mod refusal;
 mod request;
 pub(crate) mod revision;
 mod shares;
+mod sizes;
 pub(crate) mod steps;
 mod strategy;
 
@@ -74,6 +78,7 @@ pub use phases::PlannedPhase;
 pub(crate) use request::least_for_any_plan;
 use request::{check_floor, check_request};
 pub(crate) use shares::LEAST_USABLE_BYTES;
+use sizes::SizedJob;
 pub use strategy::Strategy;
 
 /// Decides how `job` is done.
@@ -114,13 +119,14 @@ pub use strategy::Strategy;
 pub fn plan(job: &Job) -> Result<Plan> {
     check_floor(job)?;
     check_request(job)?;
+    let sized = SizedJob::of(job.clone())?;
     let plan = match job.strategy {
         // A stored filter has no lines to compare: `bloom` is the only strategy that can use it.
         None | Some(Strategy::Bloom) if job.stored_filter.is_some() => {
-            asked_for(job, Strategy::Bloom)
+            asked_for(&sized, Strategy::Bloom)
         }
-        Some(strategy) => asked_for(job, strategy),
-        None => chosen(job),
+        Some(strategy) => asked_for(&sized, strategy),
+        None => chosen(&sized),
     };
     let plan = plan.map_err(|error| with_advice(job, error))?;
     Ok(Plan {

@@ -11,8 +11,9 @@
 use serde::Serialize;
 
 use crate::batch::ORDINAL_BYTES;
-use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
+use crate::plan::sizes::SizedJob;
 use crate::plan::{Costs, Strategy};
 use crate::selection::Order;
 
@@ -34,29 +35,28 @@ pub struct OrderPlan {
     pub ordinal_bytes: u64,
 }
 
-/// Adds what the order of the answer costs to `costs`, those of a design for `job` in this layout. `None` where no
+/// Adds what the order of the answer costs to `costs`, those of a design in this layout. `None` where no
 /// order is asked for.
-pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<OrderPlan> {
-    let order = job.selection.order;
+pub(super) fn order(sized: &SizedJob, layout: &Layout, costs: &mut Costs) -> Option<OrderPlan> {
+    let order = sized.rule().order();
     if order == Order::Any {
         return None;
     }
-    let answer = answer(job);
+    let answer = answer(sized);
     let answer_bytes = answer.bytes + answer.lines.saturating_mul(ENTRY_BYTES);
-    let spilled_bytes = if answer_bytes > layout.order_bytes || job.always_spill {
+    let spilled_bytes = if answer_bytes > layout.order_bytes || sized.job.always_spill {
         answer_bytes
     } else {
         0
     };
-    let ordinal_bytes = ordinal_bytes(job, costs.bytes_written);
+    let ordinal_bytes = ordinal_bytes(sized, costs.bytes_written);
     let more = spilled_bytes.saturating_add(ordinal_bytes);
     costs.bytes_read = costs.bytes_read.saturating_add(more);
     costs.bytes_written = costs.bytes_written.saturating_add(more);
     let buckets = costs.temp_peak_bytes.saturating_add(ordinal_bytes);
     // The files of a bucket are removed when it is joined, and the lines that it gives to the answer take their
     // place. But what a filter finds to be in the answer is there before the join begins.
-    let is_joined =
-        costs.strategy == Strategy::Partition || job.selection.needs_all(job.sides.len());
+    let is_joined = costs.strategy == Strategy::Partition || sized.rule().needs_all();
     costs.temp_peak_bytes = if is_joined {
         buckets.max(spilled_bytes)
     } else {
@@ -72,33 +72,24 @@ pub(super) fn order(job: &Job, layout: &Layout, costs: &mut Costs) -> Option<Ord
 }
 
 /// Ordinals in `spilled` bytes of lines, if these are of all inputs alike.
-fn ordinal_bytes(job: &Job, spilled: u64) -> u64 {
-    let keeps = |number: usize| {
-        job.selection
-            .keeps_ordinals_of(number as u32, job.sides.len())
-    };
-    let sizes = sizes_in_order(job);
-    let total = Extent::sum(&sizes);
-    let with_ordinals = super::job::order(job)
-        .into_iter()
-        .zip(sizes)
-        .filter(|&(index, _)| keeps(index + 1))
+fn ordinal_bytes(sized: &SizedJob, spilled: u64) -> u64 {
+    let keeps = |index: usize| sized.rule().keeps_ordinals_of(index as u32 + 1);
+    let with_ordinals = (sized.order.iter().zip(&sized.kept))
+        .filter(|&(&index, _)| keeps(index))
         .fold(0u64, |lines, (_, size)| lines.saturating_add(size.lines));
-    let share = with_ordinals as f64 / total.bytes.max(1) as f64;
+    let share = with_ordinals as f64 / sized.sizes.total.bytes.max(1) as f64;
     (spilled as f64 * share * ORDINAL_BYTES as f64) as u64
 }
 
 /// The answer, as far as it can be known before the run.
-fn answer(job: &Job) -> Extent {
-    let (sizes, selection) = (Sizes::of(job), job.selection);
-    let in_order = sizes_in_order(job);
-    let first = in_order.first().copied().unwrap_or_default();
-    if selection.in_first {
-        first.part(1.0 - sizes.common_share)
-    } else if selection.needs_all(job.sides.len()) {
-        first.part(sizes.common_share)
+fn answer(sized: &SizedJob) -> Extent {
+    let sizes = &sized.sizes;
+    if sized.rule().in_first() {
+        sizes.build.part(1.0 - sizes.common_share)
+    } else if sized.rule().needs_all() {
+        sizes.build.part(sizes.common_share)
     } else {
         // What several inputs have is written once, or not at all: an upper bound.
-        Extent::sum(&in_order)
+        sizes.total
     }
 }

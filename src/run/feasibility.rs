@@ -115,12 +115,12 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
     Ok(())
 }
 
-/// The error for a set that was asked for, tried, and found too large in `memory_bytes`.
+/// The error for the set of `plan`, one of `job`, that was asked for, tried, and found too large.
 ///
 /// How much would do is not known, because lines that repeat take no room. Advised is what would do if no
 /// line did. Where the planner holds that the limit in force is enough for that, its sample has misled it,
 /// and twice the limit is advised.
-pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
+pub(crate) fn refused_set(job: &Job, plan: &Plan) -> Error {
     // The sample has misled the plan: it counts no more.
     let all_different = |shape: &InputShape| InputShape {
         distinct_lines: None,
@@ -142,13 +142,13 @@ pub(crate) fn refused_set(job: &Job, memory_bytes: u64) -> Error {
         // No limit would do, which is the better advice.
         Err(error @ Error::MemoryPlan { .. }) => return error,
         _ => {
-            let least_bytes = 2 * memory_bytes;
+            let least_bytes = 2 * plan.layout.memory_bytes;
             let enough = format!("give at least {}", display_at_least(least_bytes));
             (least_bytes, enough)
         }
     };
     Error::MemoryPlan {
-        what: plan::set_refusal(job, memory_bytes),
+        what: plan::set_refusal(&plan.sized, plan.layout.memory_bytes),
         advice: format!("{enough}, or choose another strategy"),
         least_bytes,
     }

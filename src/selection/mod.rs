@@ -280,11 +280,6 @@ impl Selection {
         }
     }
 
-    /// Words that a set keeps of each line beside its mark.
-    pub(crate) fn kept_words(&self, sides: usize) -> u64 {
-        Rule::new(*self, sides).map_or(0, |rule| rule.kept().words() as u64)
-    }
-
     /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are
     /// counted: then those of the first side must be known before, too.
     pub(crate) fn repeats(&self) -> bool {

@@ -88,7 +88,7 @@ impl State<'_> {
                 self.held.clear();
                 run.set_layout(revision.layout)?;
                 let list = List::Partition { feeds: false };
-                let tail = list.steps(self.inputs.len(), &self.plan.sides);
+                let tail = list.steps(self.inputs.len(), &self.plan.sized.sides);
                 let joined = self.inputs.iter().filter_map(Input::likely_bytes).sum();
                 self.announce(run, &tail, joined);
                 Ok(Some(tail))
@@ -154,7 +154,7 @@ impl State<'_> {
             return None;
         }
         self.told.stats = None;
-        let tail = List::Set.steps(self.inputs.len(), &self.plan.sides);
+        let tail = List::Set.steps(self.inputs.len(), &self.plan.sized.sides);
         self.announce(run, &tail, 0);
         Some(tail)
     }

@@ -139,7 +139,7 @@ impl<'a> State<'a> {
             Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
             Step::Ask { at, slot } => {
                 self.make_if_missing(run, slot)?;
-                let (input, rule) = (&self.inputs[at as usize], self.plan.sides.rule());
+                let (input, rule) = (&self.inputs[at as usize], self.plan.sized.sides.rule());
                 let filter = self.find(slot).and_then(Held::screen);
                 filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
             }
@@ -155,7 +155,7 @@ impl<'a> State<'a> {
             }
             Step::Tell { at, slot, has } => {
                 let set = self.take_addresses(run, slot)?;
-                let repeats = self.plan.sides.rule().repeats();
+                let repeats = self.plan.sized.sides.rule().repeats();
                 tell(run, &self.inputs[at as usize], &set, (has, repeats), out)
             }
             Step::Join { is_distinct } => self.join(run, is_distinct, out),
@@ -197,7 +197,7 @@ impl<'a> State<'a> {
         (feed, writes_lone): (Option<Slot>, bool),
         out: &Collector<'_>,
     ) -> Result<()> {
-        let (input, sides) = (&self.inputs[at as usize], &self.plan.sides);
+        let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
         let mut fed = self.filter_to_feed(run, feed)?;
         self.prepare_spill(run, through)?;
         let Some(pool) = &self.pool else {
@@ -252,7 +252,7 @@ impl<'a> State<'a> {
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
-            self.known = KnownLines::new(run, self.plan.sides.rule())?;
+            self.known = KnownLines::new(run, self.plan.sized.sides.rule())?;
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ impl<'a> State<'a> {
 
     /// Makes an empty set; behind filters, for as many lines as the second has room for.
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
-        let (rule, line_bytes) = (self.plan.sides.rule(), self.plan.build_line_bytes);
+        let (rule, line_bytes) = (self.plan.sized.sides.rule(), self.plan.build_line_bytes);
         match second {
             Some(shape) => ResidentSet::screened(run, rule, shape.keys, line_bytes),
             None => ResidentSet::new(run, rule, self.plan.build_lines, line_bytes),
@@ -336,7 +336,7 @@ impl<'a> State<'a> {
     /// Joins all stores. All memory is free by now but for the blocks that they hold: the join divides what there is,
     /// and a filter that is still there would give no error, only a smaller join.
     fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
-        let sides = &self.plan.sides;
+        let sides = &self.plan.sized.sides;
         let stores = std::mem::take(&mut self.stores);
         let stores: Vec<_> = stores
             .into_iter()

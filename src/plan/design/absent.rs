@@ -21,8 +21,9 @@ use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
 use crate::plan::design::{
     Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
 };
-use crate::plan::job::{Extent, Job, Sizes, all_distinct, distinct_lines_in_order, sizes_in_order};
+use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
+use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{Distinct, FilterPlan, Strategy};
 
@@ -30,23 +31,22 @@ use crate::plan::{Distinct, FilterPlan, Strategy};
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
-    let sizes = sizes_in_order(job);
-    let first = sizes.first().copied().unwrap_or_default();
-    let others = Extent::sum(sizes.get(1..).unwrap_or_default());
-    let alone = 1.0 - Sizes::of(job).common_share;
-    let (absent, distinct) = (first.part(alone), distinct_lines_in_order(job));
+pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, distinct, keeps_repeats) = (&sized.job, &sized.distinct, sized.rule().repeats());
+    let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
+    let alone = 1.0 - sized.sizes.common_share;
+    let absent = sized.sizes.build.part(alone);
     let different = all_distinct(distinct.get(1..).unwrap_or_default());
-    let mut layout = Layout::for_scan(job);
+    let mut layout = sized.scan;
     let cap = bloom_cap(job, 1);
     // Lines that are written as often as they come need no buckets.
-    let spilled = if job.selection.repeats() {
+    let spilled = if keeps_repeats {
         Extent::default()
     } else {
         absent
     };
     let wanted = (others.lines as f64 * cap / 8.0) as u64;
-    let buckets = if job.selection.repeats() {
+    let buckets = if keeps_repeats {
         0
     } else {
         let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
@@ -59,15 +59,15 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
     let asked = match distinct.first() {
-        Some(&first) if !job.selection.repeats() => first,
-        _ => Distinct::exactly(first.lines),
+        Some(&first) if !keeps_repeats => first,
+        _ => Distinct::exactly(sized.sizes.build.lines),
     };
     let missing = (
         asked.least as f64 * alone * filter.predicted_fpr,
         asked.most as f64 * alone * filter.highest_fpr(),
     );
     design(
-        job,
+        sized,
         (List::Absent, layout),
         filter,
         (spilled.bytes, missing),
@@ -78,10 +78,9 @@ pub(in crate::plan) fn difference(job: &Job) -> Result<Design, Error> {
 ///
 /// # Errors
 /// As [`Draft::priced`].
-pub(in crate::plan) fn union(job: &Job) -> Result<Design, Error> {
-    let all = Extent::sum(&sizes_in_order(job));
-    let layout = Layout::for_scan(job);
-    let of_all = all_distinct(&distinct_lines_in_order(job));
+pub(in crate::plan) fn union(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, layout) = (&sized.job, sized.scan);
+    let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {
         Some(lines) => Distinct {
             likely: of_all.likely,
@@ -89,24 +88,28 @@ pub(in crate::plan) fn union(job: &Job) -> Result<Design, Error> {
         },
         None => of_all,
     };
-    let filter = FilterPlan::new(all.lines, layout.rest_bytes(), bloom_cap(job, 1));
+    let filter = FilterPlan::new(
+        sized.sizes.total.lines,
+        layout.rest_bytes(),
+        bloom_cap(job, 1),
+    );
     let filter = filter.for_different(different);
     let missing = |lines: u64| {
         let bits_per_key = filter.bits as f64 / lines.max(1) as f64;
         lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
     };
     let missing = (missing(different.least), missing(different.most));
-    design(job, (List::New, layout), filter, (0, missing))
+    design(sized, (List::New, layout), filter, (0, missing))
 }
 
 /// A design that spills `spilled` bytes; from `missing` to `most_missing` lines are expected to be missing.
 fn design(
-    job: &Job,
+    sized: &SizedJob,
     (list, layout): (List, Layout),
     filter: FilterPlan,
     (spilled, (missing, most_missing)): (u64, (f64, f64)),
 ) -> Result<Design, Error> {
-    let written = spilled_bytes(&layout, layout.buckets, spilled, job);
+    let written = spilled_bytes(&layout, layout.buckets, spilled, &sized.job);
     let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
     let draft = Draft {
         strategy: Strategy::Bloom,
@@ -124,5 +127,5 @@ fn design(
             ..Mistakes::default()
         },
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }

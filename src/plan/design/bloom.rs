@@ -10,8 +10,8 @@ use crate::plan::design::{
     Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
 };
 use crate::plan::filters::MOST_BITS_PER_KEY;
-use crate::plan::job::{Job, Sizes, all_distinct, distinct_lines_in_order};
-use crate::plan::layout::Layout;
+use crate::plan::job::Job;
+use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
 
@@ -37,9 +37,9 @@ const CHAIN_SHARE: u64 = 4;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks. Whether the rate is accepted
 /// is checked by the callers.
-pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
-    let sizes = Sizes::of(job);
-    let mut layout = Layout::for_scan(job);
+pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, sizes, distinct) = (&sized.job, &sized.sizes, &sized.distinct);
+    let mut layout = sized.scan;
     // A stored filter is one more input.
     let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
     let cap = bloom_cap(job, chain);
@@ -54,8 +54,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
     } else {
         (room, 0)
     };
-    let distinct = distinct_lines_in_order(job);
-    let different = all_distinct(&distinct[..job.building_inputs()]);
+    let different = all_distinct(&distinct[..sizes.building]);
     let planned = |room| FilterPlan::new(sizes.build.lines, room, cap).for_different(different);
     let mut first = job.stored_filter.unwrap_or_else(|| planned(room));
     let second = (chain > 1).then(|| planned(second_room));
@@ -103,7 +102,7 @@ pub(crate) fn bloom(job: &Job) -> Result<Design, Error> {
             precision,
         },
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }
 
 /// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may

@@ -15,9 +15,9 @@ use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::buckets::{GOOD_BLOCK, LEAST_BUCKET_BYTES, least_pool, set_buckets};
 use crate::plan::design::spilled_bytes;
-use crate::plan::job::{Job, Sizes};
 use crate::plan::layout::Layout;
-use crate::selection::{MOST_COUNTED_SIDES, Rule};
+use crate::plan::sizes::SizedJob;
+use crate::selection::MOST_COUNTED_SIDES;
 use crate::set::line_set::estimate_set_bytes;
 
 /// Known lines pay where they keep at least this share of all lines from being spilled.
@@ -29,17 +29,19 @@ const BUCKET_HEADROOM: u64 = 3;
 const POOL_SHARE: u64 = 8;
 
 /// Gives known lines memory in `layout`, that of `partition`, if that pays. Returns how many bytes are spilled.
-pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) -> u64 {
-    let spills = spilled_bytes(layout, layout.buckets, sizes.total, job) > 0;
+pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
+    let (job, sizes) = (&sized.job, &sized.sizes);
+    let total = sizes.total.bytes;
+    let spills = spilled_bytes(layout, layout.buckets, total, job) > 0;
     let may_pay = spills && sizes.repeats >= LEAST_SAVED && job.buckets.is_none();
-    if !may_pay || !can_drop_repeats(job) {
-        return sizes.total;
+    if !may_pay || !can_drop_repeats(sized) {
+        return total;
     }
     let line_bytes = sizes.distinct.bytes / sizes.distinct.lines.max(1);
     let mut other = layout.without_buckets();
     let pool_bytes = (layout.usable_bytes / POOL_SHARE).max(least_pool(layout.usable_bytes));
-    let of_different = sizes.distinct.set_bytes() + job.tally_bytes(sizes.distinct);
-    let of_all = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
+    let of_different = sized.set_bytes(sizes.distinct);
+    let of_all = sized.set_bytes(sizes.build);
     let set_bytes = of_different.saturating_mul(BUCKET_HEADROOM).min(of_all);
     let wanted = |blocks: u64| {
         blocks
@@ -49,7 +51,7 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     if set_buckets(job, &mut other, pool_bytes, set_bytes, wanted).is_err()
         || other.block_bytes < GOOD_BLOCK.min(layout.block_bytes)
     {
-        return sizes.total;
+        return total;
     }
     other.known_bytes = (other.rest_bytes() / 8 * 7) & !(PAGE - 1);
     other.known_line_bytes = line_bytes;
@@ -57,17 +59,16 @@ pub(in crate::plan) fn make_room(job: &Job, sizes: &Sizes, layout: &mut Layout) 
     let held = other.known_bytes as f64 / each.max(1) as f64 / sizes.distinct.lines.max(1) as f64;
     let saved = sizes.repeats * held.min(1.0);
     if saved < LEAST_SAVED {
-        return sizes.total;
+        return total;
     }
     *layout = other;
-    (sizes.total as f64 * (1.0 - saved)) as u64
+    (total as f64 * (1.0 - saved)) as u64
 }
 
 /// Whether a line that repeats another of its input may be dropped: the selection counts none, and the marks of the
 /// set have room for the inputs where they must be told apart.
-fn can_drop_repeats(job: &Job) -> bool {
-    Rule::new(job.selection, job.sides.len()).is_ok_and(|rule| {
-        let is_countable = rule.takes_any() || job.inputs.len() <= MOST_COUNTED_SIDES;
-        is_countable && !rule.needs_any_repeats()
-    })
+fn can_drop_repeats(sized: &SizedJob) -> bool {
+    let rule = sized.rule();
+    let is_countable = rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES;
+    is_countable && !rule.needs_any_repeats()
 }

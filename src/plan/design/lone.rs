@@ -26,10 +26,11 @@ use crate::plan::design::{
     Design, Draft, Mistakes, fit_pool, most_blocks, spilled_bytes, used_at_most,
 };
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::{Extent, Job, Sizes, sizes_in_order};
+use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
-use crate::plan::{FilterPlan, InputShape, Plan, SIEVE_BITS_PER_KEY, Strategy};
+use crate::plan::{FilterPlan, Plan, SIEVE_BITS_PER_KEY, Strategy};
 
 /// The part of the memory beside reading that the second filter may have. Blocks need the rest.
 const SECOND_SHARE: u64 = 4;
@@ -41,37 +42,26 @@ const MEAN_RATE: f64 = 1.0 / 3.0;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] for an input that
 /// can only be read once, unless the caller asked for `sieve`.
-pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
-    refuse_pipes(job, &job.inputs)?;
-    let (sizes, all) = (Sizes::of(job), all(job));
+pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
+    refuse_pipes(sized, &sized.order)?;
+    let (job, sizes) = (&sized.job, &sized.sizes);
+    let all = sizes.total;
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-    let room = Layout::for_scan(job).rest_bytes();
+    let room = sized.scan.rest_bytes();
     let most_second = room / SECOND_SHARE;
     let guess = FilterPlan::new(all.lines, room - most_second, cap);
     let again = sizes.common_share.max(sizes.repeats) + guess.predicted_fpr * MEAN_RATE;
     let keys = all.part((again * SURVIVOR_SLACK).min(1.0)).lines + 1024;
     let second = FilterPlan::new(keys, most_second, cap);
     let survivors = all.part((again + second.predicted_fpr).min(1.0));
-    let layout = layout_for(
-        job,
-        Layout::for_scan(job),
-        &sizes,
-        survivors,
-        second.bits / 8,
-    )?;
+    let layout = layout_for(sized, sized.scan, survivors, second.bits / 8)?;
     // Each filter is rounded up to whole pages.
     let taken = layout.scan_bytes() + second.bits / 8 + 2 * PAGE;
     let first = FilterPlan::new(all.lines, layout.usable_bytes.saturating_sub(taken), cap);
 
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
-    let revised = layout_for(
-        job,
-        layout.without_buckets(),
-        &sizes,
-        different,
-        second.bits / 8,
-    )?;
+    let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
     let spilled = spilled_bytes(&revised, revised.buckets, survivors.bytes, job);
     let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
     let draft = Draft {
@@ -86,16 +76,17 @@ pub(in crate::plan) fn lone(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
         mistakes: Mistakes::default(),
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }
 
 /// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub(in crate::plan) fn refuse_pipes(job: &Job, read_twice: &[InputShape]) -> Result<(), Error> {
-    let has_pipe = read_twice.iter().any(|shape| shape.bytes.is_none());
-    if !has_pipe || job.strategy == Some(Strategy::Sieve) {
+pub(in crate::plan) fn refuse_pipes(sized: &SizedJob, read_twice: &[usize]) -> Result<(), Error> {
+    let job = &sized.job;
+    let is_pipe = |&index: &usize| job.inputs[index].bytes.is_none();
+    if !read_twice.iter().any(is_pipe) || job.strategy == Some(Strategy::Sieve) {
         return Ok(());
     }
     Err(Error::Usage {
@@ -104,23 +95,16 @@ pub(in crate::plan) fn refuse_pipes(job: &Job, read_twice: &[InputShape]) -> Res
     })
 }
 
-/// All inputs together.
-fn all(job: &Job) -> Extent {
-    Extent::sum(&sizes_in_order(job))
-}
-
 /// The layout for spilling and joining lines that are `survivors` at most, beside a second filter of
 /// `filter_bytes`.
 fn layout_for(
-    job: &Job,
+    sized: &SizedJob,
     layout: Layout,
-    sizes: &Sizes,
     survivors: Extent,
     filter_bytes: u64,
 ) -> Result<Layout, Error> {
-    let build = survivors;
-    let mut layout = partition_layout(job, layout, &Sizes { build, ..*sizes })?;
-    fit_pool(&mut layout, filter_bytes, job)?;
+    let mut layout = partition_layout(sized, layout, survivors)?;
+    fit_pool(&mut layout, filter_bytes, &sized.job)?;
     Ok(layout)
 }
 
@@ -146,14 +130,12 @@ impl Plan {
         let lone = (again.lines as f64 - again.keys as f64 - again.distinct).max(0.0);
         let different = again.distinct + lone * again.fpr;
         let share = (different / again.lines.max(1) as f64).min(1.0);
-        let survivors = all(&self.job).part(share);
+        let survivors = self.sized.sizes.total.part(share);
         let layout = self.layout.without_buckets();
-        let sizes = Sizes::of(&self.job);
-        let mut layout =
-            layout_for(&self.job, layout, &sizes, survivors, again.filter_bytes).ok()?;
-        let set_bytes = survivors.set_bytes() + self.job.tally_bytes(survivors);
+        let mut layout = layout_for(&self.sized, layout, survivors, again.filter_bytes).ok()?;
+        let set_bytes = self.sized.set_bytes(survivors);
         let filters = again.filter_bytes + 2 * PAGE;
-        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.job);
+        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
         Some(layout)
     }
 }

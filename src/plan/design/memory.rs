@@ -7,11 +7,12 @@ use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::{Design, Draft, Mistakes, set_refusal};
 use crate::plan::filters::expected_survivors;
-use crate::plan::job::{Extent, Job, SetEstimate, Sizes, order};
-use crate::plan::layout::Layout;
+use crate::plan::job::{Extent, SetEstimate};
 use crate::plan::refusal::refusal;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, Strategy};
+use crate::selection::Order;
 use crate::set::ipv4::BITMAP_BYTES;
 use crate::set::sharded::SHARDS;
 
@@ -47,9 +48,10 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
 /// # Errors
 /// [`Error::MemoryPlan`] where the set does not fit; see [`SetEstimate`] for how far that estimate is
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
-pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
-    if job.selection.reads_records_again() {
-        let written = if job.selection.picks_first() {
+pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, sizes, layout) = (&sized.job, &sized.sizes, sized.scan);
+    if sized.rule().reads_records_again() {
+        let written = if sized.rule().picks_first() {
             "the first record of each key"
         } else {
             "records with a count"
@@ -59,12 +61,11 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
             advice: "choose partition, or add --keys-only".into(),
         });
     }
-    let sizes = Sizes::of(job);
-    let layout = Layout::for_scan(job);
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let set_bytes = resident_set_bytes(sizes.of_set).saturating_add(job.tally_bytes(sizes.of_set));
+    let set_bytes =
+        resident_set_bytes(sizes.of_set).saturating_add(sized.tally_bytes(sizes.of_set));
     let beside_set = layout.base_bytes + layout.scan_bytes();
-    let bitmap_bytes = job.bitmaps().map(|count| count * BITMAP_BYTES);
+    let bitmap_bytes = bitmaps(sized).map(|count| count * BITMAP_BYTES);
     let bitmap_bytes = bitmap_bytes.filter(|bytes| beside_set + bytes <= job.memory_bytes);
     let uses_bitmap = bitmap_bytes.is_some();
     let needed = beside_set + bitmap_bytes.unwrap_or(set_bytes);
@@ -77,11 +78,11 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         SetEstimate::Overflowed => true,
     };
     if is_refused {
-        return Err(refusal(set_refusal(job, job.memory_bytes), job));
+        return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }
     // What passes the filters is gathered.
     let beside_filters = needed + Gathered::all_bytes(layout.workers);
-    let filters = set_filters(job, &sizes, beside_filters, uses_bitmap);
+    let filters = set_filters(sized, beside_filters, uses_bitmap);
     let filter_bytes = filters.map_or(0, |(first, second)| (first.bits + second.bits) / 8);
     let draft = Draft {
         strategy: Strategy::Memory,
@@ -99,7 +100,27 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
         memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
         mistakes: Mistakes::default(),
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
+}
+
+/// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines
+/// are no addresses, or where more must be known of them than whether a side has them. Of an intersection, those
+/// that are common so far and those of the next input are in memory, before the last one.
+fn bitmaps(sized: &SizedJob) -> Option<u64> {
+    let (job, rule) = (&sized.job, sized.rule());
+    // A bitmap has no room for ordinals. Repeats are written as they are read, with theirs.
+    let knows_order = rule.repeats() || rule.order() != Order::Input;
+    let scanned = if rule.repeats() {
+        job.sides.len()
+    } else {
+        job.inputs.len()
+    };
+    let count = if scanned > 2 && !rule.in_first() {
+        2
+    } else {
+        1
+    };
+    (job.is_ipv4 && rule.is_told_by_a_set() && knows_order).then_some(count)
 }
 
 /// The two filters of `memory`, where they pay.
@@ -112,14 +133,14 @@ pub(crate) fn memory(job: &Job) -> Result<Design, Error> {
 /// of all of it would be far larger than the processor's caches. `needed` is what the run takes in bytes
 /// beside the filters; they must fit beside it, because the design does not count on a smaller set.
 fn set_filters(
-    job: &Job,
-    sizes: &Sizes,
+    sized: &SizedJob,
     needed: u64,
     uses_bitmap: bool,
 ) -> Option<(FilterPlan, FilterPlan)> {
-    let build = *order(job).first()?;
+    let (job, sizes) = (&sized.job, &sized.sizes);
+    let build = *sized.order.first()?;
     let pays = !uses_bitmap
-        && job.finds_common()
+        && sized.rule().finds_common()
         && job.inputs.len() > 1
         && job.inputs[build].is_cached
         && (sizes.build.set_bytes() > LARGE_SET_BYTES || job.bits_per_key.is_some());

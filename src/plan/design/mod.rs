@@ -46,12 +46,12 @@ pub(crate) use self::sieve::sieve;
 use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::buckets::SLACK;
-use crate::plan::job::{Extent, Job, Sizes, order, read_in_order};
+use crate::plan::job::{Extent, Job};
 use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::{List, Step, Steps, readings};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
-use crate::selection::Sides;
 use crate::size::display_bytes;
 
 /// Memory in bytes that blocks which stay in memory leave to the join, but no more than an eighth of it.
@@ -67,9 +67,8 @@ pub(crate) struct Design {
     pub(crate) costs: Costs,
     /// What it was priced by.
     draft: Draft,
-    /// What it does, and which input is which side.
+    /// What it does.
     steps: Vec<Step>,
-    sides: Sides,
     /// What the order of the answer costs.
     ordering: Option<OrderPlan>,
 }
@@ -112,15 +111,12 @@ pub(in crate::plan) struct Mistakes {
 }
 
 impl Draft {
-    /// The design that this is of `job`: with its steps, and what these cost.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a selection that does not fit the number of sides.
-    pub(in crate::plan) fn priced(self, job: &Job) -> Result<Design, Error> {
-        let sides = job.sides_in_order()?;
-        let steps = self.list.steps(job.inputs.len(), &sides);
+    /// The design that this is: with its steps, and what these cost.
+    pub(in crate::plan) fn priced(self, sized: &SizedJob) -> Design {
+        let job = &sized.job;
+        let steps = self.list.steps(job.inputs.len(), &sized.sides);
         let readings = readings(&steps, job.inputs.len());
-        let of_inputs = read_in_order(job).into_iter().zip(&readings);
+        let of_inputs = sized.read.iter().zip(&readings);
         let of_inputs = of_inputs.fold(0u64, |bytes, (size, &times)| {
             bytes.saturating_add(size.bytes.saturating_mul(u64::from(times)))
         });
@@ -149,21 +145,20 @@ impl Draft {
             most_wrong_lines: self.mistakes.most_wrong_lines,
             expected_precision: self.mistakes.precision,
         };
-        Ok(Design {
-            ordering: ordering::order(job, &self.layout, &mut costs),
+        Design {
+            ordering: ordering::order(sized, &self.layout, &mut costs),
             costs,
             draft: self,
             steps,
-            sides,
-        })
+        }
     }
 }
 
 impl Design {
-    /// The plan that this design of `job` is, with the reasons against the others.
-    pub(crate) fn into_plan(self, job: &Job, rejected: Vec<Rejected>) -> Plan {
-        let Extent { bytes, lines } = Sizes::of(job).of_set;
-        let (draft, order) = (self.draft, order(job));
+    /// The plan that this design is, with the reasons against the others.
+    pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
+        let Extent { bytes, lines } = sized.sizes.of_set;
+        let draft = self.draft;
         let feeds = draft.second_filter.is_some();
         let mut plan = Plan {
             build_lines: lines,
@@ -171,16 +166,14 @@ impl Design {
             phases: Vec::new(),
             ordering: self.ordering,
             known_bytes: draft.layout.known_bytes,
-            guesses_sizes: job.guesses_sizes(),
+            guesses_sizes: sized.job.guesses_sizes(),
             many_files: None,
             costs: self.costs,
             rejected,
             second_filter: draft.second_filter,
-            steps: Steps::new(self.steps, job.numbers_in_order(), feeds),
-            sides: self.sides,
-            order,
+            steps: Steps::new(self.steps, sized.numbers(), feeds),
             layout: draft.layout,
-            job: job.clone(),
+            sized: sized.clone(),
         };
         plan.phases = plan.phases_of(&plan.steps.list, draft.joined_bytes, draft.read_back_bytes);
         plan
@@ -188,18 +181,18 @@ impl Design {
 }
 
 /// That the set of a strategy does not fit, as a refusal says it.
-pub(crate) fn set_refusal(job: &Job, memory_bytes: u64) -> String {
-    let (side, limit) = (build_side(job), display_bytes(memory_bytes));
+pub(crate) fn set_refusal(sized: &SizedJob, memory_bytes: u64) -> String {
+    let (side, limit) = (build_side(sized), display_bytes(memory_bytes));
     format!("{side} not fit in {limit} as an in-memory set")
 }
 
 /// What the set of a strategy is made of, as a sentence's beginning.
-fn build_side(job: &Job) -> &'static str {
-    match job.building_inputs() {
-        _ if job.selection.repeats() => "the inputs after the first do",
-        1 if job.selection.in_first => "the first input does",
+fn build_side(sized: &SizedJob) -> &'static str {
+    match sized.sizes.building {
+        _ if sized.rule().repeats() => "the inputs after the first do",
+        1 if sized.rule().in_first() => "the first input does",
         1 => "the smallest input does",
-        building if building < job.inputs.len() => "the smaller inputs do",
+        building if building < sized.order.len() => "the smaller inputs do",
         _ => "the lines of all inputs do",
     }
 }

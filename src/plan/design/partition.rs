@@ -8,8 +8,9 @@ use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
 use crate::plan::design::{Design, Draft, Mistakes, known, spilled_bytes, used_at_most};
 use crate::plan::filters::surviving_others;
-use crate::plan::job::{Job, Sizes};
+use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
@@ -24,24 +25,25 @@ const LEAST_LOPSIDED_BITS: f64 = 8.0;
 /// are still in memory when the join begins leave it the rest.
 const POOL_TENTHS: u64 = 6;
 
-/// The layout of `partition`: `layout`, which has the buffers for scanning, with buckets added. The second
+/// The layout of `partition` for a build side of this size: `layout`, which has the buffers for scanning, with
+/// buckets added. The second
 /// look uses it, too, when it drops the filters of a sieve.
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when the buckets do not fit.
 pub(in crate::plan) fn partition_layout(
-    job: &Job,
+    sized: &SizedJob,
     mut layout: Layout,
-    sizes: &Sizes,
+    build: Extent,
 ) -> Result<Layout, Error> {
     // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
     let pool_bytes =
         layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
     // Each bucket of each input is a file.
-    let most = DEFAULT_BUCKETS.min(MANY_FILES / job.inputs.len().max(1) as u64);
-    let wanted = |blocks: u64| most.min(blocks).min(sizes.build.bytes / LEAST_BUCKET_BYTES);
-    let set_bytes = sizes.build.set_bytes() + job.tally_bytes(sizes.build);
-    set_buckets(job, &mut layout, pool_bytes, set_bytes, wanted)?;
+    let most = DEFAULT_BUCKETS.min(MANY_FILES / sized.order.len().max(1) as u64);
+    let wanted = |blocks: u64| most.min(blocks).min(build.bytes / LEAST_BUCKET_BYTES);
+    let set_bytes = sized.set_bytes(build);
+    set_buckets(&sized.job, &mut layout, pool_bytes, set_bytes, wanted)?;
     Ok(layout)
 }
 
@@ -51,16 +53,16 @@ pub(in crate::plan) fn partition_layout(
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
-    let sizes = Sizes::of(job);
-    let mut layout = partition_layout(job, Layout::for_scan(job), &sizes)?;
-    let filter = lopsided_filter(job, &sizes, &layout);
+pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
+    let sizes = &sized.sizes;
+    let mut layout = partition_layout(sized, sized.scan, sizes.build)?;
+    let filter = lopsided_filter(sized, &layout);
     let survivors = match filter {
-        Some(filter) => sizes.build.bytes + surviving_others(&sizes, filter.predicted_fpr) as u64,
-        None => known::make_room(job, &sizes, &mut layout),
+        Some(filter) => sizes.build.bytes + surviving_others(sizes, filter.predicted_fpr) as u64,
+        None => known::make_room(sized, &mut layout),
     };
     let buckets = layout.buckets;
-    let spilled = spilled_bytes(&layout, buckets, survivors, job);
+    let spilled = spilled_bytes(&layout, buckets, survivors, &sized.job);
     let draft = Draft {
         strategy: Strategy::Partition,
         list: List::Partition {
@@ -75,23 +77,24 @@ pub(crate) fn partition(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, layout.usable_bytes),
         mistakes: Mistakes::default(),
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }
 
 /// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is
 /// unknown. It is fed while that input is spilled, so it costs no reading. `None` where it would have too few
 /// bits in its sixteenth of the memory.
-fn lopsided_filter(job: &Job, sizes: &Sizes, layout: &Layout) -> Option<FilterPlan> {
+fn lopsided_filter(sized: &SizedJob, layout: &Layout) -> Option<FilterPlan> {
+    let (job, sizes) = (&sized.job, &sized.sizes);
     let has_unknown = job.inputs.iter().any(|shape| shape.bytes.is_none());
     let is_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
-    let others = sizes.total - sizes.build.bytes;
+    let others = sizes.total.bytes - sizes.build.bytes;
     let is_lopsided =
         is_known && (has_unknown || sizes.build.bytes.saturating_mul(LOPSIDED_FACTOR) <= others);
     let room = layout.usable_bytes / LOPSIDED_FILTER_SHARE;
     let filter = FilterPlan::new(sizes.build.lines, room, SIEVE_BITS_PER_KEY);
     (is_lopsided
         && job.inputs.len() > 1
-        && job.building_inputs() == 1
+        && sizes.building == 1
         && filter.bits_per_key >= LEAST_LOPSIDED_BITS)
         .then_some(filter)
 }

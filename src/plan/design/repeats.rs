@@ -11,8 +11,8 @@ use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{Design, Draft, Mistakes, fit_pool, spilled_bytes, used_at_most};
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::{Extent, Job, Sizes, order, sizes_in_order};
-use crate::plan::layout::Layout;
+use crate::plan::job::Extent;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{FilterPlan, SIEVE_BITS_PER_KEY, Strategy};
 
@@ -26,21 +26,16 @@ const FIRST_SHARE: u64 = 2;
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks; [`Error::Usage`] where the filter
 /// would be of a pipe, unless the caller asked for `sieve`.
-pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
-    let in_order: Vec<_> = order(job).iter().map(|&index| job.inputs[index]).collect();
-    refuse_pipes(
-        job,
-        in_order.get(1..=job.telling_inputs()).unwrap_or_default(),
-    )?;
-    let (sizes, in_order) = (Sizes::of(job), sizes_in_order(job));
-    let first = in_order.first().copied().unwrap_or_default();
-    let others = Extent::sum(in_order.get(1..).unwrap_or_default());
-    let filtered = Extent::sum(in_order.get(1..=job.telling_inputs()).unwrap_or_default());
+pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, sizes, telling) = (&sized.job, &sized.sizes, 1..=sized.sizes.telling);
+    refuse_pipes(sized, sized.order.get(telling.clone()).unwrap_or_default())?;
+    let others = Extent::sum(sized.kept.get(1..).unwrap_or_default());
+    let filtered = Extent::sum(sized.kept.get(telling).unwrap_or_default());
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
-    let scan = Layout::for_scan(job);
+    let scan = sized.scan;
     let filter = FilterPlan::new(filtered.lines, scan.rest_bytes() / FIRST_SHARE, cap);
     let passing = (sizes.common_share + filter.predicted_fpr).min(1.0);
-    let of_first = first.part(passing);
+    let of_first = sizes.build.part(passing);
     let keys = (of_first.lines as f64 * SURVIVOR_SLACK) as u64 + 1024;
     let second = FilterPlan::new(keys, scan.rest_bytes() / SECOND_SHARE, cap);
     let of_others = others.part((sizes.common_share + second.predicted_fpr).min(1.0));
@@ -48,14 +43,13 @@ pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
 
     let filters = (filter.bits + second.bits) / 8;
     // Blocks have what both filters leave, at most as much as `partition` gives them.
-    let build = of_first;
-    let mut layout = partition_layout(job, scan, &Sizes { build, ..sizes })?;
+    let mut layout = partition_layout(sized, scan, of_first)?;
     fit_pool(&mut layout, filters, job)?;
     let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
     let draft = Draft {
         strategy: Strategy::Sieve,
         list: List::FirstSieve {
-            filtered: job.telling_inputs(),
+            filtered: sizes.telling,
         },
         layout,
         filter: Some(filter),
@@ -66,5 +60,5 @@ pub(in crate::plan) fn repeats(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         mistakes: Mistakes::default(),
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }

@@ -8,8 +8,7 @@ use crate::plan::design::{
     Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
 };
 use crate::plan::filters::SievePlan;
-use crate::plan::job::{Job, Sizes};
-use crate::plan::layout::Layout;
+use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
 use crate::plan::{SIEVE_BITS_PER_KEY, Strategy};
 
@@ -26,9 +25,9 @@ const SIEVE_POOL_SHARE: u64 = 16;
 ///
 /// # Errors
 /// [`Error::MemoryPlan`] when there is no room for the least number of blocks.
-pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
-    let sizes = Sizes::of(job);
-    let mut layout = Layout::for_scan(job);
+pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
+    let (job, sizes) = (&sized.job, &sized.sizes);
+    let mut layout = sized.scan;
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * SIEVE_FILTERS) as u64;
     let least_pool = (layout.usable_bytes / SIEVE_POOL_SHARE).max(least_pool(layout.usable_bytes));
@@ -39,7 +38,7 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         wanted_filters,
         least_pool,
     )?;
-    let plan = SievePlan::new(&sizes, layout.rest_bytes(), cap);
+    let plan = SievePlan::new(sizes, layout.rest_bytes(), cap);
     let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
     give_rest_to_pool(&mut layout, filters, job);
 
@@ -56,5 +55,5 @@ pub(crate) fn sieve(job: &Job) -> Result<Design, Error> {
         memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         mistakes: Mistakes::default(),
     };
-    draft.priced(job)
+    Ok(draft.priced(sized))
 }

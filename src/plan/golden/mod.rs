@@ -75,7 +75,7 @@ fn tell_plan(text: &mut String, plan: &Plan) {
     writeln!(
         text,
         "  order {:?}, set of {} lines of {} bytes{}, buffers {}",
-        plan.order,
+        plan.sized.order,
         plan.build_lines,
         plan.build_line_bytes,
         if plan.steps.list.iter().any(tells) {

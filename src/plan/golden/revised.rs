@@ -3,7 +3,6 @@
 //! *Owns:* the arrangement: what a run would find out where all comes as planned. *Invariants:* none of a run. *Cost:*
 //! that of a revision.
 
-use crate::plan::job::{Extent, sizes_in_order};
 use crate::plan::revision::Look;
 use crate::plan::steps::{Question, Step};
 use crate::plan::{Again, FilterPlan, Layout, Plan};
@@ -39,7 +38,7 @@ pub(super) fn expected_revision(plan: &Plan) -> (Layout, Option<FilterPlan>) {
             revised.map_or(unchanged, |it| (it.layout, it.second_filter))
         }
         (Some(Question::Again), Some(second)) => {
-            let lines = Extent::sum(&sizes_in_order(&plan.job)).lines;
+            let lines = plan.sized.sizes.total.lines;
             let keys = second.keys.min(lines);
             let revised = plan.revised_lone(Again {
                 lines,

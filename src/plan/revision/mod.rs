@@ -22,8 +22,9 @@ use crate::plan::design::memory::{SET_BITS_PER_KEY, resident_set_bytes};
 use crate::plan::design::partition::partition_layout;
 use crate::plan::design::{JOIN_SLACK_BYTES, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
-use crate::plan::job::{Extent, Sizes, sizes_in_order};
+use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
+use crate::plan::sizes::Sizes;
 use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
 
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
@@ -114,12 +115,11 @@ impl Plan {
         filter_bytes: u64,
         filter_fpr: f64,
     ) -> Option<FilterPlan> {
-        let is_open = self.job.strategy.is_none() && !self.job.always_spill;
-        if !is_open || self.job.set_estimate == SetEstimate::Overflowed {
+        let is_open = self.sized.job.strategy.is_none() && !self.sized.job.always_spill;
+        if !is_open || self.sized.job.set_estimate == SetEstimate::Overflowed {
             return None;
         }
-        let sizes = sizes_in_order(&self.job);
-        let (first, next) = (sizes.first()?, sizes.get(1)?);
+        let (first, next) = (self.sized.kept.first()?, self.sized.kept.get(1)?);
         let different = Extent {
             lines: distinct as u64,
             ..first.part((distinct / keys.max(1) as f64).min(1.0))
@@ -129,7 +129,7 @@ impl Plan {
             bytes: different.bytes.saturating_add(by_mistake.bytes),
             lines: different.lines.saturating_add(by_mistake.lines),
         };
-        let cap = self.job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
+        let cap = self.sized.job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
         let second = FilterPlan::new(survivors.lines, u64::MAX, cap);
         let beside = second.bits / 8 + filter_bytes + Gathered::all_bytes(self.layout.workers);
         let needed = resident_set_bytes(survivors).saturating_add(beside);
@@ -138,28 +138,25 @@ impl Plan {
 
     /// How `sieve` goes on: with other buckets, or as `partition`. `None` keeps the first layout.
     pub(crate) fn revised_sieve(&self, look: Look) -> Option<Revision> {
-        let planned = Sizes::of(&self.job);
+        let planned = &self.sized.sizes;
         // A set keeps each line once, so buckets of the first input are planned for its different lines.
         let distinct = look.filter_distinct / planned.build.lines.max(1) as f64;
-        let sizes = Sizes {
-            build: planned.build.part(distinct.min(1.0)),
-            ..planned
-        };
+        let build = planned.build.part(distinct.min(1.0));
         let survivors = self.survivors(look);
-        let saving = saving(&planned, look, survivors);
+        let saving = saving(planned, look, survivors);
         if saving < LEAST_USEFUL_SAVING {
-            return self.partitioned(&sizes, look);
+            return self.partitioned(build, look);
         }
         // The join builds its set from the smaller side of a bucket, whichever input that is.
-        let set_bytes = survivors.min(sizes.build).set_bytes();
+        let set_bytes = survivors.min(build).set_bytes();
         // The second filter is sized for different lines: those of the first input at most, and those that
         // pass by mistake.
         let by_mistake = survivors.lines as f64 * look.filter_fpr;
-        let most = sizes.build.lines.saturating_add(by_mistake as u64);
+        let most = build.lines.saturating_add(by_mistake as u64);
         let feeds = self.second_filter.map(|_| survivors.lines.min(most));
         let sieved = self.sieved(look, set_bytes, feeds);
         if sieved.is_none() && saving < LEAST_SAVING_OF_SPLITS {
-            return self.partitioned(&sizes, look);
+            return self.partitioned(build, look);
         }
         sieved
     }
@@ -174,8 +171,7 @@ impl Plan {
 
     /// What of the next input is expected to pass: the share of the sample that does.
     fn survivors(&self, look: Look) -> Extent {
-        let sizes = sizes_in_order(&self.job);
-        let next = sizes.get(look.input).copied().unwrap_or_default();
+        let next = self.sized.kept.get(look.input).copied().unwrap_or_default();
         next.part(look.share())
     }
 
@@ -191,7 +187,7 @@ impl Plan {
         let room = rest.checked_sub(one_level_bytes(&layout, set_bytes))?;
         // From three inputs on, the fed filter is asked while another of its size is fed. Both must fit where
         // now the first filter and the fed one are: so it may not be larger than the first.
-        let room = if self.job.inputs.len() > 2 {
+        let room = if self.sized.job.inputs.len() > 2 {
             room.min(look.filter_bytes)
         } else {
             room
@@ -204,9 +200,16 @@ impl Plan {
         let crowded = layout.usable_bytes as f64 / (layout.usable_bytes - pool_bytes).max(1) as f64;
         let crowded_set = (set_bytes as f64 * crowded) as u64;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
-        set_buckets(&self.job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
+        set_buckets(
+            &self.sized.job,
+            &mut layout,
+            pool_bytes,
+            crowded_set,
+            wanted,
+        )
+        .ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
-        let most = |filters| most_blocks(&layout, filters, set_bytes, &self.job);
+        let most = |filters| most_blocks(&layout, filters, set_bytes, &self.sized.job);
         let (now, later) = (most(look.filter_bytes + fed_bytes), most(fed_bytes));
         layout.pool_blocks = now;
         Some(Revision {
@@ -221,7 +224,7 @@ impl Plan {
     /// of use.
     fn fed(&self, lines: u64, room: u64) -> Option<FilterPlan> {
         let keys = (lines as f64 * SURVIVOR_SLACK) as u64;
-        let cap = self.job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
+        let cap = self.sized.job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
         let plan = FilterPlan::new(keys, room, cap);
         let is_useful = plan.bits / 8 <= room && plan.bits_per_key >= LEAST_FED_BITS.min(cap);
         is_useful.then_some(plan)
@@ -229,12 +232,12 @@ impl Plan {
 
     /// Buckets for everything, in all of the memory, as `partition` has them; `None` if the temporary disk has
     /// no room for all inputs.
-    fn partitioned(&self, sizes: &Sizes, look: Look) -> Option<Revision> {
-        if sizes.total > look.temp_bytes {
+    fn partitioned(&self, build: Extent, look: Look) -> Option<Revision> {
+        if self.sized.sizes.total.bytes > look.temp_bytes {
             return None;
         }
         let scan = self.layout.without_buckets();
-        let layout = partition_layout(&self.job, scan, sizes).ok()?;
+        let layout = partition_layout(&self.sized, scan, build).ok()?;
         Some(Revision {
             layout,
             asks_filter: false,
@@ -261,7 +264,7 @@ fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
     let common = (truly * distinct / look.filter_distinct.max(1.0)).min(1.0);
     let second = FilterPlan::new(distinct as u64, look.filter_bytes, SIEVE_BITS_PER_KEY);
     let build = sizes.build.bytes as f64;
-    let others = (sizes.total - sizes.build.bytes) as f64;
+    let others = (sizes.total.bytes - sizes.build.bytes) as f64;
     let kept_out = others * (1.0 - share) + build * (1.0 - common) * (1.0 - second.predicted_fpr);
     kept_out / (build + others).max(1.0)
 }

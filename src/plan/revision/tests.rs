@@ -179,7 +179,7 @@ fn h11_what_passes_by_mistake_is_no_line_of_the_first_input() {
     };
     let survivors = plan.survivors(look);
     // 58 % of the second input; of the first 91 % are not common, of which the second filter refuses most.
-    let saved = saving(&Sizes::of(&plan.job), look, survivors);
+    let saved = saving(&plan.sized.sizes, look, survivors);
     assert!((0.55..0.75).contains(&saved), "{saved}");
     let revision = plan.revised_sieve(look);
     assert!(revision.is_none_or(|revision| revision.asks_filter));

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use super::lists::{List, screened_build, set_tail};
 use super::step::{Lets, Lives, Question, Seen, Slot, Step, Through};
 use crate::plan::golden::jobs::{requests, selections, sizes};
+use crate::plan::sizes::SizedJob;
 use crate::plan::{Job, Strategy, plan};
 
 /// True if lines may reach the sink while the step is performed.
@@ -156,10 +157,11 @@ fn every_list_of_a_plan_can_be_performed() {
 #[test]
 fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
     for (name, job) in jobs() {
-        let (inputs, sides) = (job.inputs.len(), job.sides_in_order().unwrap());
+        let inputs = job.inputs.len();
+        let sides = SizedJob::of(job).unwrap().sides;
         let partition = List::Partition { feeds: false };
         check(&name, &partition.steps(inputs, &sides), &[], inputs);
-        if job.finds_common() && inputs > 1 {
+        if sides.rule().finds_common() && inputs > 1 {
             let set = [&[screened_build()][..], &set_tail(inputs as u32)].concat();
             check(&name, &set, &[Slot::FIRST], inputs);
             check(&name, &List::Set.steps(inputs, &sides), &[], inputs);
@@ -170,8 +172,9 @@ fn what_a_decision_puts_in_the_place_of_a_list_can_be_performed() {
 #[test]
 fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
     for (name, job) in jobs().filter(|(_, job)| job.inputs.len() > 1) {
-        let sides = job.sides_in_order().unwrap();
-        let last_link = Slot(job.inputs.len() as u32 - 2);
+        let inputs = job.inputs.len();
+        let sides = SizedJob::of(job).unwrap().sides;
+        let last_link = Slot(inputs as u32 - 2);
         for list in [
             List::Sieve,
             List::LoneSieve,
@@ -179,7 +182,7 @@ fn a_decision_comes_when_the_filter_that_it_looks_at_is_complete() {
             List::Chain { has_stored: false },
             List::Absent,
         ] {
-            let steps = list.steps(job.inputs.len(), &sides);
+            let steps = list.steps(inputs, &sides);
             let mut questions = steps.iter().enumerate();
             let (number, looked_at) = questions
                 .find_map(|(number, step)| match step {

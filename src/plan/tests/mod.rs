@@ -129,7 +129,7 @@ fn a_filter_above_the_accepted_rate_is_refused_when_asked_for_and_passed_over_wh
 fn memory_is_chosen_when_the_smallest_input_fits_whatever_the_others() {
     let small_and_huge = plan(&job(&[CANONICAL, lines(1000)], 64 << 20)).unwrap();
     assert_eq!(
-        (small_and_huge.strategy(), &small_and_huge.order[..]),
+        (small_and_huge.strategy(), &small_and_huge.sized.order[..]),
         (Strategy::Memory, &[1, 0][..])
     );
     let overflowed = Job {

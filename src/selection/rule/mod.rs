@@ -109,6 +109,35 @@ impl Rule {
         self.selection.order
     }
 
+    pub(crate) fn finds_common(&self) -> bool {
+        self.selection.is_plain_intersection(self.sides as usize)
+    }
+    pub(crate) fn asks_first(&self) -> bool {
+        self.selection.asks_first(self.sides as usize)
+    }
+    pub(crate) fn needs_all(&self) -> bool {
+        self.selection.needs_all(self.sides as usize)
+    }
+    pub(crate) fn is_told_by_a_set(&self) -> bool {
+        self.selection.is_told_by_a_set(self.sides as usize)
+    }
+    pub(crate) fn approximate(&self) -> Option<crate::selection::Approximate> {
+        self.selection.approximate()
+    }
+    pub(crate) fn picks_first(&self) -> bool {
+        self.selection.picks_first()
+    }
+    pub(crate) fn reads_records_again(&self) -> bool {
+        self.selection.reads_records_again()
+    }
+    pub(crate) fn keeps_records_of(&self, number: u32) -> bool {
+        self.selection.keeps_records_of(number, self.sides as usize)
+    }
+    pub(crate) fn keeps_ordinals_of(&self, number: u32) -> bool {
+        self.selection
+            .keeps_ordinals_of(number, self.sides as usize)
+    }
+
     /// What is counted of each line.
     pub(crate) fn tally(&self) -> Tally {
         self.tally

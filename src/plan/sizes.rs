@@ -1,0 +1,206 @@
+//! How large the inputs of a job are: what all designs begin with.
+//!
+//! *Owns:* [`SizedJob`], what they ask of a job, computed once. *Invariants:* all lists are in working order. *Cost:* a
+//! few words for each input.
+
+use crate::error::Result;
+use crate::input::repeats::Distinct;
+use crate::plan::ASSUMED_COMMON;
+use crate::plan::job::{Extent, Job, extents, read_extents};
+use crate::plan::layout::Layout;
+use crate::selection::{Rule, Sides, Turn};
+
+/// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
+/// and a set that turns out too large costs another start.
+const DISTINCT_SLACK: f64 = 1.25;
+
+/// A job with its inputs in working order.
+#[derive(Debug, Clone)]
+pub(crate) struct SizedJob {
+    /// The job itself.
+    pub(super) job: Job,
+    /// The inputs, as indexes into those of the job: fewest bytes first, those of unknown size last, equal ones in the
+    /// caller's order. Where the first side counts by itself, the first input comes first.
+    pub(crate) order: Vec<usize>,
+    /// The sides that each input is. What all sides have is what all files have, however often a file was given.
+    pub(crate) sides: Sides,
+    /// The size of each input as it is read, known or assumed.
+    pub(super) read: Vec<Extent>,
+    /// What is kept of each input, known or assumed: its lines, or only the keys of its records.
+    pub(super) kept: Vec<Extent>,
+    /// How many lines of each input are different, as far as samples show it. All lines of an input count where a sample
+    /// shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large can then
+    /// not be given up for another strategy.
+    pub(super) distinct: Vec<Distinct>,
+    /// What the formulas take from these.
+    pub(super) sizes: Sizes,
+    /// The layout for scanning.
+    pub(super) scan: Layout,
+}
+
+impl SizedJob {
+    /// Puts the inputs of `job` in order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Usage`] for a selection that does not fit the number of sides.
+    pub(super) fn of(job: Job) -> Result<Self> {
+        let rule = Rule::new(job.selection, job.sides.len())?;
+        let order = order(&job, &rule);
+        let in_order = |all: Vec<Extent>| order.iter().map(|&index| all[index]).collect();
+        let kept: Vec<_> = in_order(extents(&job, |index, shape| {
+            let keeps_records = rule.keeps_records_of(index as u32 + 1);
+            shape.key_bytes.filter(|_| !keeps_records)
+        }));
+        let read = in_order(read_extents(&job));
+        let distinct = distinct(&job, &order, &kept);
+        let sides = sides(&job, rule, &order);
+        Ok(Self {
+            sizes: Sizes::new(&job, &sides, &kept, &distinct),
+            scan: Layout::for_scan(&job, sides.rule()),
+            job,
+            order,
+            sides,
+            read,
+            kept,
+            distinct,
+        })
+    }
+
+    /// What the caller wants of the lines.
+    pub(super) fn rule(&self) -> &Rule {
+        self.sides.rule()
+    }
+
+    /// Numbers the inputs as the caller does, from 1: a file that was given twice by its first place.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        let mut numbers = vec![0; self.order.len()];
+        for (side, &index) in self.job.sides.iter().enumerate().rev() {
+            numbers[index] = side as u32 + 1;
+        }
+        self.order.iter().map(|&index| numbers[index]).collect()
+    }
+
+    /// What a set of the lines of `extent` takes, in bytes, as if no line repeated, with what it keeps of each line.
+    pub(super) fn set_bytes(&self, extent: Extent) -> u64 {
+        extent.set_bytes() + self.tally_bytes(extent)
+    }
+
+    /// What a set keeps beside the lines of `extent`, in bytes, with room to grow as the lines have.
+    pub(super) fn tally_bytes(&self, extent: Extent) -> u64 {
+        let words = self.rule().kept().words() as u64;
+        extent.lines.saturating_mul(10 * words)
+    }
+}
+
+/// The inputs of `job` in working order.
+fn order(job: &Job, rule: &Rule) -> Vec<usize> {
+    let inputs = &job.inputs;
+    let mut order: Vec<usize> = (0..inputs.len()).collect();
+    let has_first = rule.in_first() || rule.asks_first();
+    let is_later = |index: usize| has_first && index > 0;
+    order.sort_by_key(|&index| (is_later(index), inputs[index].bytes.unwrap_or(u64::MAX)));
+    order
+}
+
+/// Which of the sides each input is.
+fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
+    if rule.finds_common() {
+        return Sides::common(order.len(), rule.order());
+    }
+    let mut places = vec![0; order.len()];
+    for (place, &index) in order.iter().enumerate() {
+        places[index] = place;
+    }
+    let turn = |(number, &index): (u32, &usize)| Turn {
+        input: places[index],
+        number,
+    };
+    Sides::new(rule, (1..).zip(&job.sides).map(turn).collect())
+}
+
+/// How many lines of each input in this order are different; `kept` has their sizes.
+fn distinct(job: &Job, order: &[usize], kept: &[Extent]) -> Vec<Distinct> {
+    let can_restart = job.inputs.iter().all(|shape| shape.bytes.is_some());
+    let distinct = |(&index, size): (&usize, &Extent)| {
+        let shown = job.inputs[index].distinct_lines.filter(|_| can_restart);
+        shown.map_or(Distinct::exactly(size.lines), |shown| {
+            shown.map(|lines| lines.min(size.lines))
+        })
+    };
+    order.iter().zip(kept).map(distinct).collect()
+}
+
+/// The different lines of `inputs`, if no line is in two of them.
+pub(super) fn all_distinct(inputs: &[Distinct]) -> Distinct {
+    let none = Distinct::default();
+    inputs.iter().copied().fold(none, Distinct::and)
+}
+
+/// The sizes that the formulas use.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// The build side: the smallest input of an intersection, the first of a difference, and all inputs that
+    /// may bring a new line of anything else.
+    pub(super) build: Extent,
+    /// The inputs that this is: the first so many.
+    pub(super) building: usize,
+    /// Where repeats of the first input are kept: how many of the others tell which of its lines may be selected. All
+    /// others of a difference, one of an intersection.
+    pub(super) telling: usize,
+    /// What the set of `memory` has: the different lines of the build side, or where repeats are kept, of the inputs
+    /// that are held against the first.
+    pub(super) of_set: Extent,
+    /// The different lines of each input, all together, as far as samples show them.
+    pub(super) distinct: Extent,
+    /// The share of all lines that repeat another line of the same input, 0..1, as far as samples show it.
+    pub(super) repeats: f64,
+    /// What is kept of all inputs, at most 16 times `MOST` bytes and lines.
+    pub(super) total: Extent,
+    /// The input that is worked on last: the largest, or one of unknown size.
+    pub(super) last: Extent,
+    /// Inputs beside the smallest.
+    pub(super) further_inputs: usize,
+    /// The share of the smallest input that is common, 0..1, estimated or assumed.
+    pub(super) common_share: f64,
+}
+
+impl Sizes {
+    fn new(job: &Job, sides: &Sides, kept: &[Extent], distinct: &[Distinct]) -> Self {
+        let (rule, others) = (sides.rule(), kept.len().saturating_sub(1));
+        let building = rule.building_sides().min(kept.len());
+        let telling = if rule.in_first() {
+            others
+        } else {
+            others.min(1)
+        };
+        // Likely different lines, with slack.
+        let different = |slack: f64| {
+            let part = |(distinct, size): (&Distinct, &Extent)| {
+                let lines = distinct.likely.max(distinct.least).min(distinct.most);
+                let share = lines as f64 * slack;
+                size.part((share / size.lines.max(1) as f64).min(1.0))
+            };
+            distinct.iter().zip(kept).map(part).collect::<Vec<_>>()
+        };
+        let total = Extent::sum(kept);
+        let distinct = Extent::sum(&different(1.0));
+        let with_room = different(DISTINCT_SLACK);
+        let of_set = if rule.repeats() {
+            with_room.get(1..=telling).unwrap_or_default()
+        } else {
+            &with_room[..building]
+        };
+        Self {
+            build: Extent::sum(&kept[..building]),
+            building,
+            telling,
+            of_set: Extent::sum(of_set),
+            distinct,
+            repeats: total.lines.saturating_sub(distinct.lines) as f64 / total.lines.max(1) as f64,
+            total,
+            last: kept.last().copied().unwrap_or_default(),
+            further_inputs: others,
+            common_share: job.common_share.unwrap_or(ASSUMED_COMMON),
+        }
+    }
+}
