@@ -71,7 +71,7 @@ pub(super) fn buckets_for_survivors(
     (set_bytes, likely): (u64, f64),
     wanted_filters: u64,
     least_pool: u64,
-) -> Result<u32, Error> {
+) -> Result<(), Error> {
     let unwanted = layout
         .usable_bytes
         .saturating_sub(layout.scan_bytes() + wanted_filters);
@@ -79,12 +79,11 @@ pub(super) fn buckets_for_survivors(
     if roomy >= least_pool {
         let mut generous = *layout;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
-        let buckets = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
-        let good = |buckets: u32| GOOD_BLOCK.min(most_in_bucket(job, buckets));
-        let is_good = |buckets: &u32| generous.block_bytes >= good(*buckets);
-        if let Some(buckets) = buckets.ok().filter(is_good) {
+        let found = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
+        let good = GOOD_BLOCK.min(most_in_bucket(job, generous.buckets));
+        if found.is_ok() && generous.block_bytes >= good {
             *layout = generous;
-            return Ok(buckets);
+            return Ok(());
         }
     }
     let part = (set_bytes as f64 * likely) as u64;
@@ -128,8 +127,7 @@ fn first_of_two_levels(layout: &Layout, pool_bytes: u64, set_bytes: u64) -> u64 
     equal.max(least).min(most)
 }
 
-/// Chooses the number of buckets, the join workers and the blocks, and writes them to `layout`; returns the
-/// number of buckets.
+/// Chooses the number of buckets, the join workers and the blocks, and writes them to `layout`.
 ///
 /// `set_bytes` is the set of the whole build side, `pool_bytes` the memory for blocks. `wanted` says how
 /// many buckets the strategy would like, given how many full-size blocks fit.
@@ -143,11 +141,11 @@ pub(super) fn set_buckets(
     pool_bytes: u64,
     set_bytes: u64,
     wanted: impl Fn(u64) -> u64,
-) -> Result<u32, Error> {
+) -> Result<(), Error> {
     if let Some(buckets) = job.buckets {
         // The caller chose the number: blocks of a page will do.
         if layout.set_pool(job, buckets, pool_bytes, 4096) {
-            return Ok(buckets);
+            return Ok(());
         }
         return Err(too_little(
             &format!("blocks for {buckets} buckets do not fit"),
@@ -175,7 +173,7 @@ pub(super) fn set_buckets(
         };
         if layout.set_pool(job, buckets, pool_bytes, least) {
             layout.join_workers = workers;
-            return Ok(buckets);
+            return Ok(());
         }
     }
     // One level cannot make buckets small enough: the join splits those that do not fit. One worker has the largest
@@ -184,7 +182,7 @@ pub(super) fn set_buckets(
     let buckets = first_of_two_levels(layout, pool_bytes, set_bytes).min(MOST_BUCKETS.min(most));
     let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {
-        return Ok(buckets);
+        return Ok(());
     }
     Err(too_little(
         "there is no room for the buffers of the buckets",

@@ -47,7 +47,7 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
     }
     match rule.approximate() {
         Some(Approximate::Difference) => absent::difference(sized),
-        Some(Approximate::Union) if !keeps_order => absent::union(sized),
+        Some(Approximate::Union) if !keeps_order => Ok(absent::union(sized)),
         Some(Approximate::Union) => usage(
             "bloom cannot tell where a line of a union first occurs",
             "choose an exact strategy, or leave out --order input",

@@ -18,11 +18,8 @@ use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;
 use crate::plan::buckets::{buckets_for_survivors, least_pool};
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
-use crate::plan::design::{
-    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
-};
+use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
 use crate::plan::job::Extent;
-use crate::plan::layout::Layout;
 use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
 use crate::plan::{Distinct, FilterPlan, Strategy};
@@ -46,39 +43,34 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         absent
     };
     let wanted = (others.lines as f64 * cap / 8.0) as u64;
-    let buckets = if keeps_repeats {
-        0
-    } else {
+    if !keeps_repeats {
         let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
         // Nearly all of them are expected, unlike what survives a sieve.
         let set = (spilled.set_bytes(), 1.0);
-        buckets_for_survivors(job, &mut layout, set, wanted, least)?
-    };
+        buckets_for_survivors(job, &mut layout, set, wanted, least)?;
+    }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
-    if buckets > 0 {
+    if !keeps_repeats {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
     let asked = match distinct.first() {
         Some(&first) if !keeps_repeats => first,
         _ => Distinct::exactly(sized.sizes.build.lines),
     };
-    let missing = (
-        asked.least as f64 * alone * filter.predicted_fpr,
-        asked.most as f64 * alone * filter.highest_fpr(),
-    );
-    design(
-        sized,
-        (List::Absent, layout),
-        filter,
-        (spilled.bytes, missing),
-    )
+    let draft = Draft {
+        filter: Some(filter),
+        joined_bytes: spilled.bytes,
+        mistakes: missing(
+            asked.least as f64 * alone * filter.predicted_fpr,
+            asked.most as f64 * alone * filter.highest_fpr(),
+        ),
+        ..Draft::new(Strategy::Bloom, List::Absent, layout)
+    };
+    Ok(draft.priced(sized))
 }
 
 /// `bloom` of a union.
-///
-/// # Errors
-/// As [`Draft::priced`].
-pub(in crate::plan) fn union(sized: &SizedJob) -> Result<Design, Error> {
+pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
     let (job, layout) = (&sized.job, sized.scan);
     let of_all = all_distinct(&sized.distinct);
     let different = match job.any_lines {
@@ -94,38 +86,24 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Result<Design, Error> {
         bloom_cap(job, 1),
     );
     let filter = filter.for_different(different);
-    let missing = |lines: u64| {
+    let taken_for_others = |lines: u64| {
         let bits_per_key = filter.bits as f64 / lines.max(1) as f64;
         lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
     };
-    let missing = (missing(different.least), missing(different.most));
-    design(sized, (List::New, layout), filter, (0, missing))
+    let least = taken_for_others(different.least);
+    let draft = Draft {
+        filter: Some(filter),
+        mistakes: missing(least, taken_for_others(different.most)),
+        ..Draft::new(Strategy::Bloom, List::New, layout)
+    };
+    draft.priced(sized)
 }
 
-/// A design that spills `spilled` bytes; from `missing` to `most_missing` lines are expected to be missing.
-fn design(
-    sized: &SizedJob,
-    (list, layout): (List, Layout),
-    filter: FilterPlan,
-    (spilled, (missing, most_missing)): (u64, (f64, f64)),
-) -> Result<Design, Error> {
-    let written = spilled_bytes(&layout, layout.buckets, spilled, &sized.job);
-    let beside = filter.bits / 8 + layout.scan_bytes() + layout.pool_bytes();
-    let draft = Draft {
-        strategy: Strategy::Bloom,
-        list,
-        layout,
-        filter: Some(filter),
-        second_filter: None,
-        joined_bytes: spilled,
-        spilled_bytes: written,
-        read_back_bytes: 0,
-        memory_bytes: used_at_most(&layout, beside),
-        mistakes: Mistakes {
-            missing_lines: missing,
-            most_wrong_lines: (most_missing > missing).then_some(most_missing),
-            ..Mistakes::default()
-        },
-    };
-    Ok(draft.priced(sized))
+/// The mistakes of an answer that is expected to lack from `least` to `most` lines.
+fn missing(least: f64, most: f64) -> Mistakes {
+    Mistakes {
+        missing_lines: least,
+        most_wrong_lines: (most > least).then_some(most),
+        ..Mistakes::default()
+    }
 }

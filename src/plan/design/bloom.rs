@@ -6,9 +6,7 @@
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{
-    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
-};
+use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::Job;
 use crate::plan::sizes::{SizedJob, all_distinct};
@@ -46,7 +44,7 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * BLOOM_FILTERS) as u64;
     let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
     let result_set = (sizes.last.set_bytes(), SIEVE_HEADROOM);
-    let buckets = buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
+    buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
     // In a chain two filters are in memory at a time: the one that is asked and the one that is fed.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {
@@ -82,25 +80,20 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
         .filter(|precision| precision.is_finite());
     let survivors = sizes.last.bytes as f64 * first.predicted_fpr
         + sizes.build.bytes as f64 * sizes.common_share;
-    let spilled = spilled_bytes(&layout, buckets, survivors as u64, job);
+    let list = List::Chain {
+        has_stored: job.stored_filter.is_some(),
+    };
     let draft = Draft {
-        strategy: Strategy::Bloom,
-        list: List::Chain {
-            has_stored: job.stored_filter.is_some(),
-        },
-        layout,
         filter: Some(first),
         second_filter: second,
         joined_bytes: survivors as u64,
-        spilled_bytes: spilled,
-        read_back_bytes: 0,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
         mistakes: Mistakes {
             false_lines,
             missing_lines: 0.0,
             most_wrong_lines: (most_false_lines > false_lines).then_some(most_false_lines),
             precision,
         },
+        ..Draft::new(Strategy::Bloom, list, layout)
     };
     Ok(draft.priced(sized))
 }

@@ -32,7 +32,7 @@ const POOL_SHARE: u64 = 8;
 pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
     let (job, sizes) = (&sized.job, &sized.sizes);
     let total = sizes.total.bytes;
-    let spills = spilled_bytes(layout, layout.buckets, total, job) > 0;
+    let spills = spilled_bytes(layout, total, job) > 0;
     let may_pay = spills && sizes.repeats >= LEAST_SAVED && job.buckets.is_none();
     if !may_pay || !can_drop_repeats(sized) {
         return total;

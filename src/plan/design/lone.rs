@@ -22,9 +22,7 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{
-    Design, Draft, Mistakes, fit_pool, most_blocks, spilled_bytes, used_at_most,
-};
+use crate::plan::design::{Design, Draft, fit_pool, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -62,19 +60,12 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
     let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
-    let spilled = spilled_bytes(&revised, revised.buckets, survivors.bytes, job);
-    let beside = (first.bits / 8).max(layout.pool_bytes()) + second.bits / 8;
     let draft = Draft {
-        strategy: Strategy::Sieve,
-        list: List::LoneSieve,
-        layout,
         filter: Some(first),
         second_filter: Some(second),
         joined_bytes: survivors.bytes,
-        spilled_bytes: spilled,
-        read_back_bytes: 0,
-        memory_bytes: used_at_most(&layout, beside + layout.scan_bytes()),
-        mistakes: Mistakes::default(),
+        revised: Some(revised),
+        ..Draft::new(Strategy::Sieve, List::LoneSieve, layout)
     };
     Ok(draft.priced(sized))
 }

@@ -5,7 +5,7 @@
 use crate::batch::gather::Gathered;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
-use crate::plan::design::{Design, Draft, Mistakes, set_refusal};
+use crate::plan::design::{Design, Draft, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, SetEstimate};
 use crate::plan::refusal::refusal;
@@ -83,22 +83,16 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     // What passes the filters is gathered.
     let beside_filters = needed + Gathered::all_bytes(layout.workers);
     let filters = set_filters(sized, beside_filters, uses_bitmap);
-    let filter_bytes = filters.map_or(0, |(first, second)| (first.bits + second.bits) / 8);
+    let list = match filters {
+        _ if uses_bitmap => List::Bitmaps,
+        Some(_) => List::ScreenedSet,
+        None => List::Set,
+    };
     let draft = Draft {
-        strategy: Strategy::Memory,
-        list: match filters {
-            _ if uses_bitmap => List::Bitmaps,
-            Some(_) => List::ScreenedSet,
-            None => List::Set,
-        },
-        layout,
         filter: filters.map(|(first, _)| first),
         second_filter: filters.map(|(_, second)| second),
-        joined_bytes: 0,
-        spilled_bytes: 0,
-        read_back_bytes: 0,
-        memory_bytes: (needed + filter_bytes).min(job.memory_bytes),
-        mistakes: Mistakes::default(),
+        set_bytes: bitmap_bytes.unwrap_or(set_bytes),
+        ..Draft::new(Strategy::Memory, list, layout)
     };
     Ok(draft.priced(sized))
 }

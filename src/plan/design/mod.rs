@@ -50,6 +50,7 @@ use crate::plan::job::{Extent, Job};
 use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
+use crate::plan::steps::peak::{HeldBytes, peak};
 use crate::plan::steps::{List, Step, Steps, readings};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
 use crate::size::display_bytes;
@@ -87,12 +88,12 @@ pub(in crate::plan) struct Draft {
     pub(in crate::plan) second_filter: Option<FilterPlan>,
     /// What the join goes through, of all inputs, in bytes.
     pub(in crate::plan) joined_bytes: u64,
-    /// What of that is written and read again.
-    pub(in crate::plan) spilled_bytes: u64,
+    /// The layout in which it is spilled, where the run makes another than `layout` before.
+    pub(in crate::plan) revised: Option<Layout>,
     /// What is read from buckets to build filters of survivors, where any is written.
     pub(in crate::plan) read_back_bytes: u64,
-    /// Memory at the peak, the process included.
-    pub(in crate::plan) memory_bytes: u64,
+    /// The set in memory, or the bitmaps.
+    pub(in crate::plan) set_bytes: u64,
     /// Lines of the answer that are wrong, and that it lacks; of approximate strategies.
     pub(in crate::plan) mistakes: Mistakes,
 }
@@ -111,6 +112,36 @@ pub(in crate::plan) struct Mistakes {
 }
 
 impl Draft {
+    /// A draft without filters, buckets and mistakes.
+    pub(in crate::plan) fn new(strategy: Strategy, list: List, layout: Layout) -> Self {
+        Self {
+            strategy,
+            list,
+            layout,
+            filter: None,
+            second_filter: None,
+            joined_bytes: 0,
+            revised: None,
+            read_back_bytes: 0,
+            set_bytes: 0,
+            mistakes: Mistakes::default(),
+        }
+    }
+
+    /// The memory that its steps take at the peak, in bytes, the process included.
+    fn memory_bytes(&self, steps: &[Step]) -> u64 {
+        let filter_bytes = |filter: Option<FilterPlan>| filter.map_or(0, |shape| shape.bits / 8);
+        let held = HeldBytes {
+            scan: self.layout.scan_bytes(),
+            first_filter: filter_bytes(self.filter),
+            later_filter: filter_bytes(self.second_filter),
+            blocks: self.layout.pool_bytes(),
+            set: self.set_bytes,
+            all: self.layout.usable_bytes,
+        };
+        self.layout.base_bytes + peak(steps, &held)
+    }
+
     /// The design that this is: with its steps, and what these cost.
     pub(in crate::plan) fn priced(self, sized: &SizedJob) -> Design {
         let job = &sized.job;
@@ -120,7 +151,8 @@ impl Draft {
         let of_inputs = of_inputs.fold(0u64, |bytes, (size, &times)| {
             bytes.saturating_add(size.bytes.saturating_mul(u64::from(times)))
         });
-        let read_back = match self.spilled_bytes {
+        let spilled = spilled_bytes(&self.revised.unwrap_or(self.layout), self.joined_bytes, job);
+        let read_back = match spilled {
             // Survivors that stay in memory are read back from there: no bytes from disk.
             0 => 0,
             _ => self.read_back_bytes,
@@ -132,12 +164,12 @@ impl Draft {
             buckets: self.layout.buckets,
             passes: readings.into_iter().max().unwrap_or(0),
             bytes_read: of_inputs
-                .saturating_add(self.spilled_bytes)
+                .saturating_add(spilled)
                 .saturating_add(read_back)
                 .saturating_add(stored),
-            bytes_written: self.spilled_bytes,
-            temp_peak_bytes: self.spilled_bytes,
-            memory_bytes: self.memory_bytes,
+            bytes_written: spilled,
+            temp_peak_bytes: spilled,
+            memory_bytes: self.memory_bytes(&steps),
             // A list that comes to the same without filters has none.
             filter: self.filter.filter(|_| steps.iter().any(Step::names_filter)),
             expected_false_lines: self.mistakes.false_lines,
@@ -264,17 +296,12 @@ pub(in crate::plan) fn fit_pool(
 
 /// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
 /// and those that are kept free for writing, have no room.
-pub(in crate::plan) fn spilled_bytes(layout: &Layout, buckets: u32, bytes: u64, job: &Job) -> u64 {
-    let open = (u64::from(buckets) + layout.writers as u64) * layout.block_bytes;
+fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
+    let open = (u64::from(layout.buckets) + layout.writers as u64) * layout.block_bytes;
     let held = if job.always_spill {
         0
     } else {
         layout.pool_bytes().saturating_sub(open)
     };
     bytes.saturating_sub(held)
-}
-
-/// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
-pub(in crate::plan) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
-    layout.base_bytes + buffers.min(layout.usable_bytes)
 }

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, Draft, Mistakes, known, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, Draft, known};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -61,21 +61,13 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
         Some(filter) => sizes.build.bytes + surviving_others(sizes, filter.predicted_fpr) as u64,
         None => known::make_room(sized, &mut layout),
     };
-    let buckets = layout.buckets;
-    let spilled = spilled_bytes(&layout, buckets, survivors, &sized.job);
+    let list = List::Partition {
+        feeds: filter.is_some(),
+    };
     let draft = Draft {
-        strategy: Strategy::Partition,
-        list: List::Partition {
-            feeds: filter.is_some(),
-        },
-        layout,
-        filter: None,
         second_filter: filter,
         joined_bytes: survivors,
-        spilled_bytes: spilled,
-        read_back_bytes: 0,
-        memory_bytes: used_at_most(&layout, layout.usable_bytes),
-        mistakes: Mistakes::default(),
+        ..Draft::new(Strategy::Partition, list, layout)
     };
     Ok(draft.priced(sized))
 }

@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, Draft, Mistakes, fit_pool, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, Draft, fit_pool};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::sizes::SizedJob;
@@ -45,20 +45,14 @@ pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
     // Blocks have what both filters leave, at most as much as `partition` gives them.
     let mut layout = partition_layout(sized, scan, of_first)?;
     fit_pool(&mut layout, filters, job)?;
-    let spilled = spilled_bytes(&layout, layout.buckets, survivors.bytes, job);
+    let list = List::FirstSieve {
+        filtered: sizes.telling,
+    };
     let draft = Draft {
-        strategy: Strategy::Sieve,
-        list: List::FirstSieve {
-            filtered: sizes.telling,
-        },
-        layout,
         filter: Some(filter),
         second_filter: Some(second),
         joined_bytes: survivors.bytes,
-        spilled_bytes: spilled,
-        read_back_bytes: 0,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
-        mistakes: Mistakes::default(),
+        ..Draft::new(Strategy::Sieve, list, layout)
     };
     Ok(draft.priced(sized))
 }

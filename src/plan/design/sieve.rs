@@ -4,9 +4,7 @@
 
 use crate::error::Error;
 use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{
-    Design, Draft, Mistakes, give_rest_to_pool, spilled_bytes, used_at_most,
-};
+use crate::plan::design::{Design, Draft, give_rest_to_pool};
 use crate::plan::filters::SievePlan;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -31,7 +29,7 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * SIEVE_FILTERS) as u64;
     let least_pool = (layout.usable_bytes / SIEVE_POOL_SHARE).max(least_pool(layout.usable_bytes));
-    let buckets = buckets_for_survivors(
+    buckets_for_survivors(
         job,
         &mut layout,
         (sizes.build.set_bytes(), SIEVE_HEADROOM),
@@ -42,18 +40,12 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
     give_rest_to_pool(&mut layout, filters, job);
 
-    let spilled = spilled_bytes(&layout, buckets, plan.survivors, job);
     let draft = Draft {
-        strategy: Strategy::Sieve,
-        list: List::Sieve,
-        layout,
         filter: Some(plan.first),
         second_filter: plan.fed,
         joined_bytes: plan.survivors,
-        spilled_bytes: spilled,
         read_back_bytes: plan.read_back,
-        memory_bytes: used_at_most(&layout, filters + layout.scan_bytes() + layout.pool_bytes()),
-        mistakes: Mistakes::default(),
+        ..Draft::new(Strategy::Sieve, List::Sieve, layout)
     };
     Ok(draft.priced(sized))
 }
