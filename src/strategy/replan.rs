@@ -78,8 +78,7 @@ impl State<'_> {
         match self.plan.revised_sieve(look) {
             None => Ok(None),
             Some(revision) if revision.asks_filter => {
-                (self.second_filter, self.more_blocks) =
-                    (revision.second_filter, revision.more_blocks);
+                self.second_filter = revision.second_filter;
                 run.set_layout(revision.layout)?;
                 Ok(None)
             }

@@ -42,10 +42,6 @@ pub(super) struct State<'a> {
     pub(super) held: Vec<Held>,
     /// The shape of all filters behind the first; a decision may change it.
     pub(super) second_filter: Option<FilterPlan>,
-    /// Blocks that the pool gets when the second filter of a sieve was fed and the first is gone.
-    pub(super) more_blocks: u64,
-    /// True if the last spill has fed a filter.
-    has_fed: bool,
     /// Blocks and known lines, from the first spill to the last.
     pool: Option<BlockPool>,
     known: Option<KnownLines>,
@@ -81,8 +77,6 @@ impl<'a> State<'a> {
             filters,
             held: Vec::new(),
             second_filter: plan.second_filter,
-            more_blocks: 0,
-            has_fed: false,
             pool: None,
             known: None,
             stores: Vec::new(),
@@ -237,7 +231,6 @@ impl<'a> State<'a> {
             self.told.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
-        self.has_fed = fed.is_some();
         if let Some((slot, fed)) = feed.zip(fed) {
             self.put(slot, Kind::Filter(fed));
         }
@@ -377,18 +370,9 @@ impl<'a> State<'a> {
                 self.held.remove(index);
             }
         }
-        let rest = &steps[done..];
-        if self.pool.is_some() && !rest.iter().any(Step::is_of_buckets) {
+        if self.pool.is_some() && !steps[done..].iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
             (self.pool, self.known) = (None, None);
-        }
-        // The last filter of a sieve was fed, the one before it is gone, and only the first input is left to spill.
-        let mut spills = rest
-            .iter()
-            .filter(|step| matches!(step, Step::Spill { .. }));
-        if self.has_fed && self.more_blocks > 0 && spills.nth(1).is_none() {
-            let more = std::mem::take(&mut self.more_blocks);
-            self.pool.iter().for_each(|pool| pool.extend(more));
         }
         Ok(())
     }

@@ -98,8 +98,6 @@ pub(crate) struct Revision {
     pub(crate) asks_filter: bool,
     /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
-    /// Blocks that the pool gets in addition when the first filter is gone and only the second is left.
-    pub(crate) more_blocks: u64,
 }
 
 impl Plan {
@@ -209,14 +207,12 @@ impl Plan {
         )
         .ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
-        let most = |filters| most_blocks(&layout, filters, set_bytes, &self.sized.job);
-        let (now, later) = (most(look.filter_bytes + fed_bytes), most(fed_bytes));
-        layout.pool_blocks = now;
+        let filters = look.filter_bytes + fed_bytes;
+        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
         Some(Revision {
             layout,
             asks_filter: true,
             second_filter,
-            more_blocks: later - now,
         })
     }
 
@@ -242,7 +238,6 @@ impl Plan {
             layout,
             asks_filter: false,
             second_filter: None,
-            more_blocks: 0,
         })
     }
 }

@@ -69,9 +69,6 @@ fn c9_a_revised_layout_adds_up_to_the_limit_at_every_size() {
                         "{count} lines, {further} further, in {memory}, {share}: {used} of {usable}"
                     );
                     assert!(usable <= sieve.layout.usable_bytes);
-                    // The first filter is gone when there are more blocks.
-                    let more = revision.more_blocks * revision.layout.block_bytes;
-                    assert!(more == 0 || used + more <= usable + look.filter_bytes);
                 }
             }
         }
@@ -121,8 +118,7 @@ fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
             let layout = revision.layout;
             let survivors = (count as f64 * share) as u64;
             let set = estimate_set_bytes(survivors, survivors * 64) / u64::from(layout.buckets);
-            let blocks = (layout.pool_blocks + revision.more_blocks) * layout.block_bytes;
-            let left = layout.usable_bytes - blocks;
+            let left = layout.usable_bytes - layout.pool_bytes();
             assert!(
                 left > set * layout.join_workers as u64,
                 "{share} under {memory}: {left} for sets of {set}"
@@ -133,16 +129,12 @@ fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
 
 #[test]
 fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
-    for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 3 << 29)] {
+    for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 1700 * MIB)] {
         let both = [lines(count), lines(count)];
         let plan = plan_of(Strategy::Sieve, &both, memory);
         let look = look(&plan, 0.1);
-        let Revision {
-            layout,
-            more_blocks,
-            ..
-        } = plan.revised_sieve(look).unwrap();
-        let blocks = layout.pool_blocks + more_blocks;
+        let layout = plan.revised_sieve(look).unwrap().layout;
+        let blocks = layout.pool_blocks;
         // An open block for each bucket of an input is half full at the end.
         let records = (blocks - u64::from(layout.buckets)) * layout.block_bytes;
         assert!(records > 2 * count / 10 * 65, "{layout:?}");
@@ -151,7 +143,6 @@ fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
         assert!(left > set * layout.join_workers as u64, "{layout:?}");
         let spilling = plan_of_always_spilling(&both, memory);
         let revision = spilling.revised_sieve(look).unwrap();
-        assert_eq!(revision.more_blocks, 0);
         assert_eq!(
             revision.layout.pool_blocks,
             u64::from(revision.layout.buckets) + revision.layout.writers as u64
