@@ -87,7 +87,7 @@ pub fn join(
     };
     let (received, stores) = fill_all(&run, sources, expected, known)?;
     join_stores(&run, stores, &sides, &out)?;
-    Ok(report(request, &run, &received, &out, start))
+    Ok(report(request, sides.rule(), &run, &received, &out, start))
 }
 
 /// Refuses what no join can be.
@@ -132,9 +132,6 @@ pub const MOST_SIDES: u32 = MOST_COUNTED_SIDES as u32;
 /// The rule of the selection, for sides that each have a store.
 fn sides_of(request: &JoinRequest) -> Result<Sides> {
     let count = request.sides as usize;
-    if request.selection.is_plain_intersection(count) {
-        return Ok(Sides::common(count, Order::Any));
-    }
     let turns = (0..count).zip(1..);
     let turns = turns.map(|(input, number)| Turn { input, number });
     let rule = Rule::new(request.selection, count)?;
@@ -239,6 +236,7 @@ fn check_lines(received: &Received, buckets: &[Bucket]) -> Result<()> {
 
 fn report(
     request: &JoinRequest,
+    rule: &Rule,
     run: &Run<'_>,
     received: &Received,
     out: &Collector<'_>,
@@ -262,9 +260,9 @@ fn report(
             0 => "nul",
             _ => "newline",
         },
-        filters_from_side: match request.selection {
-            selection if selection.needs_all(request.sides as usize) => Some(1),
-            Selection { in_first: true, .. } => Some(2),
+        filters_from_side: match rule {
+            _ if rule.needs_all() => Some(1),
+            _ if rule.in_first() => Some(2),
             _ => None,
         },
         job: received.job.map(hex),

@@ -12,7 +12,7 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::selection::{Approximate, Selection};
+use crate::selection::Selection;
 
 /// What kind of line makes an approximate result differ from the exact one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,16 +37,16 @@ impl Mistake {
         if selection == Selection::difference() {
             return Ok(Self::MissingLines);
         }
-        let what = match (selection.name(), selection.approximate()) {
-            (_, Some(Approximate::Union)) => {
+        let what = match selection.name() {
+            "union" => {
                 "compare measures a single rate, but the filter of an approximate union keeps filling, so its rate \
                  changes during the run"
                     .to_owned()
             }
-            ("intersect" | "diff", _) => {
+            "intersect" | "diff" => {
                 "compare works only with a plain intersect or diff (of all files, each line once, in any order, without labels)".to_owned()
             }
-            (name, _) => format!("{name} has no approximate result to compare"),
+            name => format!("{name} has no approximate result to compare"),
         };
         Err(Error::Usage {
             what: format!("--operation: {what}"),

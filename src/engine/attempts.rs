@@ -17,7 +17,7 @@ use crate::plan::{self, Job, Plan, SetEstimate};
 use crate::run::Run;
 use crate::run::feasibility::{check_space, plan_of, refused_set, with_address_space};
 use crate::run::survey::{survey, survey_to_compare, tell_left_out};
-use crate::selection::{Order, Selection, first_ordinal};
+use crate::selection::{Order, Rule, Selection, first_ordinal};
 use crate::stats::{InputStats, Stats};
 use crate::strategy::{self, StoredFilters};
 use crate::temp::space::TempSpace;
@@ -116,14 +116,14 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// [`Error::Usage`] where inputs whose records are written have different fields.
     fn header(&self, inputs: &[Input], sides: usize) -> Result<Option<Vec<u8>>> {
-        let selection = self.selection;
-        let of_records = selection.keeps_records_of(1, sides);
+        let rule = Rule::new(self.selection, sides)?;
+        let of_records = rule.keeps_records_of(1);
         let is_source = |number: u32| {
             if of_records {
-                selection.keeps_records_of(number, sides)
+                rule.keeps_records_of(number)
             } else {
                 // Keys that every input, or the first alone, must have are called as the first calls them.
-                number == 1 || !selection.can_repeat()
+                number == 1 || !self.selection.can_repeat()
             }
         };
         let is_written = |input: &&Input| input.sides().iter().any(|&number| is_source(number));
@@ -169,13 +169,13 @@ impl<'a> Engine<'a> {
         let readings = readings(&plan.steps.list, inputs.len());
         let twice = (0..).zip(readings).filter(|&(_, times)| times > 1);
         spool_pipes(run, inputs, twice.map(|(number, _)| number))?;
-        let sides = plan.side_count();
+        let rule = plan.sized.rule();
         for input in inputs.iter_mut() {
             let mut numbers = input.sides().iter().copied();
-            let first = numbers.find(|&number| self.selection.keeps_ordinals_of(number, sides));
+            let first = numbers.find(|&number| rule.keeps_ordinals_of(number));
             input.set_first_ordinal(first.map(first_ordinal));
             let mut numbers = input.sides().iter();
-            if numbers.any(|&number| self.selection.keeps_records_of(number, sides)) {
+            if numbers.any(|&number| rule.keeps_records_of(number)) {
                 input.keep_records()?;
             }
         }

@@ -53,7 +53,7 @@ use crate::output::Sink;
 use crate::plan::{self, Distinct, Job, Plan, SetEstimate};
 use crate::run::feasibility::plan_of;
 use crate::run::survey::survey_to_compare;
-use crate::selection::Selection;
+use crate::selection::{Rule, Selection};
 use crate::stats::Stats;
 use crate::strategy::StoredFilters;
 
@@ -202,6 +202,7 @@ pub fn plan_with_estimate(
     let stored = open_stored(options)?;
     let sides = inputs.len();
     let inputs = open(inputs, selection, options)?;
+    let rule = Rule::new(selection, sides)?;
     let mut job = Job {
         selection,
         ..survey_to_compare(&inputs, options)?
@@ -220,9 +221,9 @@ pub fn plan_with_estimate(
     job.common_share = (stored.is_none() && inputs.len() > 1).then(|| {
         // What every input must have is planned by what all have; anything else by what two have, or more: that is
         // compared.
-        if selection.needs_all(sides) {
+        if rule.needs_all() {
             found.common_share(plan::smallest(&job.inputs))
-        } else if selection.in_first {
+        } else if rule.in_first() {
             found.shared_share(0..1)
         } else {
             found.shared_share(0..found.inputs.len())

@@ -11,7 +11,7 @@ use crate::memory::budget::MemoryBudget;
 use crate::options::Options;
 use crate::plan::{FilterPlan, Job};
 use crate::run::temp_parents;
-use crate::selection::Selection;
+use crate::selection::{Rule, Selection};
 use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 use crate::temp::space::{Notify, TempSpace};
@@ -106,9 +106,11 @@ pub(super) fn open(
 
 /// Checks that an answer of row numbers has rows of the first of `sides` inputs alone.
 fn check_rows(sides: usize, selection: Selection, options: &Options) -> Result<()> {
-    let is_written = |side: u32| selection.keeps_records_of(side, sides);
-    let are_of_first = is_written(1) && !(2..=sides as u32).any(is_written);
-    if are_of_first || !options.numbers_rows() {
+    if !options.numbers_rows() {
+        return Ok(());
+    }
+    let rule = Rule::new(selection, sides)?;
+    if rule.keeps_records_of(1) && !(2..=sides as u32).any(|side| rule.keeps_records_of(side)) {
         return Ok(());
     }
     Err(Error::Usage {

@@ -74,16 +74,6 @@ impl Plan {
         self.costs.strategy
     }
 
-    /// Whether the lines are wanted that every input has, and nothing but these.
-    pub(crate) fn finds_common(&self) -> bool {
-        self.sized.rule().finds_common()
-    }
-
-    /// The number of sides, a file that was given twice counted twice.
-    pub(crate) fn side_count(&self) -> usize {
-        self.sized.job.sides.len()
-    }
-
     /// Tells what a run does, a sentence for each step, without a full stop. Files have the numbers that the caller gave
     /// them, from 1.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = String> + '_ {
@@ -93,7 +83,7 @@ impl Plan {
     /// Whether the result may lack lines: an approximate one of anything but an intersection, which may have lines
     /// too many instead.
     pub fn may_miss_lines(&self) -> bool {
-        !self.costs.exact && !self.finds_common()
+        !self.costs.exact && !self.sized.rule().finds_common()
     }
 
     /// Whether the inputs were read for an estimate before, so that their different lines are known.

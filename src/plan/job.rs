@@ -117,11 +117,6 @@ pub struct Job {
 }
 
 impl Job {
-    /// Whether the lines are wanted that every input has, and nothing but these.
-    pub(crate) fn finds_common(&self) -> bool {
-        self.selection.is_plain_intersection(self.sides.len())
-    }
-
     /// Whether a sample shows that lines of an input come again, and a filter is planned for fewer.
     pub(crate) fn counts_repeats(&self) -> bool {
         let comes_again = |shape: &InputShape| {

@@ -78,8 +78,6 @@ pub(crate) fn least_for_any_plan(job: &Job) -> u64 {
 /// [`Error::Usage`], which names the option.
 pub(super) fn check_request(job: &Job) -> Result<()> {
     check_numbers(job)?;
-    check_filters(job)?;
-    check_rate(job)?;
     // One input is accepted here: with a stored filter, or where two names are one file; `engine` checks what
     // was given.
     if job.inputs.is_empty() {
@@ -92,7 +90,9 @@ pub(super) fn check_request(job: &Job) -> Result<()> {
             "name the index of an input for each side, and each input at least once",
         );
     }
-    Rule::new(job.selection, job.sides.len()).map(drop)
+    let rule = Rule::new(job.selection, job.sides.len())?;
+    check_filters(job, &rule)?;
+    check_rate(job, &rule)
 }
 
 /// True if each input is a side, or several.
@@ -148,7 +148,7 @@ fn check_numbers(job: &Job) -> Result<()> {
 }
 
 /// Refuses a stored filter, or the wish for one, where the operation or the strategy has no use for it.
-fn check_filters(job: &Job) -> Result<()> {
+fn check_filters(job: &Job, rule: &Rule) -> Result<()> {
     let (has_filter, wants_filter) = (job.stored_filter.is_some(), job.wants_filter);
     // An exact strategy compares lines, and a filter has none.
     if has_filter && job.strategy.is_some_and(Strategy::is_exact) {
@@ -165,7 +165,7 @@ fn check_filters(job: &Job) -> Result<()> {
         );
     }
     let (option, instead) = match (has_filter, wants_filter) {
-        _ if job.finds_common() => return Ok(()),
+        _ if rule.finds_common() => return Ok(()),
         (false, false) => return Ok(()),
         (_, true) => ("--save-filter", "use outset filter build"),
         (true, false) => ("--filter", "name the file that it was built from"),
@@ -180,12 +180,12 @@ fn check_filters(job: &Job) -> Result<()> {
 }
 
 /// Refuses to accept a rate where no approximate result has one, or where nobody expects it to be approximate.
-fn check_rate(job: &Job) -> Result<()> {
-    if job.max_fpr.is_none_or(|rate| rate == 0.0) || job.finds_common() {
+fn check_rate(job: &Job, rule: &Rule) -> Result<()> {
+    if job.max_fpr.is_none_or(|rate| rate == 0.0) || rule.finds_common() {
         return Ok(());
     }
     let is_asked = job.strategy == Some(Strategy::Bloom);
-    match job.selection.approximate() {
+    match rule.approximate() {
         Some(Approximate::Difference) => Ok(()),
         // Users do not expect a union to lose lines: the name of the strategy says that they know.
         Some(Approximate::Union) if is_asked => Ok(()),

@@ -22,7 +22,7 @@ pub(crate) struct SizedJob {
     /// The inputs, as indexes into those of the job: fewest bytes first, those of unknown size last, equal ones in the
     /// caller's order. Where the first side counts by itself, the first input comes first.
     pub(crate) order: Vec<usize>,
-    /// The sides that each input is. What all sides have is what all files have, however often a file was given.
+    /// The sides that each input is.
     pub(crate) sides: Sides,
     /// The size of each input as it is read, known or assumed.
     pub(super) read: Vec<Extent>,
@@ -67,7 +67,7 @@ impl SizedJob {
     }
 
     /// What the caller wants of the lines.
-    pub(super) fn rule(&self) -> &Rule {
+    pub(crate) fn rule(&self) -> &Rule {
         self.sides.rule()
     }
 
@@ -104,9 +104,6 @@ fn order(job: &Job, rule: &Rule) -> Vec<usize> {
 
 /// Which of the sides each input is.
 fn sides(job: &Job, rule: Rule, order: &[usize]) -> Sides {
-    if rule.finds_common() {
-        return Sides::common(order.len(), rule.order());
-    }
     let mut places = vec![0; order.len()];
     for (place, &index) in order.iter().enumerate() {
         places[index] = place;

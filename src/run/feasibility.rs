@@ -84,7 +84,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             cap,
             "allowed by --max-temp",
-            if job.finds_common() {
+            if plan.sized.rule().finds_common() {
                 "raise --max-temp, give more memory, or use --strategy sieve"
             } else {
                 "raise --max-temp, or give more memory"
@@ -105,7 +105,7 @@ pub(crate) fn check_space(plan: &Plan, job: &Job, options: &Options) -> Result<(
         return too_little(
             free,
             "free",
-            if job.finds_common() {
+            if plan.sized.rule().finds_common() {
                 "choose a larger disk with --temp-dir, give more memory, use --strategy sieve, or override with --force"
             } else {
                 "choose a larger disk with --temp-dir, give more memory, or override with --force"

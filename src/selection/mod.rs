@@ -17,6 +17,7 @@
 //!
 //! *Cost:* a comparison or two for each distinct line.
 
+mod counts;
 mod kept;
 mod label;
 mod marks;
@@ -27,6 +28,7 @@ mod tally;
 
 use serde::Serialize;
 
+use counts::SideCounts;
 pub(crate) use kept::{Found, Kept};
 pub use label::Label;
 pub(crate) use label::LabelForm;
@@ -49,10 +51,9 @@ pub(crate) use tally::Tally;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Selection {
-    /// The fewest sides that have the line; `None` means all sides.
-    pub(crate) least: Option<u32>,
-    /// The most sides that have the line; `None` means all sides.
-    pub(crate) most: Option<u32>,
+    /// In how many sides a line is that is written.
+    #[serde(flatten)]
+    counts: SideCounts,
     /// Whether the first side must have the line.
     pub(crate) in_first: bool,
     /// Which of the occurrences of a line are written.
@@ -96,8 +97,7 @@ impl Selection {
     /// The lines that every side has.
     pub const fn intersection() -> Self {
         Self {
-            least: None,
-            most: None,
+            counts: SideCounts::ALL,
             in_first: false,
             occurrences: Occurrences::Once,
             records: false,
@@ -113,8 +113,7 @@ impl Selection {
     /// The lines of the first side that no other side has.
     pub const fn difference() -> Self {
         Self {
-            least: Some(1),
-            most: Some(1),
+            counts: SideCounts::ONE,
             in_first: true,
             ..Self::intersection()
         }
@@ -133,7 +132,7 @@ impl Selection {
     /// The lines that `sides` sides have, or more.
     pub const fn at_least(sides: u32) -> Self {
         Self {
-            least: Some(sides),
+            counts: SideCounts::from(sides),
             ..Self::intersection()
         }
     }
@@ -151,8 +150,8 @@ impl Selection {
     /// The lines that `least` to `most` sides have.
     pub const fn between(least: u32, most: u32) -> Self {
         Self {
-            most: Some(most),
-            ..Self::at_least(least)
+            counts: SideCounts::between(least, most),
+            ..Self::intersection()
         }
     }
 
@@ -213,7 +212,7 @@ impl Selection {
     /// Whether each line can be written as often as the first side has it ([`Selection::with_repeats`]): of a
     /// difference, and of an intersection without a number of sides.
     pub fn can_repeat(&self) -> bool {
-        self.in_first || (self.least.is_none() && self.most.is_none())
+        self.in_first || self.counts == SideCounts::ALL
     }
 
     /// The same with its labels in this form.
@@ -224,70 +223,17 @@ impl Selection {
     /// What the command for it is called: `intersect`, `diff`, `union`, `symdiff` or `overlaps`. A selection by the
     /// number of sides is an `intersect`, too.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self {
-                label: Label::SidesOnly,
-                ..
-            } => "overlaps",
-            Self { in_first: true, .. } => "diff",
-            Self {
-                least: Some(1),
-                most: None,
-                ..
-            } => "union",
-            Self {
-                least: Some(1),
-                most: Some(1),
-                ..
-            } => "symdiff",
+        match self.counts {
+            _ if self.label == Label::SidesOnly => "overlaps",
+            _ if self.in_first => "diff",
+            SideCounts::ANY => "union",
+            SideCounts::ONE => "symdiff",
             _ => "intersect",
         }
     }
 
-    /// Whether a line must be in every side, so that a filter of one side may drop lines of the others. The union of
-    /// one side is not of that kind.
-    pub fn needs_all(&self, sides: usize) -> bool {
-        let is_all = |least: u32| sides > 1 && least as usize == sides;
-        !self.in_first && self.least.is_none_or(is_all)
-    }
-
-    /// Whether lines are wanted that all of `sides` sides have, without a label: what every strategy can find.
-    pub fn is_plain_intersection(&self, sides: usize) -> bool {
-        let is_once = self.occurrences == Occurrences::Once;
-        self.needs_all(sides) && self.label == Label::None && is_once && !self.records
-    }
-
-    /// Whether one set tells which lines of the first side are selected: those that are in it, or those that are not.
-    /// Nothing must be known of them beside that, neither occurrences nor a label.
-    pub(crate) fn is_told_by_a_set(&self, sides: usize) -> bool {
-        let is_bare = self.label == Label::None && !self.counts() && !self.picks_first();
-        is_bare && (self.in_first || self.needs_all(sides))
-    }
-
-    /// What a filter can answer of it; `None` for intersections, and where it takes more than a filter knows: several
-    /// sides, occurrences, a label.
-    pub(crate) fn approximate(&self) -> Option<Approximate> {
-        match self {
-            _ if self.counts() || self.label != Label::None || self.picks_first() => None,
-            Self { in_first: true, .. } => Some(Approximate::Difference),
-            _ if self.repeats() => None,
-            Self {
-                least: Some(1),
-                most: None,
-                ..
-            } => Some(Approximate::Union),
-            _ => None,
-        }
-    }
-
-    /// Whether lines of the first side are written as they come, when all else is known. Not where occurrences are
-    /// counted: then those of the first side must be known before, too.
-    pub(crate) fn repeats(&self) -> bool {
-        self.occurrences == Occurrences::OfFirst && !self.counts()
-    }
-
-    /// Whether the occurrences of all sides are counted.
-    pub(crate) fn counts(&self) -> bool {
+    /// True if the occurrences of all sides are counted.
+    fn is_counted(&self) -> bool {
         let is_counted = matches!(
             self.occurrences,
             Occurrences::All | Occurrences::OnceAndRest
@@ -295,61 +241,13 @@ impl Selection {
         is_counted || self.label == Label::Count
     }
 
-    /// Whether of the records with the same key the first one is written.
-    pub(crate) fn picks_first(&self) -> bool {
-        self.records && self.occurrences != Occurrences::OfFirst
-    }
-
-    /// Whether records are written that must be read once more, when the last of them was counted or the first is
-    /// known.
-    pub(crate) fn reads_records_again(&self) -> bool {
-        self.records && !self.repeats()
-    }
-
-    /// Whether lines of the side with this number (from 1) are written: of all sides, or of the first alone where it
-    /// has every line of the answer.
-    fn writes_lines_of(&self, number: u32, sides: usize) -> bool {
-        number == 1 || !(self.in_first || self.needs_all(sides))
-    }
-
-    /// Whether it matters where the lines of the side with this number (from 1) stand.
-    pub(crate) fn keeps_ordinals_of(&self, number: u32, sides: usize) -> bool {
-        let is_wanted = self.order == Order::Input || self.picks_first();
-        is_wanted && self.writes_lines_of(number, sides)
-    }
-
-    /// Whether the records of the side with this number (from 1) are written.
-    pub(crate) fn keeps_records_of(&self, number: u32, sides: usize) -> bool {
-        self.records && self.writes_lines_of(number, sides)
-    }
-
-    /// Whether the lines of the answer are found by going through the first side once more, when the others are known.
-    pub(crate) fn asks_first(&self, sides: usize) -> bool {
-        // Where occurrences are counted, those of the other sides must not be dropped.
-        self.repeats() || (self.records && self.needs_all(sides) && !self.counts())
-    }
-
-    /// Whether the label says which sides have the line.
-    pub(crate) fn tells_sides(&self) -> bool {
+    /// True if the label says which sides have the line.
+    fn tells_sides(&self) -> bool {
         matches!(self.label, Label::Sides | Label::SidesOnly)
     }
 
     /// The fewest sides that a run needs: one for a union, two to compare anything.
     pub fn least_sides(&self) -> usize {
-        match (self.least, self.most) {
-            (Some(1), None) => 1,
-            _ => 2,
-        }
-    }
-
-    /// How many of `sides` sides can be the first, in the order of the work, to bring a selected line. Their
-    /// lines must all be kept; the lines of the sides after them only matter if they are there already.
-    pub(crate) fn building_sides(&self, sides: usize) -> usize {
-        let least = self.least.map_or(sides, |least| least as usize);
-        if self.in_first {
-            1
-        } else {
-            (sides + 1).saturating_sub(least).max(1)
-        }
+        if self.counts == SideCounts::ANY { 1 } else { 2 }
     }
 }

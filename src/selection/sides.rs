@@ -22,8 +22,13 @@ pub(crate) struct Turn {
 }
 
 impl Sides {
-    /// The sides of inputs: a turn for each side, in any order.
+    /// The sides of inputs: a turn for each side, in any order. What all sides have is what all inputs have, however
+    /// often one was given.
     pub(crate) fn new(rule: Rule, mut turns: Vec<Turn>) -> Self {
+        if rule.finds_common() {
+            let last = turns.iter().map(|turn| turn.input).max();
+            return Self::common(last.map_or(0, |last| last + 1), rule.order());
+        }
         if rule.in_first() {
             turns.sort_by_key(|turn| turn.number);
         } else {

@@ -57,7 +57,7 @@ impl Told {
     /// Notes how many lines are missing: no more than the filter took of the lines that it was asked about.
     fn note_missing(&mut self, plan: &Plan, inputs: &[Input], out: &Collector<'_>) {
         let Some(stats) = &mut self.stats else { return };
-        let in_first = plan.sized.sides.rule().in_first();
+        let in_first = plan.sized.rule().in_first();
         let asked = if in_first { &inputs[..1] } else { inputs };
         let missing = if in_first {
             // Of the lines that are nowhere else, the share 1 - fpr was refused, and is in the answer.

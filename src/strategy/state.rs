@@ -133,7 +133,7 @@ impl<'a> State<'a> {
             Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
             Step::Ask { at, slot } => {
                 self.make_if_missing(run, slot)?;
-                let (input, rule) = (&self.inputs[at as usize], self.plan.sized.sides.rule());
+                let (input, rule) = (&self.inputs[at as usize], self.plan.sized.rule());
                 let filter = self.find(slot).and_then(Held::screen);
                 filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
             }
@@ -149,7 +149,7 @@ impl<'a> State<'a> {
             }
             Step::Tell { at, slot, has } => {
                 let set = self.take_addresses(run, slot)?;
-                let repeats = self.plan.sized.sides.rule().repeats();
+                let repeats = self.plan.sized.rule().repeats();
                 tell(run, &self.inputs[at as usize], &set, (has, repeats), out)
             }
             Step::Join { is_distinct } => self.join(run, is_distinct, out),
@@ -245,7 +245,7 @@ impl<'a> State<'a> {
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
-            self.known = KnownLines::new(run, self.plan.sized.sides.rule())?;
+            self.known = KnownLines::new(run, self.plan.sized.rule())?;
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl<'a> State<'a> {
 
     /// Makes an empty set; behind filters, for as many lines as the second has room for.
     fn new_set(&self, run: &Run<'_>, second: Option<FilterPlan>) -> Result<ResidentSet> {
-        let (rule, line_bytes) = (self.plan.sized.sides.rule(), self.plan.build_line_bytes);
+        let (rule, line_bytes) = (self.plan.sized.rule(), self.plan.build_line_bytes);
         match second {
             Some(shape) => ResidentSet::screened(run, rule, shape.keys, line_bytes),
             None => ResidentSet::new(run, rule, self.plan.build_lines, line_bytes),

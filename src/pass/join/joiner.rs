@@ -233,7 +233,7 @@ impl<'a, 's> Joiner<'a, 's> {
         if rule.last_mark().is_some() {
             return Ok(());
         }
-        if rule.repeats() || rule.writes_records() {
+        if rule.writes_again() {
             // Absent is a line that belongs to another piece: no rule selects its mark, which is 0.
             return work.read_again(rule).try_for_each(|(bucket, sides)| {
                 self.reader.read(bucket, |batch| {

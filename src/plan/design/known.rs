@@ -70,5 +70,6 @@ pub(in crate::plan) fn make_room(sized: &SizedJob, layout: &mut Layout) -> u64 {
 fn can_drop_repeats(sized: &SizedJob) -> bool {
     let rule = sized.rule();
     let is_countable = rule.takes_any() || sized.order.len() <= MOST_COUNTED_SIDES;
-    is_countable && !rule.needs_any_repeats()
+    // Where repeats of any side matter, those of the first do.
+    is_countable && !rule.needs_repeats_of(&[1])
 }

@@ -50,7 +50,7 @@ pub(in crate::plan) fn resident_set_bytes(extent: Extent) -> u64 {
 /// trusted. Refused, too, where no input has a known size and the caller did not name `memory`.
 pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let (job, sizes, layout) = (&sized.job, &sized.sizes, sized.scan);
-    if sized.rule().reads_records_again() {
+    if sized.rule().writes_again() && !sized.rule().repeats() {
         let written = if sized.rule().picks_first() {
             "the first record of each key"
         } else {

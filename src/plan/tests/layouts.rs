@@ -278,7 +278,7 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                     let reading = layout.scan_bytes() + second;
                     assert!(reading + first <= layout.usable_bytes, "{what}: filters");
                     let blocks = reading + layout.pool_bytes();
-                    if selection.repeats() {
+                    if plan.sized.rule().repeats() {
                         assert!(blocks + first <= layout.usable_bytes, "{what}: all");
                         continue;
                     }

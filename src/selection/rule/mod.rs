@@ -3,6 +3,8 @@
 //! *Owns:* the checks of a selection, and the choice of the marks that answer it. *Invariants:* a rule that was
 //! made can be answered: its bounds lie within the sides, and its marks have room for them.
 
+mod questions;
+
 use arrayvec::ArrayVec;
 
 use crate::error::{Error, Result};
@@ -24,8 +26,8 @@ pub(crate) struct Rule {
     selection: Selection,
     /// The number of sides.
     sides: u32,
-    least: u32,
-    most: u32,
+    /// True if a line must be in every side.
+    needs_all: bool,
     marks: Marks,
     tally: Tally,
 }
@@ -36,11 +38,10 @@ impl Rule {
     /// # Errors
     /// [`Error::Usage`] for bounds that no line can meet, and for more sides than marks can tell apart.
     pub(crate) fn new(selection: Selection, sides: usize) -> Result<Self> {
-        let least = selection.least.unwrap_or(sides as u32);
-        let most = selection.most.unwrap_or(sides as u32);
-        check_bounds(selection, sides)?;
+        selection.counts.check(sides)?;
+        let needs_all = !selection.in_first && selection.counts.is_all(sides as u32);
         let keeps_repeats = selection.occurrences == Occurrences::OfFirst;
-        if keeps_repeats && !selection.in_first && !selection.needs_all(sides) {
+        if keeps_repeats && !selection.in_first && !needs_all {
             return usage(
                 "--repeats: only diff, and intersect without --at-least, --at-most or --exactly, can \
                  repeat lines"
@@ -48,13 +49,13 @@ impl Rule {
                 "leave out --repeats, or those options",
             );
         }
-        let tally = tally(selection, sides)?;
+        let tally = tally(selection, sides, needs_all)?;
         let tells_sides = selection.tells_sides();
         let marks = match selection {
             _ if tells_sides => Marks::Bits,
             // A bit for the first side, and one for all others.
             _ if selection.in_first => Marks::Bits,
-            _ if selection.needs_all(sides) => Marks::Row,
+            _ if needs_all => Marks::Row,
             _ => Marks::Count,
         };
         let room = match marks {
@@ -71,8 +72,7 @@ impl Rule {
         Ok(Self {
             selection,
             sides: sides as u32,
-            least,
-            most,
+            needs_all,
             marks,
             tally,
         })
@@ -83,8 +83,7 @@ impl Rule {
         Self {
             selection: Selection::intersection().ordered(order),
             sides: sides as u32,
-            least: sides as u32,
-            most: sides as u32,
+            needs_all: true,
             marks: Marks::Row,
             tally: Tally::None,
         }
@@ -100,7 +99,7 @@ impl Rule {
         Kept {
             marks: self.marks,
             tally: self.tally,
-            has_ordinal: self.order() == Order::Input || self.selection.picks_first(),
+            has_ordinal: self.order() == Order::Input || self.picks_first(),
         }
     }
 
@@ -109,89 +108,14 @@ impl Rule {
         self.selection.order
     }
 
-    pub(crate) fn finds_common(&self) -> bool {
-        self.selection.is_plain_intersection(self.sides as usize)
-    }
-    pub(crate) fn asks_first(&self) -> bool {
-        self.selection.asks_first(self.sides as usize)
-    }
-    pub(crate) fn needs_all(&self) -> bool {
-        self.selection.needs_all(self.sides as usize)
-    }
-    pub(crate) fn is_told_by_a_set(&self) -> bool {
-        self.selection.is_told_by_a_set(self.sides as usize)
-    }
-    pub(crate) fn approximate(&self) -> Option<crate::selection::Approximate> {
-        self.selection.approximate()
-    }
-    pub(crate) fn picks_first(&self) -> bool {
-        self.selection.picks_first()
-    }
-    pub(crate) fn reads_records_again(&self) -> bool {
-        self.selection.reads_records_again()
-    }
-    pub(crate) fn keeps_records_of(&self, number: u32) -> bool {
-        self.selection.keeps_records_of(number, self.sides as usize)
-    }
-    pub(crate) fn keeps_ordinals_of(&self, number: u32) -> bool {
-        self.selection
-            .keeps_ordinals_of(number, self.sides as usize)
-    }
-
     /// What is counted of each line.
     pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Whether the lines of the side with this number (from 1) must be seen as often as they come.
-    pub(crate) fn needs_repeats(&self, number: u32) -> bool {
-        self.tally != Tally::None || (self.selection.repeats() && number == 1)
-    }
-
-    /// Whether the lines of an input, which is the sides with these numbers (from 1), must be seen as often as they
-    /// come.
-    pub(crate) fn needs_repeats_of(&self, numbers: &[u32]) -> bool {
-        numbers.iter().any(|&number| self.needs_repeats(number))
-    }
-
-    /// Whether a line is selected, once, whichever side has it: nothing more needs to be known of it.
-    pub(crate) fn takes_any(&self) -> bool {
-        let is_plain = self.tally == Tally::None && self.selection.label == Label::None;
-        is_plain && !self.selection.in_first && self.least == 1 && self.most == self.sides
-    }
-
-    /// Whether the lines of some side must be seen as often as they come.
-    pub(crate) fn needs_any_repeats(&self) -> bool {
-        self.tally != Tally::None || self.repeats()
-    }
-
-    /// Whether a line can be written as soon as it is seen for the first time: it is selected, once, and nothing more
-    /// is wanted of it.
-    pub(crate) fn writes_new(&self) -> bool {
-        let is_line = !self.selection.repeats() && !self.selection.records;
-        // The same line may come later with a smaller ordinal.
-        let has_place = self.order() == Order::Input;
-        self.takes_any() && is_line && !has_place
-    }
-
     /// The number of sides that a line must be in.
     pub(crate) fn least(&self) -> usize {
-        self.least as usize
-    }
-
-    /// Whether the first side must have a line, so that it must be the first in the order of the work.
-    pub(crate) fn in_first(&self) -> bool {
-        self.selection.in_first
-    }
-
-    /// Whether each selected line is written as often as the first side has it.
-    pub(crate) fn repeats(&self) -> bool {
-        self.selection.repeats()
-    }
-
-    /// Whether lines are records, which a set does not have: they are written when they are read once more.
-    pub(crate) fn writes_records(&self) -> bool {
-        self.selection.records
+        self.selection.counts.least(self.sides) as usize
     }
 
     /// How often a line of as many `sides` is written that is at `ordinal`, and how often it goes to the duplicates,
@@ -200,18 +124,13 @@ impl Rule {
         if !self.selects(found.mark) {
             return (0, 0);
         }
-        let is_written = !self.selection.picks_first() || found.ordinal == ordinal;
+        let is_written = !self.picks_first() || found.ordinal == ordinal;
         let dropped = if self.drops_rest() {
             sides - u64::from(is_written)
         } else {
             0
         };
         (u64::from(is_written), dropped)
-    }
-
-    /// How many sides, in the order of the work, may bring a line that is new.
-    pub(crate) fn building_sides(&self) -> usize {
-        self.selection.building_sides(self.sides as usize)
     }
 
     /// What marks call a side that has this number (from 1) with the caller, and this rank (from 1) in the
@@ -225,17 +144,6 @@ impl Rule {
             }
             Marks::Bits => number,
         }
-    }
-
-    /// The mark at which a line is known to be selected, so that it can be written at once: with the last side
-    /// that it must be in. `None` where that is only known when all sides were read.
-    pub(crate) fn last_mark(&self) -> Option<u32> {
-        let is_known = self.marks == Marks::Row && self.sides > 1;
-        let is_known = is_known && self.tally == Tally::None;
-        let is_known = is_known && !self.selection.repeats() && !self.selection.records;
-        // The same side may have the line earlier, in a block that comes later.
-        let is_known = is_known && self.order() != Order::Input;
-        is_known.then_some(self.sides)
     }
 
     /// How often a line is written that has `mark` and of which `tally` was counted when all sides were read.
@@ -269,7 +177,7 @@ impl Rule {
     pub(crate) fn selects(&self, mark: u32) -> bool {
         let sides = self.marks.sides(mark);
         let is_in_first = !self.selection.in_first || mark & 1 == 1;
-        is_in_first && (self.least..=self.most).contains(&sides)
+        is_in_first && self.selection.counts.contains(sides, self.sides)
     }
 
     /// The mark of a line that had `mark`, or 0 if it is nowhere else, when the first side has it, too; `rank` is
@@ -304,42 +212,13 @@ impl Rule {
     }
 }
 
-/// Refuses numbers of sides that no line can have.
-///
-/// # Errors
-/// [`Error::Usage`].
-fn check_bounds(selection: Selection, sides: usize) -> Result<()> {
-    let (least, most) = (selection.least, selection.most);
-    let given = match (least, most) {
-        (Some(least), Some(most)) if least == most => format!("exactly {least}"),
-        (Some(least), Some(most)) => format!("at least {least}, at most {most}"),
-        (Some(least), None) => format!("at least {least}"),
-        (None, Some(most)) => format!("at most {most}"),
-        (None, None) => return Ok(()),
-    };
-    let is_within = |bound: u32| (1..=sides).contains(&(bound as usize));
-    if !least.into_iter().chain(most).all(is_within) {
-        return usage(
-            format!("{given}: there are {sides} files"),
-            &format!("give a number from 1 to {sides}"),
-        );
-    }
-    if least.zip(most).is_some_and(|(least, most)| least > most) {
-        return usage(
-            format!("{given}: no number of files is in this range"),
-            "give --at-most a number that is not below --at-least",
-        );
-    }
-    Ok(())
-}
-
 /// What must be counted for a selection.
 ///
 /// # Errors
 /// [`Error::Usage`] where a multiset makes no sense of it.
-fn tally(selection: Selection, sides: usize) -> Result<Tally> {
+fn tally(selection: Selection, sides: usize, needs_all: bool) -> Result<Tally> {
     let occurrences = selection.occurrences;
-    if occurrences == Occurrences::OfFirst && selection.counts() && !selection.records {
+    if occurrences == Occurrences::OfFirst && selection.is_counted() && !selection.records {
         return usage(
             "--repeats: cannot be combined with --count".into(),
             "choose one of them",
@@ -358,7 +237,7 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
         );
     }
     if occurrences != Occurrences::All {
-        return Ok(if selection.counts() {
+        return Ok(if selection.is_counted() {
             Tally::Sum
         } else {
             Tally::None
@@ -371,7 +250,7 @@ fn tally(selection: Selection, sides: usize) -> Result<Tally> {
         );
     }
     match selection.name() {
-        _ if selection.needs_all(sides) => Ok(Tally::Least),
+        _ if needs_all => Ok(Tally::Least),
         "diff" => Ok(Tally::Left),
         "union" => Ok(Tally::Sum),
         "symdiff" if sides == 2 => Ok(Tally::Signed),
