@@ -151,7 +151,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
     let overlap = Overlap::of(&sketches);
     let described = inputs.iter().zip(&sketches).enumerate();
     let described: Vec<InputEstimate> = described
-        .map(|(number, (input, sketch))| describe(input, sketch, (&overlap, number)))
+        .map(|(number, (input, sketch))| describe(input, sketch, &overlap, number))
         .collect();
     // No more lines are common than any input has.
     let smallest = |common: Bounds, input: &InputEstimate| common.within(input.distinct);
@@ -160,7 +160,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
         command: "estimate",
         exact: overlap.is_exact(),
         seconds: start.elapsed().as_secs_f64(),
-        threads: layout.workers,
+        threads: layout.scan.workers,
         sample_lines: hashes as u64,
         common: described.iter().fold(overlap.common(), smallest),
         any: overlap.any(),
@@ -179,7 +179,7 @@ pub(crate) fn estimate_opened(inputs: &[Input], job: &Job, options: &Options) ->
 /// # Errors
 /// [`Error::MemoryPlan`] where not even the fewest fit.
 fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
-    let workers = scan_layout(job, "nothing", 0)?.workers as u64;
+    let workers = scan_layout(job, "nothing", 0)?.scan.workers as u64;
     let inputs = job.inputs.len() as u64;
     // The last input is gathered beside the sketches of the others: one for each worker, and theirs.
     let bytes = |hashes| inputs * Sketch::bytes(hashes) + (workers + 1) * Gatherer::bytes(hashes);
@@ -192,7 +192,7 @@ fn divide_memory(job: &Job) -> Result<(Layout, usize)> {
 }
 
 /// What is known of an input, which is number `number` of those in `overlap`.
-fn describe(input: &Input, sketch: &Sketch, (overlap, number): (&Overlap, usize)) -> InputEstimate {
+fn describe(input: &Input, sketch: &Sketch, overlap: &Overlap, number: usize) -> InputEstimate {
     let lines = Bounds::exactly(input.lines() as f64);
     let distinct = sketch.distinct().within(lines);
     InputEstimate {

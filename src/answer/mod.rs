@@ -115,7 +115,7 @@ impl<'s> Collector<'s> {
     /// # Errors
     /// What the sink reports.
     pub(crate) fn header(&self, label: &[u8], header: &[u8]) -> Result<()> {
-        self.lock().pass_on((0, 0), |sink| {
+        self.lock().pass_on(0, 0, |sink| {
             // A mark stays the first in its file.
             let rest = header.strip_prefix(BYTE_ORDER_MARK).unwrap_or(header);
             let mark = &header[..header.len() - rest.len()];
@@ -185,7 +185,8 @@ impl Shared<'_> {
     /// the first error is the one that the run reports.
     fn pass_on(
         &mut self,
-        (lines, bytes): (usize, usize),
+        lines: usize,
+        bytes: usize,
         pass: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
     ) -> Result<()> {
         if self.has_failed {

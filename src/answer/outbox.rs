@@ -110,7 +110,7 @@ impl<'c, 's> Outbox<'c, 's> {
         // A line that does not fit is passed on as it is, without a copy.
         if bytes > BYTES {
             let mut shared = self.collector.lock();
-            return shared.pass_on((1, bytes), |sink| match label {
+            return shared.pass_on(1, bytes, |sink| match label {
                 [] => sink.line(line),
                 label => sink.long_line(label, line),
             });
@@ -127,7 +127,7 @@ impl<'c, 's> Outbox<'c, 's> {
         }
         if bytes > BYTES {
             let mut shared = self.collector.lock();
-            return shared.pass_on((0, 0), |sink| sink.duplicate(line));
+            return shared.pass_on(0, 0, |sink| sink.duplicate(line));
         }
         self.duplicates.push(&[], line, self.collector.terminator);
         Ok(())
@@ -153,7 +153,7 @@ impl<'c, 's> Outbox<'c, 's> {
         let Waiting { bytes, ends } = &self.lines;
         if !ends.is_empty() {
             let mut shared = self.collector.lock();
-            shared.pass_on((ends.len(), bytes.len()), |sink| sink.block(bytes, ends))?;
+            shared.pass_on(ends.len(), bytes.len(), |sink| sink.block(bytes, ends))?;
         }
         self.lines.clear();
         Ok(())
@@ -164,7 +164,7 @@ impl<'c, 's> Outbox<'c, 's> {
         let Waiting { bytes, ends } = &self.duplicates;
         if !ends.is_empty() {
             let mut shared = self.collector.lock();
-            shared.pass_on((0, 0), |sink| sink.duplicates(bytes, ends))?;
+            shared.pass_on(0, 0, |sink| sink.duplicates(bytes, ends))?;
         }
         self.duplicates.clear();
         Ok(())

@@ -104,8 +104,8 @@ pub fn shard(
         shard: random()?,
         side: request.side,
     };
-    let how = (request.buckets, request.compression);
-    let sender = Sender::new((out, target), stamp, how, &run.budget);
+    let (buckets, compression) = (request.buckets, request.compression);
+    let sender = Sender::new(out, target, stamp, buckets, compression, &run.budget);
     let screening = Screening {
         screen: filter.as_ref().map(|filter| filter as &dyn Screen),
         keeps_repeats: true,
@@ -174,7 +174,7 @@ fn open_filter(request: &ShardRequest, options: &Options) -> Result<Option<Check
 fn divide(job: &Job, buckets: u32, filter: Option<&CheckedFilter>) -> Result<(Layout, u64)> {
     let filter_bytes = filter.map_or(0, |filter| filter.stored().shape().bytes());
     match shard_layout(job, buckets, filter_bytes) {
-        Ok(layout) if filter_bytes == 0 || layout.block_bytes >= GOOD_BLOCK => {
+        Ok(layout) if filter_bytes == 0 || layout.pool.block_bytes >= GOOD_BLOCK => {
             Ok((layout, filter_bytes))
         }
         _ => shard_layout(job, buckets, 0).map(|layout| (layout, 0)),

@@ -178,8 +178,8 @@ fn buckets(job: &Job, wanted: u64) -> Result<(u64, u64)> {
     let mut buckets = wanted.max(1);
     loop {
         match shard_layout(job, buckets as u32, 0) {
-            Ok(layout) if layout.block_bytes >= LEAST_BLOCK || buckets == 1 => {
-                return Ok((buckets, layout.block_bytes));
+            Ok(layout) if layout.pool.block_bytes >= LEAST_BLOCK || buckets == 1 => {
+                return Ok((buckets, layout.pool.block_bytes));
             }
             Err(error) if buckets == 1 => return Err(error),
             _ => buckets = (buckets * 7 / 8).max(1),

@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
             Sorter::new(SorterRules {
                 order,
                 bytes: run.layout.order_bytes,
-                buffers: run.layout.workers,
+                buffers: run.layout.scan.workers,
                 space: self.space,
                 address: run.new_store(0),
                 always_spill: self.options.always_spill,
@@ -242,9 +242,10 @@ impl<'a> Engine<'a> {
                     ..job
                 };
                 // The same limit may not allow more room than before; then the attempt would fail in the same place.
-                let needed = line_bytes.map_or(plan.layout.long_line_bytes + 1, long_line_buffer);
+                let needed =
+                    line_bytes.map_or(plan.layout.scan.long_line_bytes + 1, long_line_buffer);
                 match plan::plan(&longer) {
-                    Ok(next) if next.layout.long_line_bytes >= needed => Ok(longer),
+                    Ok(next) if next.layout.scan.long_line_bytes >= needed => Ok(longer),
                     _ => Err(error),
                 }
             }
@@ -275,7 +276,7 @@ impl<'a> Engine<'a> {
             strategy: costs.strategy.name().to_owned(),
             exact: costs.exact,
             seconds: start.elapsed().as_secs_f64(),
-            threads: plan.layout.workers,
+            threads: plan.layout.scan.workers,
             inputs: inputs.into_iter().map(describe).collect(),
             output: self.out.written(),
             memory: run.memory_stats(),

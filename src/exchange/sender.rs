@@ -81,9 +81,11 @@ impl std::fmt::Debug for Sender<'_> {
 impl<'s> Sender<'s> {
     /// A sender of frames of `buckets` buckets to `out`, which messages call `target`.
     pub(crate) fn new(
-        (out, target): (&'s mut (dyn Write + Send), &'s str),
+        out: &'s mut (dyn Write + Send),
+        target: &'s str,
         stamp: Stamp,
-        (buckets, compression): (u32, Compression),
+        buckets: u32,
+        compression: Compression,
         budget: &'s MemoryBudget,
     ) -> Self {
         Self {

@@ -30,7 +30,8 @@ impl Form {
     /// # Errors
     /// Where it cannot be read; as [`Table::open`].
     pub(super) fn of_file(
-        (file, size): (&File, u64),
+        file: &File,
+        size: u64,
         name: &Path,
         number: u32,
         opening: Opening<'_>,
@@ -40,7 +41,7 @@ impl Form {
         }
         let fail = |error| unreadable(name, error);
         if front_of(file, size).map_err(fail)? == Front::Parquet {
-            let table = Table::open((file, size), name, number, opening)?;
+            let table = Table::open(file, size, name, number, opening)?;
             return Ok(Self::Table(Arc::new(table)));
         }
         Self::of_text(file, size).map_err(fail)

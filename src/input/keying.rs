@@ -307,7 +307,7 @@ impl Input {
         let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
         let line = self
             .parts()
-            .map(|parts| lines_before(parts, (place.part, offset), opening));
+            .map(|parts| lines_before(parts, place.part, offset, opening));
         let line = line.and_then(Result::ok).map(|before| lines + before + 1);
         (line, bytes + offset)
     }
@@ -315,10 +315,9 @@ impl Input {
     /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
     /// decoded up to there any more.
     pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
-        let piece = (place.part, place.piece_start);
         let before = self
             .parts()
-            .map(|parts| bytes_before(parts, piece, opening));
+            .map(|parts| bytes_before(parts, place, opening));
         before.and_then(Result::ok).unwrap_or(0) + place.offset
     }
 }
@@ -326,7 +325,8 @@ impl Input {
 /// How many lines end in the bytes of a file before `offset`.
 fn lines_before(
     parts: &Parts,
-    (part, offset): (usize, u64),
+    part: usize,
+    offset: u64,
     opening: &PieceOpening<'_>,
 ) -> Result<u64> {
     let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;

@@ -173,7 +173,7 @@ impl Input {
             Ok((metadata, form))
         });
         let (metadata, form) = copy.map_err(|error| unreadable(&path, error))?;
-        let copy = Parts::one(path, self.name.clone(), &metadata, (false, form));
+        let copy = Parts::one(path, self.name.clone(), &metadata, false, form);
         Ok(Self {
             access: Access::Parts(copy),
             keying: self.keying.map(Keying::of_copy),

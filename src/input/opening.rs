@@ -134,11 +134,9 @@ impl Input {
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
         let access = if by_position {
-            let seen = (
-                is_warm,
-                Form::of_file((&file, metadata.size()), &name, number, opening)?,
-            );
-            Access::Parts(Parts::one(name.clone(), name.clone(), &metadata, seen))
+            let form = Form::of_file(&file, metadata.size(), &name, number, opening)?;
+            let (path, name) = (name.clone(), name.clone());
+            Access::Parts(Parts::one(path, name, &metadata, is_warm, form))
         } else {
             Access::Stream(Mutex::new(Some(file)))
         };

@@ -142,7 +142,8 @@ impl Parts {
         path: PathBuf,
         name: PathBuf,
         metadata: &Metadata,
-        (is_warm, form): (bool, Form),
+        is_warm: bool,
+        form: Form,
     ) -> Self {
         let part = Part {
             state: FileState::of(metadata),
@@ -337,7 +338,7 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
     if !metadata.is_file() || (state.size == 0 && !has_size(&file)) {
         return Err(not_a_part(path));
     }
-    let form = Form::of_file((&file, state.size), path, number, opening)?;
+    let form = Form::of_file(&file, state.size, path, number, opening)?;
     Ok(Part {
         state,
         start: 0,

@@ -76,7 +76,7 @@ impl RangeReader<'_> {
             });
         }
         Ok(Cut {
-            pooled: Pooled::Lines(self.chunk(buffer, (first, stop), base + first as u64, true)),
+            pooled: Pooled::Lines(self.chunk(buffer, first, stop, base + first as u64, true)),
             long_line,
         })
     }
@@ -85,7 +85,8 @@ impl RangeReader<'_> {
     fn chunk(
         &self,
         buffer: Buffer,
-        (start, end): (usize, usize),
+        start: usize,
+        end: usize,
         offset: u64,
         is_pooled: bool,
     ) -> Chunk {
@@ -130,7 +131,7 @@ impl RangeReader<'_> {
                 .find(&buffer[searched..filled])
                 .map(|at| searched + at + 1);
             if let Some(end) = found.or((read_end == size).then_some(filled)) {
-                return Ok(self.chunk(buffer, (first, end), offset, false));
+                return Ok(self.chunk(buffer, first, end, offset, false));
             }
             match long_lines.lengthen(&mut buffer, self.name(), offset) {
                 Err(Error::LineTooLong { .. }) => {

@@ -126,7 +126,7 @@ impl<'a> Reading<'a> {
         if is_read_by_workers {
             chunks.chunk_bytes = chunks.chunk_bytes.min(WARM_CHUNK);
         }
-        let open = |supply| StreamChunks::new(input, supply, chunks, (rules.budget, rules.space));
+        let open = |supply| StreamChunks::new(input, supply, chunks, rules.budget, rules.space);
         let lanes: Vec<_> = supplies.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self {
             chunks: Chunks::Lanes(Lanes::new(lanes)),

@@ -89,8 +89,7 @@ pub(crate) fn sample(
                 sampler.add(&window);
                 Ok(())
             };
-            let spread = (WINDOWS, WINDOW);
-            let size = for_each_decoded_window(parts, spread, memory_bytes, stop, add)?;
+            let size = for_each_decoded_window(parts, WINDOWS, WINDOW, memory_bytes, stop, add)?;
             input.note_likely_bytes(size);
             size
         }

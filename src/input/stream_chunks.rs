@@ -70,7 +70,8 @@ impl<'a> StreamChunks<'a> {
         input: &'a Input,
         supply: Supply<'a>,
         rules: ChunkRules<'a>,
-        (budget, space): (&MemoryBudget, &'a TempSpace),
+        budget: &MemoryBudget,
+        space: &'a TempSpace,
     ) -> Result<Self> {
         let carry = Buffer::new(budget, CARRY, ChunkRules::buffer_bytes(rules.chunk_bytes))?;
         Ok(Self {
@@ -186,7 +187,7 @@ impl<'a> StreamChunks<'a> {
         let filled = long.len();
         ahead.add(&mut long, filled)?;
         if let (None, Some(walk), Some(marks)) = (found, open, format.marks())
-            && !ahead.finds_damage(&mut self.supply, (walk, &long), marks, &mut self.carry)?
+            && !ahead.finds_damage(&mut self.supply, walk, &long, marks, &mut self.carry)?
         {
             return Err(error);
         }

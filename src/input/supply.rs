@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::input::chunk::Place;
 use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
 use crate::input::form::Form;
 use crate::input::parquet::Rows;
@@ -245,7 +246,7 @@ impl<'a> Supply<'a> {
         match &mut self.bytes {
             Bytes::Unknown(stream) => {
                 let (front, filled) = read_front(stream, buffer, self.name)?;
-                self.settle(front, (&buffer[..filled.bytes], filled.is_ended))?;
+                self.settle(front, &buffer[..filled.bytes], filled.is_ended)?;
                 match &mut self.bytes {
                     Bytes::Decoded(decoder) => decoder.fill(buffer),
                     _ => Ok(filled),
@@ -287,7 +288,7 @@ impl<'a> Supply<'a> {
 
     /// Decides how a stream is read that begins with `read`, which is all of it or not: as it is, or by a decoder,
     /// which gets what was read.
-    fn settle(&mut self, front: Front, read: (&[u8], bool)) -> Result<()> {
+    fn settle(&mut self, front: Front, read: &[u8], is_ended: bool) -> Result<()> {
         self.bytes = match std::mem::replace(&mut self.bytes, Bytes::None) {
             Bytes::Unknown(stream) if front == Front::Plain => Bytes::Plain(stream),
             Bytes::Unknown(_) if front == Front::Parquet => {
@@ -300,7 +301,7 @@ impl<'a> Supply<'a> {
                 });
             }
             Bytes::Unknown(stream) => {
-                let source = Source::new(stream, self.name, &self.budget, read)?;
+                let source = Source::new(stream, self.name, &self.budget, read, is_ended)?;
                 Bytes::Decoded(Box::new(Decoder::new(source, &self.budget)))
             }
             settled => settled,
@@ -340,19 +341,16 @@ impl<'a> Supply<'a> {
     }
 }
 
-/// The decoded bytes of a file that are before the piece that begins at `start`: the file is decoded up to there.
+/// The decoded bytes of a file that are before the piece that `place` is in: the file is decoded up to there.
 ///
 /// # Errors
 /// As [`Parts::open`] and [`Supply::fill`].
-pub(super) fn bytes_before(
-    parts: &Parts,
-    (part, start): (usize, u64),
-    opening: &PieceOpening<'_>,
-) -> Result<u64> {
-    if start == 0 {
+pub(super) fn bytes_before(parts: &Parts, place: Place, opening: &PieceOpening<'_>) -> Result<u64> {
+    if place.piece_start == 0 {
         return Ok(0);
     }
-    let mut supply = Supply::of_piece(parts, Piece::before(part, start), opening)?;
+    let piece = Piece::before(place.part, place.piece_start);
+    let mut supply = Supply::of_piece(parts, piece, opening)?;
     let mut buffer = vec![0; SOURCE_BYTES as usize];
     while !supply.fill(&mut buffer)?.is_ended {}
     Ok(supply.given_bytes)
@@ -395,16 +393,12 @@ fn open<'a>(parts: &'a Parts, piece: Piece, opening: &PieceOpening<'a>) -> Resul
             let moved = file.seek(SeekFrom::Start(start));
             moved.map_err(|error| unreadable(name, error))?;
             let stream = StoppableStream::new(file, stop);
-            let source = Source::new(stream, name, budget, (&[], false))?.from(start);
+            let source = Source::new(stream, name, budget, &[], false)?.from(start);
             let decoder = Decoder::new(source, budget).up_to(end);
             Bytes::Piece(Box::new(PieceDecoder::new(decoder, start == 0, terminator)))
         }
         Form::Table(table) => Bytes::Rows(Box::new(Rows::new(
-            table,
-            (file, name),
-            (start, end),
-            stop,
-            budget,
+            table, file, name, start, end, stop, budget,
         ))),
     })
 }

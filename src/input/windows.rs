@@ -108,7 +108,8 @@ pub(crate) fn for_each_window(
 /// Where one cannot be read or decoded, or has changed; what `stop` returns, and the first error of `look`.
 pub(super) fn for_each_decoded_window(
     parts: &Parts,
-    (count, bytes): (u64, u64),
+    count: u64,
+    bytes: u64,
     memory_bytes: u64,
     stop: &(dyn Fn() -> Result<()> + Sync),
     mut look: impl FnMut(Window<'_>) -> Result<()>,
@@ -130,7 +131,7 @@ pub(super) fn for_each_decoded_window(
         let budget = MemoryBudget::new(memory_bytes, 0);
         let mut supply = Supply::of_part(parts, part, stop, &budget)?;
         let of_file = count.div_ceil(wanted as u64);
-        decoded += front_windows(&mut supply, (part, of_file), &mut buffer, &mut look)?;
+        decoded += front_windows(&mut supply, part, of_file, &mut buffer, &mut look)?;
         let read = supply.taken_bytes();
         taken += read.map_or(state.size, |read| read.min(state.size));
     }
@@ -145,7 +146,8 @@ pub(super) fn for_each_decoded_window(
 /// Goes through the first `count` windows of the file with the number `part`; returns their bytes.
 fn front_windows(
     supply: &mut Supply<'_>,
-    (part, count): (usize, u64),
+    part: usize,
+    count: u64,
     buffer: &mut [u8],
     mut look: impl FnMut(Window<'_>) -> Result<()>,
 ) -> Result<u64> {

@@ -58,7 +58,8 @@ pub(crate) fn tell(
     run: &Run<'_>,
     input: &Input,
     told: &AddressSet,
-    (has, repeats): (bool, bool),
+    has: bool,
+    repeats: bool,
     out: &Collector<'_>,
 ) -> Result<()> {
     let phase = run.input_phase("probe", input);

@@ -104,9 +104,9 @@ pub(crate) fn shape_for_store(
 ) -> Option<FilterPlan> {
     let layout = &run.layout;
     let (rules, readers) = reading(run, store);
-    let beside = layout.scan_bytes().max(readers * rules.memory_bytes());
+    let beside = layout.scan.bytes().max(readers * rules.memory_bytes());
     // The pool may still take what it has not drawn.
-    let unpooled = layout.usable_bytes.saturating_sub(layout.pool_bytes());
+    let unpooled = layout.usable_bytes.saturating_sub(layout.pool.bytes());
     let available = run.budget.available_bytes().min(unpooled);
     let room = available.saturating_sub(beside) & !(PAGE - 1);
     let keys = store.iter().map(|bucket| bucket.lines).sum();
@@ -119,7 +119,7 @@ fn reading<'o>(run: &Run<'o>, store: &[Bucket]) -> (ReadRules<'o>, u64) {
     let rules = run.read_rules(longest.unwrap_or(0));
     let layout = &run.layout;
     let fitting = layout.usable_bytes / 4 / rules.memory_bytes();
-    (rules, fitting.clamp(1, layout.join_workers as u64))
+    (rules, fitting.clamp(1, layout.pool.join_workers as u64))
 }
 
 /// Builds a filter of all lines of `store`, of the shape that [`shape_for_store`] has found. The store stays as

@@ -45,7 +45,10 @@ impl KnownLines {
     /// # Errors
     /// [`crate::Error::Memory`] where the budget has less than the plan says.
     pub(crate) fn new(run: &Run<'_>, rule: &Rule) -> Result<Option<Self>> {
-        let (bytes, line_bytes) = (run.layout.known_bytes, run.layout.known_line_bytes);
+        let (bytes, line_bytes) = (
+            run.layout.pool.known_bytes,
+            run.layout.pool.known_line_bytes,
+        );
         if bytes == 0 {
             return Ok(None);
         }
@@ -89,13 +92,9 @@ impl KnownLines {
         let all = std::mem::take(indexes);
         let has_room = !self.is_full.load(Ordering::Relaxed);
         let on_new = |index| indexes.push(index);
-        let found_room = self.set.note(
-            batch,
-            all.iter().copied(),
-            scatter,
-            (side, has_room),
-            on_new,
-        )?;
+        let found_room =
+            self.set
+                .note(batch, all.iter().copied(), scatter, side, has_room, on_new)?;
         if !found_room {
             self.is_full.store(true, Ordering::Relaxed);
         }

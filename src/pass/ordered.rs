@@ -190,7 +190,9 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let layout = &run.layout;
-    let room = run.budget.split_off("long lines", layout.long_line_bytes)?;
+    let room = run
+        .budget
+        .split_off("long lines", layout.scan.long_line_bytes)?;
     output.lock().turn = 0;
     let placed = PlacedFailure::default();
     let failure = placed.first();
@@ -198,7 +200,7 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
     let long_lines = LongLines::new(room, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
-        chunk_bytes: layout.chunk_bytes,
+        chunk_bytes: layout.scan.chunk_bytes,
         long_lines: &long_lines,
     };
     let stop = || failure.check().and_then(|()| run.interrupt().check());
@@ -225,9 +227,9 @@ pub(crate) fn scan_in_order<W: OrderedWorker>(
 
 /// What an ordered scan takes beyond what the layout has for reading.
 pub(crate) fn beyond_scan_bytes(layout: &Layout) -> u64 {
-    let pieces = 2 * layout.workers as u64 + 1;
-    (pieces * ChunkRules::buffer_bytes(layout.chunk_bytes) + layout.long_line_bytes)
-        .saturating_sub(layout.scan_bytes())
+    let pieces = 2 * layout.scan.workers as u64 + 1;
+    (pieces * ChunkRules::buffer_bytes(layout.scan.chunk_bytes) + layout.scan.long_line_bytes)
+        .saturating_sub(layout.scan.bytes())
 }
 
 /// A worker thread: reads a chunk, works on it while others do the same with theirs, and writes when its turn

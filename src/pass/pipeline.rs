@@ -57,10 +57,10 @@ pub(super) fn pipeline<W: Worker>(
 ) {
     let (run, failure) = (tally.run, tally.failure);
     let layout = &run.layout;
-    let (full_sender, full) = bounded(layout.chunk_buffers);
-    let (empty_sender, empty) = bounded(layout.chunk_buffers);
+    let (full_sender, full) = bounded(layout.scan.chunk_buffers);
+    let (empty_sender, empty) = bounded(layout.scan.chunk_buffers);
     // Buffers are made when they are first wanted: a small input needs two or three of them.
-    let unmade = AtomicUsize::new(layout.chunk_buffers);
+    let unmade = AtomicUsize::new(layout.scan.chunk_buffers);
     let source = Handout::new(full_sender);
     let read = |start_next: &dyn Fn()| {
         // Where the last reader has closed it meanwhile, there is nothing left to read.
@@ -80,7 +80,7 @@ pub(super) fn pipeline<W: Worker>(
     };
     let readers = Team {
         name: "read",
-        most: reading.readers(layout.readers),
+        most: reading.readers(layout.scan.readers),
         must_all_start: false,
         failure,
         work: &read,

@@ -108,10 +108,10 @@ pub(crate) fn receive(
     let failure = placed.first();
     let room = run
         .budget
-        .split_off("long lines", run.layout.long_line_bytes)?;
+        .split_off("long lines", run.layout.scan.long_line_bytes)?;
     let long_lines = LongLines::new(room, &run.layout, run.interrupt(), &placed);
     let names: Vec<_> = sources.iter().map(|it| it.name().to_owned()).collect();
-    let buffers = run.layout.chunk_buffers;
+    let buffers = run.layout.scan.chunk_buffers;
     let (full_sender, full) = bounded(buffers);
     let (empty_sender, empty) = bounded(buffers);
     let mut received = Received {

@@ -51,7 +51,7 @@ impl ResidentSet {
         let left = run.budget.available_bytes();
         let budget = run
             .budget
-            .split_off("set", left.saturating_sub(run.layout.scan_bytes()))?;
+            .split_off("set", left.saturating_sub(run.layout.scan.bytes()))?;
         let set = ShardedSet::new(&budget, run.hasher, lines, line_bytes, rule.kept())?;
         Ok(Self {
             set,
@@ -71,7 +71,7 @@ impl ResidentSet {
         lines: u64,
         line_bytes: u64,
     ) -> Result<Self> {
-        let bytes = Gathered::all_bytes(run.layout.workers);
+        let bytes = Gathered::all_bytes(run.layout.scan.workers);
         let gathering = run.budget.reserve("gathered lines", bytes);
         let set = Self::new(run, rule, lines, line_bytes)?;
         drop(gathering);
@@ -118,7 +118,8 @@ impl ResidentSet {
     pub(crate) fn mark(
         &self,
         run: &Run<'_>,
-        (input, side): (&Input, u32),
+        input: &Input,
+        side: u32,
         screen: Option<&dyn Screen>,
         out: &Collector<'_>,
     ) -> Result<()> {
@@ -143,7 +144,8 @@ impl ResidentSet {
     pub(crate) fn look_up(
         &self,
         run: &Run<'_>,
-        (input, rank): (&Input, u32),
+        input: &Input,
+        rank: u32,
         out: &Collector<'_>,
     ) -> Result<()> {
         let phase = run.input_phase("probe", input);
@@ -216,7 +218,7 @@ impl Worker for Answer<'_, '_> {
         self.set
             .look_up(batch, all, &mut self.to_shards, |index, found| {
                 let mark = rule.with_first(found.mark, rank);
-                write_again(rule, (batch, 1), index, Found { mark, ..found }, out)
+                write_again(rule, batch, 1, index, Found { mark, ..found }, out)
             })
     }
 

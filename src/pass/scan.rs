@@ -49,7 +49,7 @@ pub(crate) fn scan<W: Worker>(
 ) -> Result<()> {
     let room = run
         .budget
-        .split_off("long lines", run.layout.long_line_bytes)?;
+        .split_off("long lines", run.layout.scan.long_line_bytes)?;
     scan_in(run, phase, input, room, new_worker)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn scan_with_room<W: Worker>(
     new_worker: impl Fn() -> W + Sync,
 ) -> Result<()> {
     let left = spare.available_bytes();
-    if left <= run.layout.long_line_bytes {
+    if left <= run.layout.scan.long_line_bytes {
         return scan(run, phase, input, new_worker);
     }
     scan_in(
@@ -89,7 +89,7 @@ fn scan_in<W: Worker>(
     let long_lines = LongLines::new(long_budget, layout, run.interrupt(), &placed);
     let chunks = ChunkRules {
         format: run.options.line_format(),
-        chunk_bytes: layout.chunk_bytes,
+        chunk_bytes: layout.scan.chunk_bytes,
         long_lines: &long_lines,
     };
     let failure = placed.first();
@@ -100,7 +100,7 @@ fn scan_in<W: Worker>(
         budget: &run.budget,
         decoding: &run.decoding,
         space: run.space,
-        lanes: layout.lanes,
+        lanes: layout.scan.lanes,
         stop: &stop,
         waiting: None,
     };

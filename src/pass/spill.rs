@@ -129,10 +129,10 @@ pub(crate) fn spill(
         space: run.space,
         pool,
         address: run.new_store(0),
-        buckets: run.layout.buckets,
+        buckets: run.layout.pool.buckets,
         writers: match outlet {
             Some(_) => 0,
-            None => run.layout.writers,
+            None => run.layout.pool.writers,
         },
         has_ordinals: input.first_ordinal().is_some(),
         columns: input.record_columns(),

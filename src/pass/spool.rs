@@ -22,7 +22,7 @@ pub(crate) fn spool(run: &Run<'_>, input: Input) -> Result<Input> {
     let stop = || run.interrupt().check();
     let mut stream = input.take_stream(&stop)?;
     let mut copy = Copy::new(run.space, "spool")?;
-    let mut buffer = Buffer::new(&run.budget, "spool", run.layout.chunk_bytes)?;
+    let mut buffer = Buffer::new(&run.budget, "spool", run.layout.scan.chunk_bytes)?;
     let phase = run.phase("spool", None);
     loop {
         let filled = stream.fill(&mut buffer, input.name())?.bytes;

@@ -68,20 +68,21 @@ pub(super) fn least_pool(usable_bytes: u64) -> u64 {
 pub(super) fn buckets_for_survivors(
     job: &Job,
     layout: &mut Layout,
-    (set_bytes, likely): (u64, f64),
+    set_bytes: u64,
+    likely: f64,
     wanted_filters: u64,
     least_pool: u64,
 ) -> Result<(), Error> {
     let unwanted = layout
         .usable_bytes
-        .saturating_sub(layout.scan_bytes() + wanted_filters);
+        .saturating_sub(layout.scan.bytes() + wanted_filters);
     let roomy = unwanted.min(layout.usable_bytes / 3);
     if roomy >= least_pool {
         let mut generous = *layout;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
         let found = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
-        let good = GOOD_BLOCK.min(most_in_bucket(job, generous.buckets));
-        if found.is_ok() && generous.block_bytes >= good {
+        let good = GOOD_BLOCK.min(most_in_bucket(job, generous.pool.buckets));
+        if found.is_ok() && generous.pool.block_bytes >= good {
             *layout = generous;
             return Ok(());
         }
@@ -157,7 +158,7 @@ pub(super) fn set_buckets(
     // most workers with which blocks stay of a good size, and no more than there is work for. A single
     // worker may have the smallest blocks.
     let busy = (set_bytes / LEAST_WORKERS_SET).max(1) as usize;
-    for workers in (1..=layout.workers.min(busy)).rev() {
+    for workers in (1..=layout.scan.workers.min(busy)).rev() {
         let share = layout.join_share(workers).max(1);
         let needed = (set_bytes as f64 * SLACK / share as f64).ceil() as u64;
         let full_blocks = (pool_bytes >> 20).saturating_sub(8);
@@ -172,13 +173,13 @@ pub(super) fn set_buckets(
             GOOD_BLOCK
         };
         if layout.set_pool(job, buckets, pool_bytes, least) {
-            layout.join_workers = workers;
+            layout.pool.join_workers = workers;
             return Ok(());
         }
     }
     // One level cannot make buckets small enough: the join splits those that do not fit. One worker has the largest
     // blocks for that; two with blocks of half the size were slower.
-    layout.join_workers = 1;
+    layout.pool.join_workers = 1;
     let buckets = first_of_two_levels(layout, pool_bytes, set_bytes).min(MOST_BUCKETS.min(most));
     let buckets = buckets as u32;
     if layout.set_pool(job, buckets, pool_bytes, 4096) {

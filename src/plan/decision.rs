@@ -106,7 +106,7 @@ impl Plan {
     /// What the buffers take that are neither filter nor set, in bytes: what stands between the
     /// memory limit and the filter.
     pub fn buffer_bytes(&self) -> u64 {
-        self.layout.base_bytes + self.layout.scan_bytes() + self.layout.pool_bytes()
+        self.layout.base_bytes + self.layout.scan.bytes() + self.layout.pool.bytes()
     }
 
     /// The phases of steps of this plan, whose join goes through `joined` bytes, and whose filters of survivors read

@@ -17,17 +17,17 @@ const DECODING_SHARE: u64 = 4;
 const LANE_BYTES: u64 = 1 << 20;
 
 /// What decodes inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DecodingPlan {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct DecodingPlan {
     /// How many pieces of an input are decoded at the same time.
-    pub(super) lanes: u64,
+    pub(crate) lanes: u64,
     /// What that takes in bytes: for each piece as much as the first frame takes that takes most, or a share of the memory where
     /// that is more, for frames that the plan does not know of.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// What the heap takes beside that because several threads decode, in bytes.
     beside_bytes: u64,
     /// The fraction of the memory that it takes at most where that is large; 0 where nothing is decoded.
-    pub(super) share: u64,
+    pub(crate) share: u64,
 }
 
 impl DecodingPlan {

@@ -40,18 +40,19 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
     let layout_in = |memory_bytes: u64| {
         let job = job.with_memory(memory_bytes);
         let mut layout = Layout::for_single_try(&job);
-        let beside = beside_bytes + layout.workers as u64 * scratch_bytes();
+        let beside = beside_bytes + layout.scan.workers as u64 * scratch_bytes();
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
         // No block is written: a full one is handed over.
         let writers = in_flight(0);
-        if !layout.set_blocks(&job, buckets, writers, (pool_bytes, PAGE)) {
+        if !layout.set_blocks(&job, buckets, writers, pool_bytes, PAGE) {
             return None;
         }
         // Payload and header together, as a block of a bucket has them.
-        layout.block_bytes = layout
+        layout.pool.block_bytes = layout
+            .pool
             .block_bytes
             .min((MOST_DECODED + HEADER as u64) & !(PAGE - 1));
-        layout.pool_blocks = u64::from(buckets) + writers + 1;
+        layout.pool.blocks = u64::from(buckets) + writers + 1;
         Some(layout)
     };
     layout_in(job.memory_bytes).ok_or_else(|| {
@@ -72,17 +73,14 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
     check_floor(job)?;
     let layout_in = |memory_bytes: u64| {
         let job = job.with_memory(memory_bytes);
-        let scan = Layout::for_single_try(&job);
-        let mut layout = Layout {
-            chunk_bytes: MOST_DECODED,
-            // One thread receives: more frames in memory would only wait.
-            readers: 1,
-            chunk_buffers: scan.workers + 3,
-            ..scan
-        };
+        let mut layout = Layout::for_single_try(&job);
+        layout.scan.chunk_bytes = MOST_DECODED;
+        // One thread receives: more frames in memory would only wait.
+        layout.scan.readers = 1;
+        layout.scan.chunk_buffers = layout.scan.workers + 3;
         let sides = job.inputs.len() as u64;
         let pool_bytes =
-            (layout.usable_bytes * POOL_TENTHS / 10).checked_sub(layout.scan_bytes())?;
+            (layout.usable_bytes * POOL_TENTHS / 10).checked_sub(layout.scan.bytes())?;
         let pool_bytes = pool_bytes.min(layout.most_pool_bytes(&job));
         let open = |block: u64| (pool_bytes / OPEN_SHARE / block / sides).min(MOST_JOIN_BUCKETS);
         // Large blocks, or enough buckets: whichever the memory has room for.
@@ -100,9 +98,9 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
         if !layout.set_pool(&together, buckets, pool_bytes, PAGE) {
             return None;
         }
-        layout.block_bytes = layout.block_bytes.min(block);
+        layout.pool.block_bytes = layout.pool.block_bytes.min(block);
         if !job.always_spill {
-            layout.pool_blocks = pool_bytes / layout.block_bytes;
+            layout.pool.blocks = pool_bytes / layout.pool.block_bytes;
         }
         Some(layout)
     };

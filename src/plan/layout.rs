@@ -9,9 +9,9 @@
 //!  ├──────────────┬───────────────────────────────────────────────────────────────────┐
 //!  │ base_bytes   │ usable_bytes: what the budget may grant                           │
 //!  │ program,     ├──────────────────────────┬─────────────────┬──────────────────────┤
-//!  │ threads,     │ scan_bytes               │ pool_bytes      │ rest_bytes           │
+//!  │ threads,     │ scan                     │ pool            │ rest_bytes           │
 //!  │ bookkeeping  ├───────────────┬──────────┼─────────────────┤                      │
-//!  │ of buckets   │ chunk_buffers │long_line_│ pool_blocks     │ filters, or a set,   │
+//!  │ of buckets   │ chunk_buffers │long_line_│ blocks          │ filters, or a set,   │
 //!  │              │ + 1 chunks    │bytes     │ × block_bytes   │ a sketch, known_bytes│
 //!  └──────────────┴───────────────┴──────────┴─────────────────┴──────────────────────┘
 //!
@@ -63,12 +63,21 @@ pub(crate) struct Layout {
     pub(crate) usable_bytes: u64,
     /// The threads that were asked for; memory may allow fewer workers.
     pub(crate) threads: usize,
+    /// What reads inputs.
+    pub(crate) scan: ScanLayout,
+    /// What decodes a compressed input; inputs are read one after the other.
+    pub(crate) decoding: DecodingPlan,
+    /// What is chosen with the number of buckets.
+    pub(crate) pool: PoolLayout,
+}
+
+/// What reads inputs, and works on their lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ScanLayout {
     /// Threads `work-N` of a scan: 1 to `threads`, one for each 2.5 MiB at most.
     pub(crate) workers: usize,
     /// The most threads `read-N` for a file that is not cached.
     pub(crate) readers: usize,
-    /// The most threads `spill-N` of a spill pass: the blocks that may be on their way to the disk.
-    pub(crate) writers: usize,
     /// Bytes of one chunk: a power of two from 64 KiB to 1 MiB.
     pub(crate) chunk_bytes: u64,
     /// Chunks that are read or worked on at a time.
@@ -78,52 +87,33 @@ pub(crate) struct Layout {
     /// The share of `usable_bytes` that long lines can have at most, in eighths. Where a second plan may
     /// give them more, that of the second; else that of the first.
     pub(crate) long_line_eighths: u64,
-    /// The part of `base_bytes` that decodes a compressed input; inputs are read one after the other.
-    pub(crate) decoder_bytes: u64,
-    /// The fraction of the memory that this is at most where the memory is large; 0 where nothing is decoded.
-    pub(crate) decoding_share: u64,
     /// Pieces of a compressed input that are decoded at the same time: 1 to `workers`.
     pub(crate) lanes: usize,
+}
+
+/// Buckets, the blocks of their pool, and who joins them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PoolLayout {
     /// Buckets of the first level; 0 without a pool.
     pub(crate) buckets: u32,
+    /// The most threads `spill-N` of a spill pass: the blocks that may be on their way to the disk.
+    pub(crate) writers: usize,
     /// Bytes of one block: whole pages, at most 1 MiB.
     pub(crate) block_bytes: u64,
     /// Blocks in the pool; more than `buckets` where there are any.
-    pub(crate) pool_blocks: u64,
+    pub(crate) blocks: u64,
     /// Memory for lines that are in their buckets already, in bytes; 0 where lines seldom come again.
     pub(crate) known_bytes: u64,
     /// The mean length of these lines, in bytes.
     pub(crate) known_line_bytes: u64,
-    /// Threads `work-N` of the join, each with a share of its own: 1 to `workers`. The join may find that it can have
-    /// more.
+    /// Threads `work-N` of the join, each with a share of its own: 1 to those of the scan. The join may find that it can
+    /// have more.
     pub(crate) join_workers: usize,
 }
 
-impl Layout {
-    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. For a run
-    /// that plans again when a line is too long.
-    pub(crate) fn for_scan(job: &Job, rule: &Rule) -> Self {
-        // A difference that keeps repeats may write lines of its first input while it reads them for the first time.
-        let writes_early = rule.repeats() && rule.in_first();
-        // So does a union that a filter answers.
-        let writes_early =
-            writes_early || job.strategy == Some(Strategy::Bloom) && !rule.finds_common();
-        Self::for_tries(job, writes_early)
-    }
-
-    /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
-    /// for a run that cannot be planned again when one is too long.
-    pub(crate) fn for_single_try(job: &Job) -> Self {
-        Self::for_tries(job, true)
-    }
-
-    /// The two of the above: `is_last_try` says that nothing can be planned again, whatever the inputs are.
-    fn for_tries(job: &Job, is_last_try: bool) -> Self {
-        let order_bytes = order_bytes(job);
-        let decoding = DecodingPlan::of(job);
-        let decoder_bytes = decoding.bytes;
-        let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
-        let usable = job.memory_bytes.saturating_sub(base_bytes);
+impl ScanLayout {
+    /// Divides what reading gets of `usable` bytes. `plans_once` says that no second plan gives long lines more.
+    fn new(job: &Job, usable: u64, decoding: &DecodingPlan, plans_once: bool) -> Self {
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
         // if several are under way.
@@ -138,10 +128,6 @@ impl Layout {
         let chunk_buffers = readers + workers + 1;
         // Two chunk buffers, so that a line that just does not fit one has room in any case.
         let least_long = 2 * (chunk_bytes + 2 * PAGE);
-        // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
-        // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
-        let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        let plans_once = has_stream || is_last_try;
         let share = if plans_once { 8 } else { 128 };
         // As much as with a single decoder: a run must not be refused because several decode.
         let long_line_bytes = ((usable + decoding.further_bytes()) / share)
@@ -150,28 +136,78 @@ impl Layout {
             .max(least_long)
             & !(PAGE - 1);
         Self {
-            memory_bytes: job.memory_bytes,
-            base_bytes,
-            order_bytes,
-            bookkeeping_bytes: 0,
-            usable_bytes: usable,
-            threads: job.threads,
             workers,
             readers,
-            writers: in_flight(0) as usize,
             chunk_bytes,
             chunk_buffers,
             long_line_bytes,
             long_line_eighths: if plans_once { 1 } else { MOST_EIGHTHS },
-            decoder_bytes,
-            decoding_share: decoding.share,
             lanes: workers.min(decoding.lanes as usize),
-            buckets: 0,
+        }
+    }
+
+    /// What scanning takes, in bytes: chunk buffers, one more for the unfinished line of a stream, and the
+    /// room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
+    pub(crate) fn bytes(&self) -> u64 {
+        // Where each worker decodes for itself, none has a chunk on its way; but each lane has an unfinished line.
+        let buffers = (self.chunk_buffers + 1).max(self.workers + self.lanes);
+        buffers as u64 * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
+    }
+}
+
+impl PoolLayout {
+    /// No block yet, for a join of so many workers at most.
+    fn empty(join_workers: usize) -> Self {
+        Self {
+            writers: in_flight(0) as usize,
             block_bytes: LARGEST,
-            pool_blocks: 0,
-            known_bytes: 0,
-            known_line_bytes: 0,
-            join_workers: workers,
+            join_workers,
+            ..Self::default()
+        }
+    }
+
+    /// What blocks take when all are in use, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.blocks * self.block_bytes
+    }
+}
+
+impl Layout {
+    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. For a run
+    /// that plans again when a line is too long.
+    pub(crate) fn for_scan(job: &Job, rule: &Rule) -> Self {
+        // A difference that keeps repeats may write lines of its first input while it reads them for the first time; so
+        // does a union that a filter answers.
+        let answers_early = job.strategy == Some(Strategy::Bloom) && !rule.finds_common();
+        Self::for_tries(job, answers_early || rule.repeats() && rule.in_first())
+    }
+
+    /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
+    /// for a run that cannot be planned again when one is too long.
+    pub(crate) fn for_single_try(job: &Job) -> Self {
+        Self::for_tries(job, true)
+    }
+
+    /// The two of the above: `is_last_try` says that nothing can be planned again, whatever the inputs are.
+    fn for_tries(job: &Job, is_last_try: bool) -> Self {
+        let order_bytes = order_bytes(job);
+        let decoding = DecodingPlan::of(job);
+        let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
+        let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
+        // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
+        // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
+        let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
+        let scan = ScanLayout::new(job, usable_bytes, &decoding, has_stream || is_last_try);
+        Self {
+            memory_bytes: job.memory_bytes,
+            base_bytes,
+            order_bytes,
+            bookkeeping_bytes: 0,
+            usable_bytes,
+            threads: job.threads,
+            scan,
+            decoding,
+            pool: PoolLayout::empty(scan.workers),
         }
     }
 
@@ -179,32 +215,15 @@ impl Layout {
     /// set aside, for those that are chosen.
     pub(crate) fn without_buckets(&self) -> Self {
         Self {
-            buckets: 0,
-            block_bytes: LARGEST,
-            pool_blocks: 0,
-            known_bytes: 0,
-            join_workers: self.workers,
+            pool: PoolLayout::empty(self.scan.workers),
             ..*self
         }
-    }
-
-    /// What scanning takes, in bytes: chunk buffers, one more for the unfinished line of a stream, and the
-    /// room for long lines. Direct reads begin and end at a page, hence two more pages for each buffer.
-    pub(crate) fn scan_bytes(&self) -> u64 {
-        // Where each worker decodes for itself, none has a chunk on its way; but each lane has an unfinished line.
-        let buffers = (self.chunk_buffers + 1).max(self.workers + self.lanes);
-        buffers as u64 * (self.chunk_bytes + 2 * PAGE) + self.long_line_bytes
-    }
-
-    /// What blocks take when all are in use, in bytes.
-    pub(crate) fn pool_bytes(&self) -> u64 {
-        self.pool_blocks * self.block_bytes
     }
 
     /// The most bytes that blocks may take, so that a join has room for the longest line twice (in the set,
     /// and while it is put together) with blocks still in memory. At least an eighth of the memory.
     pub(crate) fn most_pool_bytes(&self, job: &Job) -> u64 {
-        if job.longest_line_bytes <= self.chunk_bytes {
+        if job.longest_line_bytes <= self.scan.chunk_bytes {
             return self.usable_bytes;
         }
         let twice = job.longest_line_bytes.saturating_mul(2);
@@ -216,7 +235,7 @@ impl Layout {
     /// What is left beside scanning and blocks, in bytes: for filters, a set or a sketch.
     pub(crate) fn rest_bytes(&self) -> u64 {
         self.usable_bytes
-            .saturating_sub(self.scan_bytes() + self.pool_bytes())
+            .saturating_sub(self.scan.bytes() + self.pool.bytes())
     }
 
     /// The least share of a join worker, in bytes, where the longest line has `longest` bytes: room for that line
@@ -230,7 +249,7 @@ impl Layout {
     pub(crate) fn read_bytes(&self) -> u64 {
         LARGEST
             .min((self.usable_bytes / 32) & !(PAGE - 1))
-            .max(self.block_bytes)
+            .max(self.pool.block_bytes)
     }
 
     /// What the set of one join worker may take, in bytes, where `workers` (at least 1) share the memory: its
@@ -271,7 +290,7 @@ impl Layout {
         let tries = [in_flight(buckets.into()), in_flight(0)];
         tries
             .into_iter()
-            .any(|writers| self.set_blocks(job, buckets, writers, (pool_bytes, least)))
+            .any(|writers| self.set_blocks(job, buckets, writers, pool_bytes, least))
     }
 
     /// As [`Layout::set_pool`], with up to `writers` blocks that are being written at a time.
@@ -280,7 +299,8 @@ impl Layout {
         job: &Job,
         buckets: u32,
         writers: u64,
-        (pool_bytes, least): (u64, u64),
+        pool_bytes: u64,
+        least: u64,
     ) -> bool {
         let pool_bytes = pool_bytes.min(self.most_pool_bytes(job));
         let open = u64::from(buckets) + writers + 1;
@@ -290,11 +310,11 @@ impl Layout {
             return false;
         }
         self.set_bookkeeping(buckets, job.inputs.len());
-        self.buckets = buckets;
-        self.writers = writers as usize;
-        self.block_bytes = block;
+        self.pool.buckets = buckets;
+        self.pool.writers = writers as usize;
+        self.pool.block_bytes = block;
         // With no block to spare, the pool lets none stay in memory.
-        self.pool_blocks = if job.always_spill {
+        self.pool.blocks = if job.always_spill {
             u64::from(buckets) + writers
         } else {
             pool_bytes / block

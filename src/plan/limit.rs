@@ -19,7 +19,7 @@ impl LimitAdvice for Layout {
     fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64 {
         // A scan may lend long lines what nothing else uses at the time. They then have more room than the plan gave
         // them, and a limit that leaves more to lend is enough.
-        let enough = if room_bytes > self.long_line_bytes {
+        let enough = if room_bytes > self.scan.long_line_bytes {
             self.memory_for_spare(needed_bytes, room_bytes)
         } else {
             self.memory_for_long_lines(needed_bytes)
@@ -31,7 +31,9 @@ impl LimitAdvice for Layout {
 impl Layout {
     /// The least process limit under which a plan for the same inputs has `bytes` for long lines.
     fn memory_for_long_lines(&self, bytes: u64) -> u64 {
-        let usable = bytes.saturating_mul(8).div_ceil(self.long_line_eighths);
+        let usable = bytes
+            .saturating_mul(8)
+            .div_ceil(self.scan.long_line_eighths);
         self.memory_for_usable(usable.max(self.usable_bytes))
     }
 
@@ -51,7 +53,7 @@ impl Layout {
             .memory_bytes
             .saturating_sub(self.usable_bytes + self.order_bytes);
         // What decodes inputs has a share of the memory, so it grows with the limit.
-        let usable = match self.decoding_share {
+        let usable = match self.decoding.share {
             0 => usable,
             share => usable.saturating_add(usable / (share - 1) + PAGE),
         };

@@ -92,9 +92,7 @@ impl Keys {
         let names = header.map(|header| header.names(self, path)).transpose()?;
         let place = |field: &Field| match (field, header.zip(names.as_ref())) {
             (Field::Number(number), _) => Ok(number - 1),
-            (Field::Name(name), Some((header, names))) => {
-                self.place_of(name, names, (header, path))
-            }
+            (Field::Name(name), Some((header, names))) => self.place_of(name, names, header, path),
             // The file is empty: it has no record that a column could be wrong for.
             (Field::Name(_), None) if self.has_header_of(number) => Ok(0),
             (Field::Name(name), None) if self.has_headers() => Err(Error::Usage {
@@ -117,12 +115,7 @@ impl Keys {
     ///
     /// # Errors
     /// [`Error::Usage`] where there is none, or more than one.
-    fn place_of(
-        &self,
-        name: &str,
-        names: &[Vec<u8>],
-        (header, path): (&Header, &Path),
-    ) -> Result<u32> {
+    fn place_of(&self, name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Result<u32> {
         let mut ways = names_to_try(self, name).into_iter();
         let found = ways.find_map(|is_it| {
             let places = (0..).zip(names).filter(|(_, other)| is_it(other));
@@ -135,7 +128,7 @@ impl Keys {
                 what: format!("{}: two fields are called {name}", path.display()),
                 advice: "give the number of the field".into(),
             }),
-            None => Err(not_found(name, names, (header, path))),
+            None => Err(not_found(name, names, header, path)),
         }
     }
 
@@ -169,7 +162,7 @@ fn names_to_try<'k>(keys: &'k Keys, name: &'k str) -> [IsMeant<'k>; 3] {
 }
 
 /// The error for a name that the header has not.
-fn not_found(name: &str, names: &[Vec<u8>], (header, path): (&Header, &Path)) -> Error {
+fn not_found(name: &str, names: &[Vec<u8>], header: &Header, path: &Path) -> Error {
     if let Some(noted) = header.noted_delimiter() {
         return Error::Usage {
             what: format!(

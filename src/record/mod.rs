@@ -153,9 +153,9 @@ impl Keys {
             count => format!("{count} fields"),
         };
         let numbers = self.fields_of.iter().map(|(number, _)| *number);
-        check_numbers(numbers.collect(), inputs, ("--key", "key"))?;
+        check_numbers(numbers.collect(), inputs, "--key", "key")?;
         let numbers = self.headers_of.iter().map(|(number, _)| *number);
-        check_numbers(numbers.collect(), inputs, ("--header-of", "header"))?;
+        check_numbers(numbers.collect(), inputs, "--header-of", "header")?;
         let own = self.fields_of.iter().map(|(_, fields)| fields);
         let all = std::iter::once(&self.fields).chain(own);
         let given: Vec<&Vec<Field>> = all.filter(|fields| !fields.is_empty()).collect();
@@ -226,7 +226,7 @@ impl Keys {
 ///
 /// # Errors
 /// [`Error::Usage`].
-fn check_numbers(mut numbers: Vec<u32>, inputs: u32, (option, what): (&str, &str)) -> Result<()> {
+fn check_numbers(mut numbers: Vec<u32>, inputs: u32, option: &str, what: &str) -> Result<()> {
     numbers.sort_unstable();
     if let Some(&number) = numbers.last().filter(|&&number| number > inputs) {
         let given = match inputs {

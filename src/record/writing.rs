@@ -73,7 +73,8 @@ impl Writing {
     #[inline]
     pub(crate) fn field(
         &self,
-        (place, is_number): (usize, bool),
+        place: usize,
+        is_number: bool,
         text: &[u8],
         record: &mut Vec<u8>,
     ) -> Result<(), Unwritable> {

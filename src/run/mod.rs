@@ -85,11 +85,11 @@ impl<'o> Run<'o> {
             options,
             budget: MemoryBudget::new(layout.usable_bytes, layout.base_bytes),
             decoding: MemoryBudget::new(
-                layout.decoder_bytes,
-                layout.memory_bytes - layout.decoder_bytes,
+                layout.decoding.bytes,
+                layout.memory_bytes - layout.decoding.bytes,
             ),
             hasher,
-            workers: Workers::new(layout.workers),
+            workers: Workers::new(layout.scan.workers),
             // Any value that another run is unlikely to have will do: it tells blocks apart that a reader finds
             // in the wrong file, and guards against nothing else.
             id: hasher.hash(
@@ -176,9 +176,9 @@ impl<'o> Run<'o> {
         let layout = &self.layout;
         BlockPool::new(
             &self.budget,
-            layout.block_bytes,
-            layout.pool_blocks,
-            layout.writers as u64,
+            layout.pool.block_bytes,
+            layout.pool.blocks,
+            layout.pool.writers as u64,
         )
     }
 

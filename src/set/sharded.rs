@@ -116,7 +116,8 @@ impl ShardedSet {
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32> + Clone,
         scatter: &mut Scatter,
-        (side, has_room): (u32, bool),
+        side: u32,
+        has_room: bool,
         mut on_new: impl FnMut(u32),
     ) -> Result<bool> {
         self.group(batch, indexes, scatter);
@@ -126,7 +127,7 @@ impl ShardedSet {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             let indexes = group.iter().copied();
-            found_room &= set.note_all(batch, indexes, (side, has_room), &mut on_new)?;
+            found_room &= set.note_all(batch, indexes, side, has_room, &mut on_new)?;
         }
         Ok(found_room)
     }

@@ -81,7 +81,7 @@ pub fn query(
             Question::Present | Question::Absent => Vec::new(),
         };
         let terminator = run.options.format.terminator;
-        write_header(&inputs, &more, terminator, (&mut *out, target))?;
+        write_header(&inputs, &more, terminator, &mut *out, target)?;
         let output = OrderedOutput::new(out, target);
         let written = AtomicU64::new(0);
         run.expect_inputs(&["query"], inputs.iter());

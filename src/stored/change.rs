@@ -94,7 +94,7 @@ pub fn insert_new(
     change_with(stored, inputs, options, |run, filter, inputs| {
         // Workers insert in any order; the output puts what they write into the order of the lines.
         let terminator = run.options.format.terminator;
-        write_header(inputs, b"", terminator, (&mut *out, target))?;
+        write_header(inputs, b"", terminator, &mut *out, target)?;
         let output = OrderedOutput::new(out, target);
         let updater = filter.updater();
         let found = AtomicU64::new(0);

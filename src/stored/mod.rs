@@ -100,7 +100,8 @@ fn write_header(
     inputs: &[Input],
     more: &[u8],
     terminator: u8,
-    (out, target): (&mut (dyn Write + Send), &str),
+    out: &mut (dyn Write + Send),
+    target: &str,
 ) -> Result<()> {
     let mut headers = inputs.iter().filter_map(Input::keying);
     let Some(header) = headers.find_map(|keying| keying.header(true)) else {

@@ -61,8 +61,8 @@ impl Told {
             self.note_missing(plan, inputs, out);
         } else if let Some((stats, (lines, passed))) = self.stats.as_mut().zip(self.passed) {
             let different = plan.distinct_share_of_last();
-            let counts = ((lines, passed), (out.found(), different));
-            stats.expected_false_lines = expected_false_lines(counts, stats.fill_fpr);
+            stats.expected_false_lines =
+                expected_false_lines(lines, passed, out.found(), different, stats.fill_fpr);
         }
     }
 
@@ -93,10 +93,7 @@ impl Told {
 /// follows from the sample, or from how often lines that passed came: from the latter if few of those are very
 /// frequent, from the former if the sample shows how many lines are different. Both are rather too low, so the larger
 /// one counts. A filter of rate 1 refuses nothing and says nothing; all may be false.
-fn expected_false_lines(
-    ((lines, passed), (found, distinct)): ((u64, u64), (u64, f64)),
-    fpr: f64,
-) -> f64 {
+fn expected_false_lines(lines: u64, passed: u64, found: u64, distinct: f64, fpr: f64) -> f64 {
     let (refused, found) = (lines.saturating_sub(passed) as f64, found as f64);
     if fpr >= 1.0 {
         return found;

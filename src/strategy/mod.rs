@@ -74,7 +74,7 @@ pub(crate) fn execute(
             Step::Order => {}
             step => state.perform(run, step, &out)?,
         }
-        state.settle(&lives, (steps, done))?;
+        state.settle(&lives, steps, done)?;
     }
     drop(tail);
     state.note_statistics(run, &out);

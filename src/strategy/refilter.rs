@@ -22,7 +22,8 @@ use crate::strategy::slots::USELESS_FPR;
 /// As [`filter_store`].
 pub(super) fn filter_if_it_pays(
     run: &Run<'_>,
-    (survivors, fpr): (&Spilled, f64),
+    survivors: &Spilled,
+    fpr: f64,
     input: &Input,
     next: &Input,
 ) -> Result<Option<Filter>> {

@@ -90,20 +90,20 @@ impl<'a> State<'a> {
                 through,
                 into,
                 seen,
-            } => self.fill(run, (at, through), (into, seen), out),
+            } => self.fill(run, at, through, into, seen, out),
             Step::Spill {
                 at,
                 through,
                 feed,
                 writes_lone,
-            } => self.spill(run, (at, through), (feed, writes_lone), out),
-            Step::Refilter { of, before, into } => self.refilter(run, (of, before), into),
+            } => self.spill(run, at, through, feed, writes_lone, out),
+            Step::Refilter { of, before, into } => self.refilter(run, of, before, into),
             Step::Build {
                 at,
                 side,
                 through,
                 feed,
-            } => self.build(run, (at, side), through.zip(feed)),
+            } => self.build(run, at, side, through.zip(feed)),
             Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
             Step::Ask { at, slot } => {
                 self.slots.make_if_missing(run, slot)?;
@@ -124,7 +124,7 @@ impl<'a> State<'a> {
             Step::Tell { at, slot, has } => {
                 let set = self.slots.take_addresses(run, slot)?;
                 let repeats = self.plan.sized.rule().repeats();
-                tell(run, &self.inputs[at as usize], &set, (has, repeats), out)
+                tell(run, &self.inputs[at as usize], &set, has, repeats, out)
             }
             Step::Join { is_distinct } => self.join(run, is_distinct, out),
             Step::Order | Step::Replan(_) => Ok(()),
@@ -135,8 +135,10 @@ impl<'a> State<'a> {
     fn fill(
         &mut self,
         run: &Run<'_>,
-        (at, through): (At, Option<Slot>),
-        (into, seen): (Slot, Seen),
+        at: At,
+        through: Option<Slot>,
+        into: Slot,
+        seen: Seen,
         out: &Collector<'_>,
     ) -> Result<()> {
         let input = &self.inputs[at as usize];
@@ -161,8 +163,10 @@ impl<'a> State<'a> {
     fn spill(
         &mut self,
         run: &Run<'_>,
-        (at, through): (At, Option<Through>),
-        (feed, writes_lone): (Option<Slot>, bool),
+        at: At,
+        through: Option<Through>,
+        feed: Option<Slot>,
+        writes_lone: bool,
         out: &Collector<'_>,
     ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
@@ -216,13 +220,13 @@ impl<'a> State<'a> {
     }
 
     /// Builds a filter of what was spilled of an input, if none was fed and it pays.
-    fn refilter(&mut self, run: &Run<'_>, (of, before): (At, At), into: Slot) -> Result<()> {
+    fn refilter(&mut self, run: &Run<'_>, of: At, before: At, into: Slot) -> Result<()> {
         let store = self.stores.iter().rev().find(|store| store.at == of);
         let Some(store) = store.filter(|_| self.slots.find(into).is_none()) else {
             return Ok(());
         };
         let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
-        let built = filter_if_it_pays(run, (&store.spilled, store.fpr), input, next)?;
+        let built = filter_if_it_pays(run, &store.spilled, store.fpr, input, next)?;
         if let Some(filter) = built {
             self.slots.put(into, Kind::Filter(filter));
         }
@@ -233,7 +237,8 @@ impl<'a> State<'a> {
     fn build(
         &mut self,
         run: &Run<'_>,
-        (at, side): (At, u32),
+        at: At,
+        side: u32,
         filters: Option<(Slot, Slot)>,
     ) -> Result<()> {
         let input = &self.inputs[at as usize];
@@ -273,9 +278,9 @@ impl<'a> State<'a> {
         match step {
             Step::Mark { at, side, through } => {
                 let screen = through.and_then(|slot| self.slots.find(slot)?.screen_if_useful());
-                set.mark(run, (input(at), side), screen, out)?;
+                set.mark(run, input(at), side, screen, out)?;
             }
-            Step::LookUp { at, rank } => set.look_up(run, (input(at), rank), out)?,
+            Step::LookUp { at, rank } => set.look_up(run, input(at), rank, out)?,
             _ => set.write(out)?,
         }
         self.set = Some(set);
@@ -305,7 +310,7 @@ impl<'a> State<'a> {
     ///
     /// # Errors
     /// [`Error::Output`] where the first filter is to be saved and cannot be written.
-    pub(super) fn settle(&mut self, lives: &Lives, (steps, done): (&[Step], usize)) -> Result<()> {
+    pub(super) fn settle(&mut self, lives: &Lives, steps: &[Step], done: usize) -> Result<()> {
         for index in (0..self.slots.held.len()).rev() {
             let Held {
                 slot, is_complete, ..

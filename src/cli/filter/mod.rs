@@ -93,7 +93,8 @@ fn run_build(arguments: &BuildArguments, interrupt: &Interrupt) -> Result<()> {
         &built.filter,
         &arguments.output,
         outputs,
-        (talk, &inserted(built.lines)),
+        talk,
+        &inserted(built.lines),
     )
 }
 
@@ -114,7 +115,8 @@ fn save(
     filter: &Filter,
     path: &Path,
     outputs: Outputs,
-    (talk, done): (&TalkArguments, &str),
+    talk: &TalkArguments,
+    done: &str,
 ) -> Result<()> {
     outputs.fill_filter(filter)?;
     let occupancy = filter.occupancy();
@@ -242,7 +244,7 @@ fn run_insert(arguments: &InsertArguments, interrupt: &Interrupt) -> Result<()> 
         None => inserted(changed.lines),
         Some(_) => format!("{}, {} of them new", inserted(changed.lines), changed.noted),
     };
-    save(&changed.filter, path, outputs, (&asked.work.talk, &done))
+    save(&changed.filter, path, outputs, &asked.work.talk, &done)
 }
 
 fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> {
@@ -256,12 +258,7 @@ fn run_remove(arguments: &RemoveArguments, interrupt: &Interrupt) -> Result<()> 
     reporter.finish();
     let removed = changed.lines - changed.noted;
     let done = format!("removed {}", counted_lines(removed));
-    save(
-        &changed.filter,
-        path,
-        outputs,
-        (&arguments.work.talk, &done),
-    )?;
+    save(&changed.filter, path, outputs, &arguments.work.talk, &done)?;
     if changed.noted > 0 {
         warn(&format!(
             "{}: {} of {} lines were certainly not in the filter: they were skipped",
@@ -288,7 +285,8 @@ fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
         &filter,
         &arguments.output,
         outputs,
-        (&arguments.work.talk, &done),
+        &arguments.work.talk,
+        &done,
     )
 }
 

@@ -142,7 +142,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
             .filter(|text| has_wildcard(text));
         match (component, text) {
             (Component::Normal(_), Some(text)) => {
-                found = matching_in(&found, (pattern, text), files)?;
+                found = matching_in(&found, pattern, text, files)?;
             }
             _ => found.iter_mut().for_each(|path| path.push(component)),
         }
@@ -162,7 +162,8 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
 /// What in these directories matches `text`, which is one component of `pattern`.
 fn matching_in(
     directories: &[PathBuf],
-    (pattern, text): (&Path, &str),
+    pattern: &Path,
+    text: &str,
     files: &mut Names,
 ) -> Result<Vec<PathBuf>> {
     let refused = |reason: &str| Error::Usage {

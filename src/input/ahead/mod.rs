@@ -59,7 +59,8 @@ impl<'a> Ahead<'a> {
     pub(super) fn finds_damage(
         &mut self,
         supply: &mut Supply<'a>,
-        (mut walk, bytes): (Walk, &[u8]),
+        mut walk: Walk,
+        bytes: &[u8],
         marks: Marks,
         window: &mut [u8],
     ) -> Result<bool> {

@@ -183,7 +183,7 @@ impl<'a> Decoder<'a> {
                 self.missing =
                     is_followed.then_some("the empty block that BGZF ends with is missing");
                 let needed_bytes = decoder_bytes(found, header);
-                let memory_bytes = self.reserve((found, is_first), needed_bytes)?;
+                let memory_bytes = self.reserve(found, is_first, needed_bytes)?;
                 let frame = Frame::new(found, source, memory_bytes);
                 let frame = frame.map_err(|error| self.failure(error, given_bytes))?;
                 self.state = State::Within(frame);
@@ -254,7 +254,8 @@ impl<'a> Decoder<'a> {
     /// [`Error::MemoryPlan`], with a limit that would do.
     fn reserve(
         &mut self,
-        (compression, is_first): (Compression, bool),
+        compression: Compression,
+        is_first: bool,
         needed_bytes: u64,
     ) -> Result<u64> {
         if let Some((_, held_bytes)) = self.memory
@@ -266,8 +267,8 @@ impl<'a> Decoder<'a> {
         match self.budget.reserve("a decoder", needed_bytes) {
             Ok(memory) => self.memory = Some((memory, needed_bytes)),
             Err(Error::Memory { .. }) => {
-                let of_data = (compression.name(), is_first);
-                return Err(too_large(self.name, of_data, needed_bytes));
+                let kind = compression.name();
+                return Err(too_large(self.name, kind, is_first, needed_bytes));
             }
             Err(error) => return Err(error),
         }
@@ -339,7 +340,7 @@ fn pads(kind: Compression, byte: u8) -> bool {
 
 /// The refusal of data of this kind that take more memory than was set aside. The first frame of a file is planned for,
 /// so one that is refused comes through a pipe.
-fn too_large(name: &Path, (kind, is_first): (&str, bool), needed_bytes: u64) -> Error {
+fn too_large(name: &Path, kind: &str, is_first: bool, needed_bytes: u64) -> Error {
     let least_bytes = least_for_decoding(needed_bytes);
     let advice = match least_bytes {
         None if is_first => format!(

@@ -37,7 +37,8 @@ impl<'a> Source<'a> {
         stream: StoppableStream<'a>,
         name: &'a Path,
         budget: &MemoryBudget,
-        (front, is_ended): (&[u8], bool),
+        front: &[u8],
+        is_ended: bool,
     ) -> Result<Self> {
         let mut buffer = Buffer::new(budget, "a decoder", SOURCE_BYTES)?;
         buffer[..front.len()].copy_from_slice(front);

@@ -213,7 +213,7 @@ impl Reading<'_> {
             let mut group = writer.next_row_group().map_err(unwritable)?;
             let mut leaf = 0;
             while let Some(column) = group.next_column().map_err(unwritable)? {
-                self.copy_column(leaf, (&numbers, &spans), column, unwritable)?;
+                self.copy_column(leaf, &numbers, &spans, column, unwritable)?;
                 leaf += 1;
             }
             group.close().map_err(unwritable)?;
@@ -255,7 +255,8 @@ impl Reading<'_> {
     fn copy_column(
         &self,
         leaf: usize,
-        (numbers, spans): (&[u64], &[Span]),
+        numbers: &[u64],
+        spans: &[Span],
         mut to: SerializedColumnWriter<'_>,
         unwritable: &dyn Fn(ParquetError) -> Error,
     ) -> Result<()> {

@@ -17,7 +17,8 @@ use crate::record::{Field, Keys, MOST_SHOWN, shown_names};
 pub(super) fn find(
     keys: &Keys,
     field: &Field,
-    (schema, name): (&SchemaDescriptor, &Path),
+    schema: &SchemaDescriptor,
+    name: &Path,
 ) -> Result<usize> {
     let usage = |what: String, advice: String| {
         let what = format!("{}: {what}", name.display());

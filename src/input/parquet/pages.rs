@@ -88,7 +88,8 @@ impl Pages {
     /// The pages of `chunk`, in the memory of the column with the number in `memory`. `last` is kept up to date.
     pub(super) fn new(
         file: Arc<File>,
-        (chunk, layout): (Chunk, Layout),
+        chunk: Chunk,
+        layout: Layout,
         memory: (Arc<Allowance>, usize),
         last: Arc<LastPage>,
     ) -> Self {

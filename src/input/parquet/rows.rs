@@ -58,12 +58,13 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Reads the row groups from the first to the second of `groups`, or to the last, of `file`. Its memory comes from
-    /// `budget`.
+    /// Reads the row groups from `start` to `end`, or to the last, of `file`. Its memory comes from `budget`.
     pub(crate) fn new(
         table: &Arc<Table>,
-        (file, name): (File, &'a Path),
-        (start, end): (u64, Option<u64>),
+        file: File,
+        name: &'a Path,
+        start: u64,
+        end: Option<u64>,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
         budget: &MemoryBudget,
     ) -> Self {
@@ -215,8 +216,9 @@ impl<'a> Rows<'a> {
                     .grow_to(place, EXPANSION * text.len() as u64)
                     .map_err(|error| ParquetError::External(Box::new(error)))?;
             }
-            let kind = (place, table.columns[place].form.is_number(text));
-            let written = table.writing.field(kind, text, &mut self.records);
+            let is_number = table.columns[place].form.is_number(text);
+            let (writing, records) = (&table.writing, &mut self.records);
+            let written = writing.field(place, is_number, text, records);
             if let (Err(why), Row::Written) = (written, &row) {
                 row = Row::Bad(why);
             }

@@ -84,7 +84,8 @@ impl Table {
     /// [`Error::Usage`] where no column is named, or one that there is not; [`Error::Undecodable`] for a damaged file;
     /// [`Error::MemoryPlan`] for a footer that is too large.
     pub(in crate::input) fn open(
-        (file, size): (&File, u64),
+        file: &File,
+        size: u64,
         name: &Path,
         number: u32,
         opening: Opening<'_>,
@@ -102,14 +103,17 @@ impl Table {
             });
         };
         let metadata = read_footer(file, size, name, opening.memory_bytes)?;
-        Self::new((file, size), name, &metadata, (keys, number, opening))
+        Self::new(file, size, name, &metadata, keys, number, opening)
     }
 
     fn new(
-        (file, size): (&File, u64),
+        file: &File,
+        size: u64,
         name: &Path,
         metadata: &ParquetMetaData,
-        (keys, number, opening): (&Keys, u32, Opening<'_>),
+        keys: &Keys,
+        number: u32,
+        opening: Opening<'_>,
     ) -> Result<Self> {
         let schema = metadata.file_metadata().schema_descr();
         let fields = keys.fields_of(number);
@@ -124,7 +128,7 @@ impl Table {
         }
         let found: Vec<usize> = fields
             .iter()
-            .map(|field| find(keys, field, (schema, name)))
+            .map(|field| find(keys, field, schema, name))
             .collect::<Result<_>>()?;
         let columns = found
             .iter()
@@ -146,7 +150,7 @@ impl Table {
         }
         let writing = Writing::new(keys.syntax, opening.format.terminator, fields);
         Ok(Self {
-            header: header(keys.has_header_of(number), &writing, (&columns, name))?,
+            header: header(keys.has_header_of(number), &writing, &columns, name)?,
             memory_bytes: memory_of(file, &groups),
             columns,
             groups,
@@ -274,7 +278,8 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
 fn header(
     is_wanted: bool,
     writing: &Writing,
-    (columns, name): (&[KeyColumn], &Path),
+    columns: &[KeyColumn],
+    name: &Path,
 ) -> Result<Option<Vec<u8>>> {
     if !is_wanted {
         return Ok(None);
@@ -282,7 +287,7 @@ fn header(
     let mut record = Vec::new();
     for (place, column) in columns.iter().enumerate() {
         let text = column.column.path().string();
-        let written = writing.field((place, false), text.as_bytes(), &mut record);
+        let written = writing.field(place, false, text.as_bytes(), &mut record);
         written.map_err(|why| Error::Usage {
             what: format!(
                 "{}: the name of column {text} {}",

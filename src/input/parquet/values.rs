@@ -59,8 +59,8 @@ impl<T: DataType> Values<T> {
         memory: (Arc<Allowance>, usize),
     ) -> Self {
         let page = Arc::new(LastPage::default());
-        let about = (chunk, layout(column));
-        let pages = Pages::new(Arc::clone(file), about, memory, Arc::clone(&page));
+        let layout = layout(column);
+        let pages = Pages::new(Arc::clone(file), chunk, layout, memory, Arc::clone(&page));
         Self {
             reader: ColumnReaderImpl::new(Arc::clone(column), Box::new(pages)),
             page,

@@ -43,9 +43,8 @@ impl Division {
             least: layout.least_share(longest),
             largest: set + reading,
         };
-        let writers = threads::with_open_files(layout.writers);
-        let most = (groups.len(), writers);
-        Self::choose(layout, most, available, needs)
+        let writers = threads::with_open_files(layout.pool.writers);
+        Self::choose(layout, groups.len(), writers, available, needs)
     }
 
     /// For `groups` buckets and at most `most_writers` threads that write: as many workers as planned, fewer where not
@@ -53,13 +52,14 @@ impl Division {
     /// plan does not know that: mostly few lines survived a filter.
     fn choose(
         layout: &Layout,
-        (groups, most_writers): (usize, usize),
+        groups: usize,
+        most_writers: usize,
         available: u64,
         needs: Needs,
     ) -> Self {
-        let most = layout.workers.min(groups).max(1);
+        let most = layout.scan.workers.min(groups).max(1);
         let possible = ((available / needs.least) as usize).clamp(1, most);
-        let planned = possible.min(layout.join_workers);
+        let planned = possible.min(layout.pool.join_workers);
         let fits = |workers: &usize| needs.largest <= available / *workers as u64;
         let more = (planned + 1..=possible).rev().find(fits);
         let workers = more.unwrap_or(planned);
@@ -95,19 +95,23 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// A layout that has so many workers, and lets so many join.
+    fn layout(workers: usize, join_workers: usize) -> Layout {
+        let mut layout = Layout::default();
+        layout.scan.workers = workers;
+        layout.pool.join_workers = join_workers;
+        layout
+    }
+
     /// The threads of 100 buckets in 64 MiB of which the largest needs `largest` bytes, where the plan has `planned` of
     /// 4 workers.
     fn threads(planned: usize, largest: u64) -> (usize, usize) {
-        let layout = Layout {
-            workers: 4,
-            join_workers: planned,
-            ..Layout::default()
-        };
+        let layout = layout(4, planned);
         let needs = Needs {
             least: MIB,
             largest,
         };
-        let chosen = Division::choose(&layout, (100, 4), 64 * MIB, needs);
+        let chosen = Division::choose(&layout, 100, 4, 64 * MIB, needs);
         (chosen.workers, chosen.writers)
     }
 
@@ -123,17 +127,13 @@ mod tests {
 
     #[test]
     fn each_worker_can_hold_the_longest_line() {
-        let layout = Layout {
-            workers: 8,
-            join_workers: 8,
-            ..Layout::default()
-        };
+        let layout = layout(8, 8);
         let needs = Needs {
             least: 20 * MIB,
             largest: 30 * MIB,
         };
         let workers = |available: u64, groups: usize| {
-            let chosen = Division::choose(&layout, (groups, 4), available * MIB, needs);
+            let chosen = Division::choose(&layout, groups, 4, available * MIB, needs);
             chosen.workers
         };
         assert_eq!([workers(10, 9), workers(65, 9), workers(600, 9)], [1, 3, 8]);

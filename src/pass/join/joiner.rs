@@ -239,7 +239,7 @@ impl<'a, 's> Joiner<'a, 's> {
                 self.reader.read(bucket, |batch| {
                     let indexes = 0..batch.lines.len() as u32;
                     set.look_up_all(batch, indexes, |index, found| {
-                        write_again(rule, (batch, sides), index, found, out)
+                        write_again(rule, batch, sides, index, found, out)
                     })
                 })
             });

@@ -106,7 +106,7 @@ pub(crate) fn join(
     let longest = groups.iter().flatten().map(|bucket| bucket.longest_line);
     let longest = longest.max().unwrap_or(0);
     let division = Division::of(run, sides, &groups, longest);
-    join_groups(run, &phase, groups, (division, longest), sides, out)
+    join_groups(run, &phase, groups, division, longest, sides, out)
 }
 
 /// As [`join`], the buckets of all inputs by their number, the largest last; `longest` is the longest line of all of
@@ -115,7 +115,8 @@ fn join_groups(
     run: &Run<'_>,
     phase: &Phase<'_>,
     groups: Vec<Vec<Bucket>>,
-    (division, longest): (Division, u64),
+    division: Division,
+    longest: u64,
     sides: &Sides,
     out: &Collector<'_>,
 ) -> Result<()> {
@@ -177,7 +178,7 @@ fn by_bucket(stores: Vec<Vec<Bucket>>) -> Vec<Vec<Bucket>> {
 fn note_sizes(run: &Run<'_>, stores: &[Vec<Bucket>]) {
     let lines = stores.iter().flatten().map(|bucket| bucket.lines);
     run.record().buckets = BucketStats {
-        count: run.layout.buckets,
+        count: run.layout.pool.buckets,
         split: 0,
         largest_lines: lines.clone().max().unwrap_or(0),
         levels: 1,

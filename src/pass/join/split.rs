@@ -53,7 +53,7 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
     let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
     let room = free / 2;
     let layout = &joiner.run.layout;
-    let least_block = layout.block_bytes.min(LEAST_BLOCK.max(room / 64));
+    let least_block = layout.pool.block_bytes.min(LEAST_BLOCK.max(room / 64));
     let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(BESIDE_PARTS)
         .clamp(2, 1024);

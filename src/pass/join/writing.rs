@@ -35,7 +35,8 @@ pub(crate) fn write(
 /// has of its key.
 pub(crate) fn write_again(
     rule: &Rule,
-    (batch, sides): (Batch<'_>, u64),
+    batch: Batch<'_>,
+    sides: u64,
     index: u32,
     found: Found,
     out: &mut Outbox<'_, '_>,

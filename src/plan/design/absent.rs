@@ -46,8 +46,8 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
     if !keeps_repeats {
         let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
         // Nearly all of them are expected, unlike what survives a sieve.
-        let set = (spilled.set_bytes(), 1.0);
-        buckets_for_survivors(job, &mut layout, set, wanted, least)?;
+        let set_bytes = spilled.set_bytes();
+        buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, least)?;
     }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
     if !keeps_repeats {

@@ -43,8 +43,15 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let cap = bloom_cap(job, chain);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * BLOOM_FILTERS) as u64;
     let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
-    let result_set = (sizes.last.set_bytes(), SIEVE_HEADROOM);
-    buckets_for_survivors(job, &mut layout, result_set, wanted_filters, least_pool)?;
+    let set_bytes = sizes.last.set_bytes();
+    buckets_for_survivors(
+        job,
+        &mut layout,
+        set_bytes,
+        SIEVE_HEADROOM,
+        wanted_filters,
+        least_pool,
+    )?;
     // In a chain two filters are in memory at a time: the one that is asked and the one that is fed.
     let room = layout.rest_bytes();
     let (room, second_room) = if chain > 1 {

@@ -54,7 +54,7 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     let survivors = all.part((again + second.predicted_fpr).min(1.0));
     let layout = layout_for(sized, sized.scan, survivors, second.bits / 8)?;
     // Each filter is rounded up to whole pages.
-    let taken = layout.scan_bytes() + second.bits / 8 + 2 * PAGE;
+    let taken = layout.scan.bytes() + second.bits / 8 + 2 * PAGE;
     let first = FilterPlan::new(all.lines, layout.usable_bytes.saturating_sub(taken), cap);
 
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
@@ -126,7 +126,7 @@ impl Plan {
         let mut layout = layout_for(&self.sized, layout, survivors, again.filter_bytes).ok()?;
         let set_bytes = self.sized.set_bytes(survivors);
         let filters = again.filter_bytes + 2 * PAGE;
-        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
+        layout.pool.blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
         Some(layout)
     }
 }

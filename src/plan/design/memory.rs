@@ -64,7 +64,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     let has_known = job.inputs.iter().any(|shape| shape.bytes.is_some());
     let set_bytes =
         resident_set_bytes(sizes.of_set).saturating_add(sized.tally_bytes(sizes.of_set));
-    let beside_set = layout.base_bytes + layout.scan_bytes();
+    let beside_set = layout.base_bytes + layout.scan.bytes();
     let bitmap_bytes = bitmaps(sized).map(|count| count * BITMAP_BYTES);
     let bitmap_bytes = bitmap_bytes.filter(|bytes| beside_set + bytes <= job.memory_bytes);
     let uses_bitmap = bitmap_bytes.is_some();
@@ -81,7 +81,7 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         return Err(refusal(set_refusal(sized, job.memory_bytes), job));
     }
     // What passes the filters is gathered.
-    let beside_filters = needed + Gathered::all_bytes(layout.workers);
+    let beside_filters = needed + Gathered::all_bytes(layout.scan.workers);
     let filters = set_filters(sized, beside_filters, uses_bitmap);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,

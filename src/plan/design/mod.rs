@@ -132,10 +132,10 @@ impl Draft {
     fn memory_bytes(&self, steps: &[Step]) -> u64 {
         let filter_bytes = |filter: Option<FilterPlan>| filter.map_or(0, |shape| shape.bits / 8);
         let held = HeldBytes {
-            scan: self.layout.scan_bytes(),
+            scan: self.layout.scan.bytes(),
             first_filter: filter_bytes(self.filter),
             later_filter: filter_bytes(self.second_filter),
-            blocks: self.layout.pool_bytes(),
+            blocks: self.layout.pool.bytes(),
             set: self.set_bytes,
             all: self.layout.usable_bytes,
         };
@@ -161,7 +161,7 @@ impl Draft {
         let mut costs = Costs {
             strategy: self.strategy,
             exact: self.strategy.is_exact(),
-            buckets: self.layout.buckets,
+            buckets: self.layout.pool.buckets,
             passes: readings.into_iter().max().unwrap_or(0),
             bytes_read: of_inputs
                 .saturating_add(spilled)
@@ -197,7 +197,7 @@ impl Design {
             build_line_bytes: bytes / lines.max(1),
             phases: Vec::new(),
             ordering: self.ordering,
-            known_bytes: draft.layout.known_bytes,
+            known_bytes: draft.layout.pool.known_bytes,
             guesses_sizes: sized.job.guesses_sizes(),
             many_files: None,
             costs: self.costs,
@@ -241,8 +241,8 @@ pub(in crate::plan) fn give_rest_to_pool(layout: &mut Layout, filters: u64, job:
         .saturating_sub(filters + JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
     let most = (layout.usable_bytes / 2)
         .min(layout.most_pool_bytes(job))
-        .saturating_sub(layout.pool_bytes());
-    layout.pool_blocks += rest.min(most) / layout.block_bytes;
+        .saturating_sub(layout.pool.bytes());
+    layout.pool.blocks += rest.min(most) / layout.pool.block_bytes;
 }
 
 /// Counts the blocks that the pool may have where buckets are planned for what survives, whose sets have `set_bytes`: as
@@ -256,20 +256,20 @@ pub(in crate::plan) fn most_blocks(
     job: &Job,
 ) -> u64 {
     if job.always_spill {
-        return layout.pool_blocks;
+        return layout.pool.blocks;
     }
-    let set = set_bytes as f64 * SLACK / f64::from(layout.buckets.max(1));
-    let join = layout.join_workers as u64 * (set as u64 + 2 * layout.read_bytes());
+    let set = set_bytes as f64 * SLACK / f64::from(layout.pool.buckets.max(1));
+    let join = layout.pool.join_workers as u64 * (set as u64 + 2 * layout.read_bytes());
     let slack = JOIN_SLACK_BYTES.min(layout.usable_bytes / 8);
-    let long_line = LONGEST_LINE_FACTOR * layout.long_line_bytes;
+    let long_line = LONGEST_LINE_FACTOR * layout.scan.long_line_bytes;
     let beside_join = layout.usable_bytes.saturating_sub(join + long_line + slack);
     let beside_filters = layout
         .usable_bytes
-        .saturating_sub(layout.scan_bytes() + filters + slack);
+        .saturating_sub(layout.scan.bytes() + filters + slack);
     let most = beside_join
         .min(beside_filters)
         .min(layout.most_pool_bytes(job));
-    layout.pool_blocks.max(most / layout.block_bytes)
+    layout.pool.blocks.max(most / layout.pool.block_bytes)
 }
 
 /// Makes the pool of a layout for `partition` leave room for filters of `filter_bytes`: smaller, or larger where
@@ -282,9 +282,9 @@ pub(in crate::plan) fn fit_pool(
     filter_bytes: u64,
     job: &Job,
 ) -> Result<(), Error> {
-    let taken = layout.scan_bytes() + filter_bytes + 2 * PAGE;
+    let taken = layout.scan.bytes() + filter_bytes + 2 * PAGE;
     let room = layout.usable_bytes.saturating_sub(taken);
-    if layout.pool_bytes() > room && !layout.set_pool(job, layout.buckets, room, PAGE) {
+    if layout.pool.bytes() > room && !layout.set_pool(job, layout.pool.buckets, room, PAGE) {
         return Err(too_little(
             "there is no room for the buffers of the buckets",
             job,
@@ -297,11 +297,12 @@ pub(in crate::plan) fn fit_pool(
 /// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
 /// and those that are kept free for writing, have no room.
 fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
-    let open = (u64::from(layout.buckets) + layout.writers as u64) * layout.block_bytes;
+    let open =
+        (u64::from(layout.pool.buckets) + layout.pool.writers as u64) * layout.pool.block_bytes;
     let held = if job.always_spill {
         0
     } else {
-        layout.pool_bytes().saturating_sub(open)
+        layout.pool.bytes().saturating_sub(open)
     };
     bytes.saturating_sub(held)
 }

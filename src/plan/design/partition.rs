@@ -38,7 +38,7 @@ pub(in crate::plan) fn partition_layout(
 ) -> Result<Layout, Error> {
     // Six tenths of the memory, less the buffers for scanning, which are in use at the same time.
     let pool_bytes =
-        layout.usable_bytes * POOL_TENTHS / 10 - layout.scan_bytes().min(layout.usable_bytes / 2);
+        layout.usable_bytes * POOL_TENTHS / 10 - layout.scan.bytes().min(layout.usable_bytes / 2);
     // Each bucket of each input is a file.
     let most = DEFAULT_BUCKETS.min(MANY_FILES / sized.order.len().max(1) as u64);
     let wanted = |blocks: u64| most.min(blocks).min(build.bytes / LEAST_BUCKET_BYTES);

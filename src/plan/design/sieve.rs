@@ -32,7 +32,8 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     buckets_for_survivors(
         job,
         &mut layout,
-        (sizes.build.set_bytes(), SIEVE_HEADROOM),
+        sizes.build.set_bytes(),
+        SIEVE_HEADROOM,
         wanted_filters,
         least_pool,
     )?;

@@ -12,6 +12,7 @@ mod revised;
 
 use std::fmt::Write;
 
+use super::layout::{PoolLayout, ScanLayout};
 use super::*;
 use jobs::{requests, selections, sizes};
 use revised::expected_revision;
@@ -105,35 +106,40 @@ fn tell_layout(text: &mut String, layout: &Layout) {
         bookkeeping_bytes: _,
         usable_bytes,
         threads: _,
+        scan,
+        decoding,
+        pool,
+    } = layout;
+    let ScanLayout {
         workers,
         readers,
-        writers,
         chunk_bytes,
         chunk_buffers,
         long_line_bytes,
         long_line_eighths,
-        decoder_bytes,
-        decoding_share: _,
         lanes,
+    } = scan;
+    let PoolLayout {
         buckets,
+        writers,
         block_bytes,
-        pool_blocks,
+        blocks,
         known_bytes,
         known_line_bytes: _,
         join_workers,
-    } = layout;
+    } = pool;
     writeln!(
         text,
         "  {memory_bytes} is {base_bytes} + {usable_bytes}: {workers} workers, {readers} readers, {writers} writers, \
          {join_workers} to join; chunks {chunk_buffers} x {chunk_bytes}, long lines {long_line_bytes}{}, \
-         {buckets} buckets, blocks {pool_blocks} x {block_bytes}, reads of {}{}{}",
+         {buckets} buckets, blocks {blocks} x {block_bytes}, reads of {}{}{}",
         if *long_line_eighths == 1 { " at last" } else { "" },
         layout.read_bytes(),
         match known_bytes {
             0 => String::new(),
             bytes => format!(", {bytes} for known lines"),
         },
-        match decoder_bytes {
+        match decoding.bytes {
             0 => String::new(),
             bytes => format!(", {bytes} to decode {lanes} at a time"),
         },

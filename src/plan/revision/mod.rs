@@ -129,7 +129,7 @@ impl Plan {
         };
         let cap = self.sized.job.bits_per_key.unwrap_or(SET_BITS_PER_KEY);
         let second = FilterPlan::new(survivors.lines, u64::MAX, cap);
-        let beside = second.bits / 8 + filter_bytes + Gathered::all_bytes(self.layout.workers);
+        let beside = second.bits / 8 + filter_bytes + Gathered::all_bytes(self.layout.scan.workers);
         let needed = resident_set_bytes(survivors).saturating_add(beside);
         (needed <= self.layout.without_buckets().rest_bytes()).then_some(second)
     }
@@ -208,7 +208,7 @@ impl Plan {
         .ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
         let filters = look.filter_bytes + fed_bytes;
-        layout.pool_blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
+        layout.pool.blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
         Some(Revision {
             layout,
             asks_filter: true,
@@ -267,14 +267,15 @@ fn saving(sizes: &Sizes, look: Look, survivors: Extent) -> f64 {
 /// Takes blocks from the pool until scanning, blocks and `filters` bytes fit the memory again: `set_pool` has
 /// taken the bookkeeping of the buckets out of it. `None` where too few blocks would be left.
 fn shrink_pool(layout: &mut Layout, filters: u64) -> Option<()> {
-    let assigned = layout.scan_bytes() + layout.pool_bytes() + filters;
+    let assigned = layout.scan.bytes() + layout.pool.bytes() + filters;
     let excess = assigned.saturating_sub(layout.usable_bytes);
     let blocks = layout
-        .pool_blocks
-        .checked_sub(excess.div_ceil(layout.block_bytes))?;
-    layout.pool_blocks = blocks;
+        .pool
+        .blocks
+        .checked_sub(excess.div_ceil(layout.pool.block_bytes))?;
+    layout.pool.blocks = blocks;
     // Each bucket has a block, and one is being written.
-    (blocks > u64::from(layout.buckets)).then_some(())
+    (blocks > u64::from(layout.pool.buckets)).then_some(())
 }
 
 #[cfg(test)]

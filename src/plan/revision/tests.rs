@@ -46,7 +46,7 @@ fn in_use(revision: &Revision, filter_bytes: u64, inputs: usize) -> u64 {
     };
     let second = revision.second_filter.map_or(0, |plan| plan.bits / 8);
     let asked = if inputs > 2 { first.max(second) } else { first };
-    layout.scan_bytes() + layout.pool_bytes() + asked + second
+    layout.scan.bytes() + layout.pool.bytes() + asked + second
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn h11_buckets_are_for_what_survives() {
                 };
                 let survivors = (count as f64 * share) as u64;
                 let set = estimate_set_bytes(survivors, survivors * 64);
-                let fits = layout.join_share(layout.join_workers);
+                let fits = layout.join_share(layout.pool.join_workers);
                 assert!(
-                    set / u64::from(layout.buckets) <= fits,
+                    set / u64::from(layout.pool.buckets) <= fits,
                     "{strategy} in {memory}, {share}: {} buckets",
-                    layout.buckets
+                    layout.pool.buckets
                 );
             }
         }
@@ -117,10 +117,11 @@ fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
             };
             let layout = revision.layout;
             let survivors = (count as f64 * share) as u64;
-            let set = estimate_set_bytes(survivors, survivors * 64) / u64::from(layout.buckets);
-            let left = layout.usable_bytes - layout.pool_bytes();
+            let set =
+                estimate_set_bytes(survivors, survivors * 64) / u64::from(layout.pool.buckets);
+            let left = layout.usable_bytes - layout.pool.bytes();
             assert!(
-                left > set * layout.join_workers as u64,
+                left > set * layout.pool.join_workers as u64,
                 "{share} under {memory}: {left} for sets of {set}"
             );
         }
@@ -134,18 +135,18 @@ fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
         let plan = plan_of(Strategy::Sieve, &both, memory);
         let look = look(&plan, 0.1);
         let layout = plan.revised_sieve(look).unwrap().layout;
-        let blocks = layout.pool_blocks;
+        let blocks = layout.pool.blocks;
         // An open block for each bucket of an input is half full at the end.
-        let records = (blocks - u64::from(layout.buckets)) * layout.block_bytes;
+        let records = (blocks - u64::from(layout.pool.buckets)) * layout.pool.block_bytes;
         assert!(records > 2 * count / 10 * 65, "{layout:?}");
-        let set = estimate_set_bytes(count / 10, count / 10 * 64) / u64::from(layout.buckets);
-        let left = layout.usable_bytes - blocks * layout.block_bytes;
-        assert!(left > set * layout.join_workers as u64, "{layout:?}");
+        let set = estimate_set_bytes(count / 10, count / 10 * 64) / u64::from(layout.pool.buckets);
+        let left = layout.usable_bytes - blocks * layout.pool.block_bytes;
+        assert!(left > set * layout.pool.join_workers as u64, "{layout:?}");
         let spilling = plan_of_always_spilling(&both, memory);
         let revision = spilling.revised_sieve(look).unwrap();
         assert_eq!(
-            revision.layout.pool_blocks,
-            u64::from(revision.layout.buckets) + revision.layout.writers as u64
+            revision.layout.pool.blocks,
+            u64::from(revision.layout.pool.buckets) + revision.layout.pool.writers as u64
         );
     }
 }
@@ -255,8 +256,11 @@ fn h11_buckets_are_for_different_lines() {
         plan.revised_sieve(look).unwrap().layout
     };
     let (all, few) = (buckets(5e6), buckets(250_000.0));
-    assert!(few.buckets * 5 < all.buckets, "{few:?} {all:?}");
-    assert!(few.block_bytes > 4 * all.block_bytes, "{few:?} {all:?}");
+    assert!(few.pool.buckets * 5 < all.pool.buckets, "{few:?} {all:?}");
+    assert!(
+        few.pool.block_bytes > 4 * all.pool.block_bytes,
+        "{few:?} {all:?}"
+    );
 }
 
 #[test]

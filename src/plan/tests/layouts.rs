@@ -80,9 +80,9 @@ fn check_layout(plan: &Plan, job: &Job) {
     let pool = if plan.strategy() == Strategy::Memory {
         0
     } else {
-        layout.pool_bytes()
+        layout.pool.bytes()
     };
-    let sum = filter + layout.scan_bytes() + pool;
+    let sum = filter + layout.scan.bytes() + pool;
     assert!(
         sum <= layout.usable_bytes,
         "{sum} of {} for {job:?}: {plan:?}",
@@ -90,13 +90,15 @@ fn check_layout(plan: &Plan, job: &Job) {
     );
     assert!(layout.usable_bytes + layout.base_bytes <= job.memory_bytes);
     assert!(
-        layout.workers >= 1 && layout.join_workers >= 1 && layout.join_workers <= layout.workers
+        layout.scan.workers >= 1
+            && layout.pool.join_workers >= 1
+            && layout.pool.join_workers <= layout.scan.workers
     );
-    assert!(layout.long_line_bytes >= 2 * (layout.chunk_bytes + 2 * 4096));
+    assert!(layout.scan.long_line_bytes >= 2 * (layout.scan.chunk_bytes + 2 * 4096));
     if plan.strategy() != Strategy::Memory {
-        assert!(layout.block_bytes >= 4096 && layout.block_bytes.is_multiple_of(4096));
+        assert!(layout.pool.block_bytes >= 4096 && layout.pool.block_bytes.is_multiple_of(4096));
         assert!(
-            layout.pool_blocks > u64::from(plan.costs.buckets),
+            layout.pool.blocks > u64::from(plan.costs.buckets),
             "{plan:?}"
         );
         assert!(plan.costs.memory_bytes <= job.memory_bytes);
@@ -127,7 +129,7 @@ fn very_many_buckets_that_fit_in_memory_are_not_written() {
         };
         let plan = plan(&many).unwrap();
         assert_eq!(plan.costs.bytes_written, 0, "{buckets}");
-        let (blocks, all) = (plan.layout.pool_blocks, 2 * u64::from(buckets));
+        let (blocks, all) = (plan.layout.pool.blocks, 2 * u64::from(buckets));
         assert!(blocks > all, "{buckets}: {blocks} blocks");
     }
 }
@@ -275,9 +277,9 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                         plan.costs.filter.map_or(0, filter),
                         plan.second_filter.map_or(0, filter),
                     );
-                    let reading = layout.scan_bytes() + second;
+                    let reading = layout.scan.bytes() + second;
                     assert!(reading + first <= layout.usable_bytes, "{what}: filters");
-                    let blocks = reading + layout.pool_bytes();
+                    let blocks = reading + layout.pool.bytes();
                     if plan.sized.rule().repeats() {
                         assert!(blocks + first <= layout.usable_bytes, "{what}: all");
                         continue;
@@ -298,7 +300,7 @@ fn c1_the_parts_of_the_other_sieves_fit_the_memory_for_any_number_of_inputs() {
                         };
                         // What the run has is what the first plan gave it.
                         let charged = layout.usable_bytes - revised.usable_bytes;
-                        let taken = revised.scan_bytes() + revised.pool_bytes() + second;
+                        let taken = revised.scan.bytes() + revised.pool.bytes() + second;
                         let share = format!("{what}: {share} come again");
                         assert!(taken + charged <= layout.usable_bytes, "{share}");
                     }
@@ -319,8 +321,8 @@ fn buckets_have_room_for_the_whole_answer_of_an_approximate_difference() {
         .unwrap();
         // Nine tenths are assumed to be in no other input.
         let set_bytes = lines_extent(count / 10 * 9).set_bytes();
-        let of_bucket = set_bytes / u64::from(plan.layout.buckets);
-        let share = plan.layout.join_share(plan.layout.join_workers);
+        let of_bucket = set_bytes / u64::from(plan.layout.pool.buckets);
+        let share = plan.layout.join_share(plan.layout.pool.join_workers);
         assert!(of_bucket < share, "{count}: {of_bucket} in {share}");
     }
 }
@@ -336,9 +338,10 @@ fn buckets_that_must_all_be_split_have_large_blocks_on_both_levels() {
         check_layout(&plan, &job);
         let layout = &plan.layout;
         let parts = (count * 84) / layout.join_share(1);
-        assert!(layout.block_bytes >= 64 << 10, "{layout:?}");
+        assert!(layout.pool.block_bytes >= 64 << 10, "{layout:?}");
         // A split has half of the memory for its blocks.
-        let of_a_split = layout.join_share(1) / 2 / (3 * parts / 2 / u64::from(layout.buckets));
+        let of_a_split =
+            layout.join_share(1) / 2 / (3 * parts / 2 / u64::from(layout.pool.buckets));
         assert!(of_a_split >= 48 << 10, "{of_a_split}: {layout:?}");
     }
 }

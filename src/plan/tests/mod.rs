@@ -98,8 +98,8 @@ fn the_canonical_partition_has_a_thousand_buckets() {
     let plan = canonical(Some(Strategy::Partition), None);
     assert_eq!(plan.costs.buckets, 1000);
     let in_memory = 640_000_000_000 - plan.costs.temp_peak_bytes;
-    assert!(in_memory < plan.layout.pool_bytes(), "{in_memory}");
-    assert_eq!(plan.layout.block_bytes, 1 << 20);
+    assert!(in_memory < plan.layout.pool.bytes(), "{in_memory}");
+    assert_eq!(plan.layout.pool.block_bytes, 1 << 20);
 }
 
 #[test]

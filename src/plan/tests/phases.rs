@@ -9,7 +9,7 @@ fn names(plan: &Plan) -> Vec<&'static str> {
 /// Fails unless the phases go through the bytes that `plan` reads, and through no more blocks in memory than fit it.
 fn assert_phases_add_up(plan: &Plan) {
     let sum: u64 = plan.phases.iter().map(|phase| phase.bytes_read).sum();
-    let (costs, pool_bytes) = (&plan.costs, plan.layout.pool_bytes());
+    let (costs, pool_bytes) = (&plan.costs, plan.layout.pool.bytes());
     let read = costs.bytes_read..costs.bytes_read + pool_bytes;
     assert!(read.contains(&sum), "{}: {sum}, {read:?}", costs.strategy);
 }

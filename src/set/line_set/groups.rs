@@ -124,7 +124,8 @@ impl LineSet {
         &mut self,
         batch: Batch<'_>,
         indexes: impl Iterator<Item = u32>,
-        (side, mut has_room): (u32, bool),
+        side: u32,
+        mut has_room: bool,
         mut on_new: impl FnMut(u32),
     ) -> Result<bool> {
         let mut found_room = true;

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::output::Sink;
 use crate::pass::join::join;
 use crate::pass::spill::{Screening, spill};
-use crate::plan::Layout;
+use crate::plan::layout::{Layout, PoolLayout, ScanLayout};
 use crate::run::Run;
 use crate::selection::{Rule, Selection, Sides, Turn};
 use crate::sys::sync::model::Time;
@@ -43,28 +43,27 @@ impl Place {
         }
         std::fs::create_dir(directory.path().join("temp")).unwrap();
         let layout = Layout {
-            known_bytes: 0,
-            decoder_bytes: 0,
-            decoding_share: 0,
-            lanes: 1,
-            known_line_bytes: 0,
             memory_bytes: 64 << 20,
-            base_bytes: 0,
-            order_bytes: 0,
-            bookkeeping_bytes: 0,
             usable_bytes: 16 << 20,
             threads: 2,
-            workers: 2,
-            readers: 2,
-            writers: 2,
-            chunk_bytes: 2 * BLOCK,
-            chunk_buffers: 3,
-            long_line_bytes: 256 << 10,
-            long_line_eighths: 1,
-            buckets: BUCKETS,
-            block_bytes: BLOCK,
-            pool_blocks: u64::from(BUCKETS) + 1,
-            join_workers: 2,
+            scan: ScanLayout {
+                workers: 2,
+                readers: 2,
+                chunk_bytes: 2 * BLOCK,
+                chunk_buffers: 3,
+                long_line_bytes: 256 << 10,
+                long_line_eighths: 1,
+                lanes: 1,
+            },
+            pool: PoolLayout {
+                buckets: BUCKETS,
+                writers: 2,
+                block_bytes: BLOCK,
+                blocks: u64::from(BUCKETS) + 1,
+                join_workers: 2,
+                ..PoolLayout::default()
+            },
+            ..Layout::default()
         };
         Self { directory, layout }
     }
@@ -144,7 +143,7 @@ fn j2_j3_a_whole_run_gives_the_right_lines_under_every_schedule() {
 #[test]
 fn j2_j3_a_whole_run_that_holds_blocks_gives_the_right_lines() {
     let mut place = Place::new();
-    place.layout.pool_blocks += IN_FLIGHT + 5;
+    place.layout.pool.blocks += IN_FLIGHT + 5;
     explore("a whole run, some in memory", Time::Stands, move || {
         check(&place, Selection::intersection());
     });
