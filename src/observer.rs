@@ -33,9 +33,10 @@ pub trait Observer: Send + Sync {
         let _ = notice;
     }
 
-    /// A phase begins; `total_bytes` is what it will read, where that is known.
-    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        let _ = (name, total_bytes);
+    /// A phase begins. `step` is the [`PlannedPhase::step`] of the expected phase that it is, if it was expected:
+    /// what was to come before that will not come any more. `total_bytes` is what it will read, where that is known.
+    fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
+        let _ = (name, step, total_bytes);
     }
 
     /// This many more bytes were read, and lines seen.

@@ -41,7 +41,6 @@ pub enum KeyType {
 /// assert_eq!(options.max_fpr, None);
 /// ```
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
     /// Limit on the resident memory of the whole process, in bytes; at least 16 MiB. `None`: half of the
     /// smallest of available RAM, cgroup limit and address-space limit.
@@ -90,10 +89,6 @@ pub struct Options {
     pub key_type: KeyType,
     /// The hash key; random by default.
     pub hash_key: HashKey,
-    /// Whether this machine is measured before the run, over slices of the inputs: the plan and the statistics then
-    /// say how many seconds each phase was predicted to take. Takes up to 3 seconds, and stores nothing. For regular
-    /// files of plain lines, without `keys` and `stored_filter`.
-    pub calibrate: bool,
     /// Stops the run from outside.
     pub interrupt: Interrupt,
     /// Receives the plan, the phases and the progress of the run.
@@ -140,7 +135,6 @@ impl Default for Options {
             keys: None,
             key_type: KeyType::default(),
             hash_key: HashKey::default(),
-            calibrate: false,
             interrupt: Interrupt::new(),
             observer: None,
             shared: None,

@@ -196,10 +196,6 @@ pub struct PhaseStats {
     pub name: String,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// The seconds that were predicted, if the machine was measured before the run
-    /// ([`Options::calibrate`](crate::Options::calibrate)).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub predicted_seconds: Option<f64>,
     /// Bytes read, from inputs and temporary files.
     pub bytes_read: u64,
     /// Bytes written to temporary files.

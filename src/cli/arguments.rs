@@ -88,8 +88,7 @@ pub(crate) enum Command {
     mut_arg(FILES, |file| {
         file.required_unless_present("lines")
             .help("The files that the command would read, each an input of its own (one side; see --side)")
-    }),
-    mut_arg("calibrate", |flag| flag.conflicts_with("lines"))
+    })
 )]
 pub(crate) struct PlanArguments {
     #[command(flatten)]
@@ -160,9 +159,6 @@ pub(crate) struct PlanArguments {
     #[arg(long, conflicts_with_all = ["lines", "filter"])]
     pub(crate) estimate: bool,
 
-    #[command(flatten)]
-    pub(crate) calibration: CalibrationArguments,
-
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -202,30 +198,6 @@ impl ChoiceArguments {
         Options {
             strategy: self.strategy.into(),
             max_fpr: self.max_fpr,
-            ..options
-        }
-    }
-}
-
-/// Whether the machine is measured first.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Strategy")]
-pub(crate) struct CalibrationArguments {
-    /// Measure this machine first, for up to 3 seconds, and predict how long each phase takes
-    ///
-    /// Runs each phase over short slices of the FILEs, with the memory limit and the temporary directories of the run,
-    /// and keeps no measurements for later runs. outset plan prints the predicted seconds; for a run, they are in the
-    /// files of --stats and --report, beside the measured ones. The FILEs must be regular files of plain lines, without
-    /// --key and --filter.
-    #[arg(long)]
-    calibrate: bool,
-}
-
-impl CalibrationArguments {
-    /// `options` with this choice.
-    pub(crate) fn add_to(&self, options: Options) -> Options {
-        Options {
-            calibrate: self.calibrate,
             ..options
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use outset::cluster::{Machines, Sizing, size};
-use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, PlannedPhase, plan};
+use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, plan};
 use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
 use super::arguments::PlanArguments;
@@ -32,7 +32,6 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let options = arguments
         .records
         .add_to_options(arguments.choice.add_to(options));
-    let options = arguments.calibration.add_to(options);
     let mut options = arguments.filters.add_to(options);
     if let Some(count) = arguments.machines {
         return print(&size_job(arguments, count, &options)?);
@@ -59,17 +58,7 @@ pub(crate) fn run(arguments: &PlanArguments, interrupt: &Interrupt) -> Result<()
     let text = if arguments.json {
         json(&plan)?
     } else {
-        let mut text = describe(&plan);
-        let is_measured = plan
-            .phases
-            .iter()
-            .any(|phase| phase.predicted_seconds.is_some());
-        if options.calibrate && !is_measured {
-            text.push_str(
-                "\nnot measured: slices of the files do not show how long this plan takes",
-            );
-        }
-        text
+        describe(&plan)
     };
     print(&text)
 }
@@ -192,7 +181,6 @@ pub(super) fn describe(plan: &Plan) -> String {
     }
     lines.extend(plan.ordering.as_ref().map(describe_order));
     lines.extend(describe_steps(plan));
-    lines.extend(describe_phases(&plan.phases));
     for rejected in &plan.rejected {
         lines.push(format!("not {}: {}", rejected.strategy, rejected.reason));
         let costs = rejected.costs.iter();
@@ -219,24 +207,6 @@ fn describe_steps(plan: &Plan) -> Vec<String> {
         _ => Some(format!("  {number}. {step}")),
     };
     numbered.zip(steps).filter_map(line).collect()
-}
-
-/// The line about the seconds of the phases, if they were predicted.
-fn describe_phases(phases: &[PlannedPhase]) -> Option<String> {
-    let known = phases.iter().filter_map(|phase| phase.predicted_seconds);
-    let total: f64 = known.sum();
-    let each = phases.iter().map(|phase| match phase.predicted_seconds {
-        Some(seconds) => format!("{} {}", phase.name, numbers::duration(seconds)),
-        None => format!("{} not measured", phase.name),
-    });
-    let each: Vec<String> = each.collect();
-    (total > 0.0).then(|| {
-        format!(
-            "  about {}, measured over slices of the files: {}",
-            numbers::duration(total),
-            each.join(", ")
-        )
-    })
 }
 
 /// The line about the order of the answer.

@@ -3,13 +3,12 @@
 //! *Owns:* steps 2 to 7 of the list in the head of [`engine`](super). *Invariants:* those of that head. *Cost:* that
 //! of the strategy; a failed attempt costs what it has read.
 
-use super::calibration::predict;
 use super::opening::with_stored;
 use crate::answer::{Collector, Sorter, SorterRules};
 use crate::error::{Error, Result};
 use crate::hash::LineHasher;
+use crate::input::Input;
 use crate::input::long_lines::long_line_buffer;
-use crate::input::{Input, Source};
 use crate::options::Options;
 use crate::pass::spool::spool;
 use crate::plan::Strategy;
@@ -38,8 +37,6 @@ pub(super) struct Engine<'a> {
     pub(super) space: &'a TempSpace,
     /// Counts what was passed on: once a line was, there is no second attempt.
     pub(super) out: &'a Collector<'a>,
-    /// What the inputs are, if the machine is to be measured before the run.
-    pub(super) calibrates: Option<&'a [Source]>,
 }
 
 impl<'a> Engine<'a> {
@@ -49,7 +46,7 @@ impl<'a> Engine<'a> {
     ///
     /// # Errors
     /// The refusal of a plan, or the failure of the last attempt.
-    pub(super) fn run(&self, mut inputs: Vec<Input>, mut start: Instant) -> Result<Stats> {
+    pub(super) fn run(&self, mut inputs: Vec<Input>, start: Instant) -> Result<Stats> {
         // Before anything asks how much disk is free; and in every run, also in one that spills nothing.
         self.space.places().remove_orphans();
         let try_set = |job| Job {
@@ -81,17 +78,11 @@ impl<'a> Engine<'a> {
             };
         }
         loop {
-            let mut plan = plan_of(&job, self.options)?;
+            let plan = plan_of(&job, self.options)?;
             check_space(&plan, &job, self.options)?;
             // Inputs and their shapes change places together: the next plan, if any, is made for this order.
             inputs = in_order(inputs, &plan.sized.order);
             job = job.reordered(&plan.sized.order);
-            if let Some(sources) = self.calibrates {
-                let began = Instant::now();
-                plan.phases = predict(&plan, (&inputs, sources), self.options, self.hasher)?;
-                // The seconds of the run are its own.
-                start += began.elapsed();
-            }
             if let Some(observer) = &self.options.observer {
                 observer.planned(&plan);
                 plan.notice()
@@ -106,7 +97,6 @@ impl<'a> Engine<'a> {
             let mut run = Run::new(self.options, plan.layout, self.hasher, self.space);
             // Copies were made before this attempt, but belong into the report.
             run.record().phases.append(&mut spool_phases);
-            run.record().predicted.clone_from(&plan.phases);
             match self.run_plan(&mut run, &plan, &mut inputs) {
                 Ok(()) => return Ok(self.report(&run, &plan, inputs, start)),
                 Err(error) => {

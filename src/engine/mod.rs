@@ -35,13 +35,11 @@
 //! *Cost:* that of looking at the inputs (`survey`).
 
 mod attempts;
-mod calibration;
 mod opening;
 
 use std::time::Instant;
 
 use self::attempts::Engine;
-use self::calibration::{calibrated, check_calibration};
 pub(crate) use self::opening::temp_space;
 use self::opening::{open, open_stored, open_target, with_stored};
 use crate::answer::Collector;
@@ -84,7 +82,6 @@ pub fn select(
     };
     let selection = selection.with_label_form(options.label_form());
     let opened = open(inputs, selection, options)?;
-    check_calibration(&opened, options)?;
     let saving = open_target(options, &opened)?;
     let space = temp_space(options);
     let out = Collector::new(sink).numbering_rows(options.numbers_rows());
@@ -99,7 +96,6 @@ pub fn select(
         },
         space: &space,
         out: &out,
-        calibrates: options.calibrate.then_some(inputs),
     };
     let stats = engine.run(opened, start)?;
     // Last, so that a run that fails leaves an older filter of this name as it was.
@@ -170,30 +166,26 @@ pub(crate) fn difference_of_results(
         },
         space: &temp_space(options),
         out: &Collector::new(sink),
-        calibrates: None,
     };
     let called = opened.into_iter().zip(names);
     let called = called.map(|(input, name)| input.called(name)).collect();
     engine.run(called, start)
 }
 
-/// What [`select`] would do with `inputs`, without doing it: but for slices of them, where [`Options::calibrate`] asks
-/// for predicted seconds.
+/// Plans what [`select`] would do with `inputs`, without doing it.
 ///
 /// # Errors
 /// As [`select`], as far as it can be known beforehand.
 pub fn plan_for(inputs: &[Source], selection: Selection, options: &Options) -> Result<Plan> {
     let stored = open_stored(options)?;
     let opened = open(inputs, selection, options)?;
-    check_calibration(&opened, options)?;
     // A set that was asked for is tried, however many lines there are: they may repeat.
     let job = Job {
         set_estimate: SetEstimate::Try,
         selection,
         ..survey_to_compare(&opened, options)?
     };
-    let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
-    calibrated(plan, (opened, inputs), options)
+    plan_of(&with_stored(job, stored.as_ref()), options)
 }
 
 /// As [`plan_for`], after an estimate of the inputs ([`estimate`](crate::estimate())): with their
@@ -208,10 +200,9 @@ pub fn plan_with_estimate(
     options: &Options,
 ) -> Result<(Estimate, Plan)> {
     let stored = open_stored(options)?;
-    let (sources, sides) = (inputs, inputs.len());
+    let sides = inputs.len();
     let inputs = open(inputs, selection, options)?;
     let rule = Rule::new(selection, sides)?;
-    check_calibration(&inputs, options)?;
     let mut job = Job {
         selection,
         ..survey_to_compare(&inputs, options)?
@@ -239,5 +230,5 @@ pub fn plan_with_estimate(
         }
     });
     let plan = plan_of(&with_stored(job, stored.as_ref()), options)?;
-    Ok((found, calibrated(plan, (inputs, sources), options)?))
+    Ok((found, plan))
 }

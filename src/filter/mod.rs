@@ -38,7 +38,6 @@ mod mapped;
 mod merge;
 mod occupancy;
 mod probe;
-mod random;
 pub mod shape;
 pub mod sizing;
 mod updater;

@@ -457,30 +457,6 @@ fn the_measured_rate_of_blocks_is_the_predicted_one() {
 }
 
 #[test]
-fn a_filter_that_is_filled_at_random_lets_as_many_lines_pass_as_is_said() {
-    for (fpr, passing) in [
-        (0.004, 0.1),
-        (0.02, 0.02),
-        (0.05, 0.6),
-        (0.3, 0.1),
-        (0.0, 0.0),
-        (0.5, 1.0),
-    ] {
-        let mut filter = blocks(1 << 20, 6);
-        filter.fill_at_random(fpr, passing);
-        let passed = with_batch(&hashes(0..200_000), |batch| {
-            let mut passed = Vec::new();
-            filter.passing(batch, &mut passed);
-            passed.len() as f64 / 200_000.0
-        });
-        assert!(
-            (passed - passing).abs() <= 0.1 * passing + 0.001,
-            "{fpr} {passing}: {passed}"
-        );
-    }
-}
-
-#[test]
 fn lines_that_are_taken_for_others_while_a_filter_fills_are_counted_from_its_cells() {
     for (kind, bits, hashes) in [
         (Kind::Blocked, 1.0, 1),

@@ -41,7 +41,7 @@ use crate::pass::known::KnownLines;
 use crate::pass::recent::RecentLines;
 use crate::pass::scan::{Worker, scan};
 use crate::run::Run;
-use crate::selection::{Found, Rule};
+use crate::selection::{Found, Rule, Sides};
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::outlet::Outlet;
@@ -76,16 +76,6 @@ pub(crate) struct Screening<'a, 's> {
     pub(crate) outlet: Option<&'a dyn Outlet>,
 }
 
-impl<'a> Screening<'a, '_> {
-    /// Spills what `screen` lets through and drops the others.
-    pub(crate) fn by(screen: Option<&'a dyn Screen>) -> Self {
-        Self {
-            screen,
-            ..Self::default()
-        }
-    }
-}
-
 /// How refused lines are written: as lines of one input alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a, 's> {
@@ -95,6 +85,20 @@ pub(crate) struct Refused<'a, 's> {
     /// How often it is written for each time that it comes.
     pub(crate) times: u64,
     pub(crate) out: &'a Collector<'s>,
+}
+
+impl<'a, 's> Refused<'a, 's> {
+    /// Describes the lines that only the input at this place of the plan's order has; `None` where they are not written.
+    pub(crate) fn of(sides: &'a Sides, at: usize, out: &'a Collector<'s>) -> Option<Self> {
+        let (rule, lone) = (sides.rule(), sides.lone(at));
+        let times = rule.times(lone);
+        (times > 0).then_some(Self {
+            rule,
+            lone,
+            times,
+            out,
+        })
+    }
 }
 
 /// Spills the lines of `input` that the screen lets through, and does with the others as `screening` says. All

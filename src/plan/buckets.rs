@@ -81,9 +81,9 @@ pub(super) fn buckets_for_survivors(
     if roomy >= least_pool {
         let mut generous = *layout;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
-        let is_set = set_buckets(job, &mut generous, roomy, set_bytes, wanted).is_ok();
-        let good = || GOOD_BLOCK.min(most_in_bucket(job, generous.pool.buckets));
-        if is_set && generous.pool.block_bytes >= good() {
+        let found = set_buckets(job, &mut generous, roomy, set_bytes, wanted);
+        let good = GOOD_BLOCK.min(most_in_bucket(job, generous.pool.buckets));
+        if found.is_ok() && generous.pool.block_bytes >= good {
             *layout = generous;
             return Ok(());
         }

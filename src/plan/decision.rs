@@ -131,29 +131,9 @@ impl Plan {
         phases(steps, &bytes)
     }
 
-    /// The bytes that all phases of this name go through.
-    fn bytes_of(&self, name: &str) -> u64 {
-        let of_name = self.phases.iter().filter(|phase| phase.name == name);
-        of_name.map(|phase| phase.bytes_read).sum()
-    }
-
-    /// The share, 0..1, of the lines that a filter of this plan is expected to let through where it is asked.
-    pub(crate) fn passing_share(&self) -> f64 {
-        let (passing, asked) = match (self.bytes_of("spill"), self.second_filter) {
-            (0, Some(second)) => (second.keys, self.build_lines),
-            (spilled, _) => (self.bytes_of("join"), spilled),
-        };
-        (passing as f64 / asked.max(1) as f64).min(1.0)
-    }
-
     /// Whether blocks of buckets are expected to be written; the order of the answer does not count.
     pub(crate) fn writes_buckets(&self) -> bool {
         let of_answer = self.ordering.map_or(0, |ordering| ordering.spilled_bytes);
         self.costs.bytes_written > of_answer
-    }
-
-    /// The bytes that are expected to be joined.
-    pub(crate) fn joined_bytes(&self) -> u64 {
-        self.bytes_of("join")
     }
 }

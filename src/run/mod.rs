@@ -69,16 +69,8 @@ pub(crate) struct Record {
     pub(crate) buckets: BucketStats,
     /// The filter that was asked first, if one was built or given.
     pub(crate) filter: Option<FilterStats>,
-    /// Phases of the plan that have not ended, with the seconds that were predicted, if any were.
-    pub(crate) predicted: Vec<PlannedPhase>,
-}
-
-impl Record {
-    /// The seconds that were predicted for a phase of this name, which has ended.
-    fn take_prediction(&mut self, name: &str) -> Option<f64> {
-        let index = PlannedPhase::position(self.predicted.iter(), name)?;
-        self.predicted.remove(index).predicted_seconds
-    }
+    /// The step that the next phase is; `None` where no phases were announced.
+    next_step: Option<usize>,
 }
 
 impl<'o> Run<'o> {
@@ -202,35 +194,41 @@ impl<'o> Run<'o> {
         verbs: &[&'static str],
         inputs: impl Iterator<Item = &'i Input>,
     ) {
-        let Some(observer) = &self.options.observer else {
-            return;
-        };
         let inputs: Vec<&Input> = inputs.collect();
-        let phases = verbs.iter().flat_map(|&name| {
-            inputs.iter().map(move |input| PlannedPhase {
-                name,
-                bytes_read: input.likely_bytes().unwrap_or(0),
-                predicted_seconds: None,
-            })
-        });
-        observer.expected(&phases.collect::<Vec<_>>());
+        let all = verbs
+            .iter()
+            .flat_map(|&verb| inputs.iter().map(move |input| (verb, input)));
+        let phase = |(step, (name, input)): (usize, (_, &&Input))| PlannedPhase {
+            step,
+            name,
+            bytes_read: input.likely_bytes().unwrap_or(0),
+        };
+        self.expect(&all.enumerate().map(phase).collect::<Vec<_>>());
     }
 
-    /// Announces to the observer that these phases will come, in place of those that were planned.
-    pub(crate) fn expect(&self, phases: Vec<PlannedPhase>) {
+    /// Announces to the observer that these phases will come, in place of those that were planned. The next phase is
+    /// the first step, unless [`Run::begin_step`] says otherwise.
+    pub(crate) fn expect(&self, phases: &[PlannedPhase]) {
         if let Some(observer) = &self.options.observer {
-            observer.expected(&phases);
+            observer.expected(phases);
         }
-        self.record().predicted = phases;
+        self.begin_step(0);
+    }
+
+    /// Says of which step of the list the next phase is.
+    pub(crate) fn begin_step(&self, step: usize) {
+        self.record().next_step = Some(step);
     }
 
     /// Begins a phase, of which `total_bytes` are expected to be read; it ends when the returned value is
     /// dropped. Bytes written to temporary disk are counted to the phase that is going on, so phases must not
     /// overlap.
     pub(crate) fn phase(&self, name: &str, total_bytes: Option<u64>) -> Phase<'_> {
+        let step = self.record().next_step;
         if let Some(observer) = &self.options.observer {
-            observer.phase_started(name, total_bytes);
+            observer.phase_started(name, step, total_bytes);
         }
+        self.record().next_step = step.map(|step| step + 1);
         Phase {
             run: self,
             name: name.to_owned(),
@@ -323,11 +321,9 @@ impl Phase<'_> {
 impl Drop for Phase<'_> {
     fn drop(&mut self) {
         let seconds = self.start.elapsed().as_secs_f64();
-        let predicted_seconds = self.run.record().take_prediction(&self.name);
         let stats = PhaseStats {
             name: std::mem::take(&mut self.name),
             seconds,
-            predicted_seconds,
             bytes_read: self.bytes_read.load(Ordering::Relaxed),
             bytes_written: self.run.spilled_bytes() - self.spilled_before,
             lines: self.lines.load(Ordering::Relaxed),

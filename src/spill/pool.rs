@@ -96,11 +96,6 @@ impl BlockPool {
         self.block_bytes
     }
 
-    /// Lets the pool have up to `blocks` more: memory has become free that it may use. Between two fillings.
-    pub(crate) fn extend(&self, blocks: u64) {
-        self.lock().capacity += blocks;
-    }
-
     /// Sets one block aside for each of `buckets`. Each claim ends with [`BlockPool::take_claimed`] or
     /// [`BlockPool::unclaim`].
     ///
@@ -300,18 +295,6 @@ mod tests {
         pool.put(first);
         assert!(pool.take_if_roomy().unwrap().is_some());
         drop((second, third));
-    }
-
-    #[test]
-    fn a_pool_that_was_extended_holds_as_many_more() {
-        let (_, pool) = pool(IN_FLIGHT + 2);
-        pool.claim(1).unwrap();
-        let _open = pool.take_claimed().unwrap();
-        let _held = pool.take_if_roomy().unwrap().unwrap();
-        assert!(!pool.is_roomy() && pool.take_if_roomy().unwrap().is_none());
-        pool.extend(2);
-        let _more = [(); 2].map(|()| pool.take_if_roomy().unwrap().unwrap());
-        assert!(!pool.is_roomy() && pool.take_if_roomy().unwrap().is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! of the rates of all its filters together. *Cost:* a sample of the blocks of each filter.
 
 use crate::answer::Collector;
-use crate::filter::Filter;
+use crate::filter::{CheckedFilter, Filter};
 use crate::input::Input;
 use crate::plan::Plan;
 use crate::stats::FilterStats;
@@ -21,6 +21,18 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Knows the stored filter, if there is one.
+    pub(super) fn new(stored: Option<&CheckedFilter>) -> Self {
+        let describe = |filter: &CheckedFilter| {
+            let file = filter.stored();
+            FilterStats::of(file.shape(), file.keys(), &filter.occupancy())
+        };
+        Self {
+            stats: stored.map(describe),
+            ..Self::default()
+        }
+    }
+
     /// Notes a filter that is complete, the first of the run or a further one of an approximate chain.
     pub(super) fn note(&mut self, filter: &Filter) {
         let occupancy = filter.occupancy_sampled();

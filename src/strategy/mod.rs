@@ -19,8 +19,6 @@
 //! free. A value that lived a step longer would give no error, only a smaller filter or join; so debug builds compare
 //! what is held with the list, before each step and before the join.
 //!
-//! [`rehearsal`] runs the passes over slices of the inputs, to predict how long each phase takes.
-//!
 //! *Invariants:*
 //! - `inputs` are in the plan's order, the build side first, none of them twice.
 //! - With a single input the result is its distinct lines.
@@ -29,10 +27,9 @@
 //! *Cost:* that of the passes; the table in the crate page has it.
 
 mod approximate;
-mod held;
 mod refilter;
-pub(crate) mod rehearsal;
 mod replan;
+mod slots;
 mod state;
 
 use crate::answer::Collector;
@@ -41,7 +38,7 @@ use crate::input::Input;
 use crate::plan::Plan;
 use crate::plan::steps::{Lives, Step};
 use crate::run::Run;
-pub(crate) use held::StoredFilters;
+pub(crate) use slots::StoredFilters;
 use state::State;
 
 /// Carries out the steps of `plan` over `inputs`, of which a stored filter may be one more (`bloom`), and passes the
@@ -63,7 +60,8 @@ pub(crate) fn execute(
     let (mut steps, mut done) = (&plan.steps.list[..], 0);
     let (mut lives, mut tail) = (Lives::of(steps), Vec::new());
     while let Some(step) = steps.get(done) {
-        debug_assert!(state.holds_only_what(&lives, done));
+        debug_assert!(state.slots.are_named(&lives, done));
+        run.begin_step(done);
         done += 1;
         match *step {
             Step::Replan(question) => {

@@ -9,7 +9,7 @@ use crate::pass::filter::{filter_store, shape_for_store};
 use crate::pass::spill::Spilled;
 use crate::plan::SIEVE_BITS_PER_KEY;
 use crate::run::Run;
-use crate::strategy::held::USELESS_FPR;
+use crate::strategy::slots::USELESS_FPR;
 
 /// A filter of the lines of `input` that survived a filter of rate `fpr`, for screening `next`, if it pays:
 ///

@@ -20,7 +20,7 @@ use crate::plan::Again;
 use crate::plan::revision::Look;
 use crate::plan::steps::{At, List, Question, Slot, Step, screened_build, set_tail};
 use crate::run::Run;
-use crate::strategy::held::{Kind, distinct};
+use crate::strategy::slots::{Kind, distinct};
 use crate::strategy::state::State;
 
 impl State<'_> {
@@ -56,9 +56,11 @@ impl State<'_> {
             return Ok(None);
         };
         if next.is_file() && self.builds_set(run)? {
-            return Ok(Some(set_tail(self.inputs.len() as At)));
+            let tail = set_tail(self.inputs.len() as At);
+            self.announce(run, &tail, 0);
+            return Ok(Some(tail));
         }
-        let Some(screen) = self.find(Slot::FIRST).and_then(|held| held.screen()) else {
+        let Some(screen) = self.slots.find(Slot::FIRST).and_then(|held| held.screen()) else {
             return Ok(None);
         };
         let Some(look) = look(run, next, at as usize, screen)? else {
@@ -76,14 +78,13 @@ impl State<'_> {
         match self.plan.revised_sieve(look) {
             None => Ok(None),
             Some(revision) if revision.asks_filter => {
-                (self.second_filter, self.more_blocks) =
-                    (revision.second_filter, revision.more_blocks);
+                self.slots.later_shape = revision.second_filter;
                 run.set_layout(revision.layout)?;
                 Ok(None)
             }
             Some(revision) => {
                 // The new layout uses the filter's memory.
-                self.held.clear();
+                self.slots.held.clear();
                 run.set_layout(revision.layout)?;
                 let list = List::Partition { feeds: false };
                 let tail = list.steps(self.inputs.len(), &self.plan.sized.sides);
@@ -110,8 +111,7 @@ impl State<'_> {
         let Some(shape) = shape else {
             return Ok(false);
         };
-        let planned = self.second_filter.replace(shape);
-        let phases = run.record().predicted.clone();
+        let planned = self.slots.later_shape.replace(shape);
         let build = screened_build();
         let tail = set_tail(self.inputs.len() as At);
         self.announce(run, &[&[build][..], &tail].concat(), 0);
@@ -119,9 +119,9 @@ impl State<'_> {
         let mut nothing = CountSink;
         match self.perform(run, build, &Collector::new(&mut nothing)) {
             Err(Error::Memory { .. }) => {
-                (self.set, self.second_filter) = (None, planned);
-                self.held.retain(|held| held.slot == Slot::FIRST);
-                run.expect(phases);
+                (self.set, self.slots.later_shape) = (None, planned);
+                self.slots.held.retain(|held| held.slot == Slot::FIRST);
+                run.expect(&self.plan.phases);
                 Ok(false)
             }
             built => built.map(|()| true),
@@ -137,7 +137,7 @@ impl State<'_> {
     /// If a size is unknown, as that of a pipe, the rate alone decides.
     fn small_set(&mut self, run: &Run<'_>, at: At) -> Option<Vec<Step>> {
         let known = |input: &Input| input.likely_bytes().map(|bytes| bytes as f64);
-        let held = self.find(Slot::FIRST)?;
+        let held = self.slots.find(Slot::FIRST)?;
         let first = known(&self.inputs[0]);
         let second = self.inputs.get(at as usize).and_then(known);
         let is_small = match (first, second) {
@@ -147,7 +147,7 @@ impl State<'_> {
         if is_small {
             // The set is prepared for the lines that are expected to pass, but never for more than the set
             // of the first input would have had, which is what fits.
-            if let Some(shape) = &mut self.second_filter {
+            if let Some(shape) = &mut self.slots.later_shape {
                 shape.keys = shape.keys.min(self.plan.build_lines);
             }
             return None;
@@ -160,7 +160,7 @@ impl State<'_> {
 
     /// Describes what the second filter, now complete, shows of lines that come again.
     fn about_again(&self) -> Option<Again> {
-        let Kind::Filter(again) = &self.find(Slot::SECOND)?.kind else {
+        let Kind::Filter(again) = &self.slots.find(Slot::SECOND)?.kind else {
             return None;
         };
         Some(Again {
@@ -180,7 +180,7 @@ impl State<'_> {
         if let Some(stats) = stats.filter(|_| self.filters.stored.is_none()) {
             self.plan.check_rate(stats.fill_fpr)?;
         }
-        let Some((at, held)) = at.zip(self.held.first()) else {
+        let Some((at, held)) = at.zip(self.slots.held.first()) else {
             return Ok(());
         };
         let (input, at) = (&self.inputs[at as usize], at as usize);
@@ -194,7 +194,7 @@ impl State<'_> {
 
     /// Finds the filter of the first input.
     fn first_filter(&self) -> Option<&Filter> {
-        match &self.find(Slot::FIRST)?.kind {
+        match &self.slots.find(Slot::FIRST)?.kind {
             Kind::Filter(filter) => Some(filter),
             Kind::Stored(_) | Kind::Addresses(_) => None,
         }
@@ -203,6 +203,6 @@ impl State<'_> {
     /// Tells the observer that `steps` take the place of those that were planned. Their join goes through `joined`
     /// bytes.
     fn announce(&self, run: &Run<'_>, steps: &[Step], joined: u64) {
-        run.expect(self.plan.phases_of(steps, joined, 0));
+        run.expect(&self.plan.phases_of(steps, joined, 0));
     }
 }

@@ -12,8 +12,7 @@
 //! 3. The set, last of all: it takes all memory that reading leaves.
 
 use crate::answer::Collector;
-use crate::error::{Error, Result};
-use crate::filter::{AskedFilter, Filter};
+use crate::error::Result;
 use crate::input::Input;
 use crate::pass::addresses::{collect, tell};
 use crate::pass::ask::{Refusing, write_absent, write_new};
@@ -26,12 +25,10 @@ use crate::plan::steps::{At, Lets, Lives, Seen, Slot, Step, Through};
 use crate::plan::{FilterPlan, Plan};
 use crate::run::Run;
 use crate::selection::Sides;
-use crate::set::ipv4::AddressSet;
 use crate::spill::pool::BlockPool;
-use crate::stats::FilterStats;
 use crate::strategy::approximate::Told;
-use crate::strategy::held::{Held, Kind, StoredFilters};
 use crate::strategy::refilter::filter_if_it_pays;
+use crate::strategy::slots::{Held, Kind, Slots, StoredFilters};
 
 /// What is there between two steps.
 pub(super) struct State<'a> {
@@ -39,13 +36,7 @@ pub(super) struct State<'a> {
     pub(super) inputs: &'a [Input],
     pub(super) filters: StoredFilters<'a>,
     /// Filters and bitmaps.
-    pub(super) held: Vec<Held>,
-    /// The shape of all filters behind the first; a decision may change it.
-    pub(super) second_filter: Option<FilterPlan>,
-    /// Blocks that the pool gets when the second filter of a sieve was fed and the first is gone.
-    pub(super) more_blocks: u64,
-    /// True if the last spill has fed a filter.
-    has_fed: bool,
+    pub(super) slots: Slots,
     /// Blocks and known lines, from the first spill to the last.
     pool: Option<BlockPool>,
     known: Option<KnownLines>,
@@ -68,47 +59,24 @@ impl<'a> State<'a> {
     /// Makes the state before the first step: with the stored filter, if there is one.
     ///
     /// # Errors
-    /// As [`AskedFilter::new`].
+    /// As [`Slots::new`].
     pub(super) fn new(
         run: &Run<'_>,
         plan: &'a Plan,
         inputs: &'a [Input],
         filters: StoredFilters<'a>,
     ) -> Result<Self> {
-        let mut state = Self {
+        Ok(Self {
             plan,
             inputs,
             filters,
-            held: Vec::new(),
-            second_filter: plan.second_filter,
-            more_blocks: 0,
-            has_fed: false,
+            slots: Slots::new(run, plan, filters.stored)?,
             pool: None,
             known: None,
             stores: Vec::new(),
             set: None,
-            told: Told::default(),
-        };
-        if let Some(stored) = filters.stored {
-            let file = stored.stored();
-            state.told.stats = Some(FilterStats::of(
-                file.shape(),
-                file.keys(),
-                &stored.occupancy(),
-            ));
-            // It is mapped if the memory that buffers and a further filter leave is enough for it; else its blocks are
-            // read from the file when they are needed.
-            let second = plan.second_filter.map_or(0, |shape| shape.bits / 8);
-            let left = run.layout.rest_bytes().saturating_sub(second);
-            let asked = AskedFilter::new(stored, &run.budget, left)?;
-            state.held.push(Held {
-                slot: Slot::FIRST,
-                kind: Kind::Stored(asked),
-                is_complete: true,
-                fpr: 0.0,
-            });
-        }
-        Ok(state)
+            told: Told::new(filters.stored),
+        })
     }
 
     /// Does what `step` says, but for decisions and the order of the answer.
@@ -138,23 +106,23 @@ impl<'a> State<'a> {
             } => self.build(run, at, side, through.zip(feed)),
             Step::Mark { .. } | Step::LookUp { .. } | Step::Write => self.ask_set(run, step, out),
             Step::Ask { at, slot } => {
-                self.make_if_missing(run, slot)?;
+                self.slots.make_if_missing(run, slot)?;
                 let (input, rule) = (&self.inputs[at as usize], self.plan.sized.rule());
-                let filter = self.find(slot).and_then(Held::screen);
+                let filter = self.slots.find(slot).and_then(Held::screen);
                 filter.map_or(Ok(()), |filter| write_absent(run, input, filter, rule, out))
             }
             Step::Collect { at, through, into } => {
-                let set = self.take_addresses(run, into)?;
-                let common = through.and_then(|slot| match &self.find(slot)?.kind {
+                let set = self.slots.take_addresses(run, into)?;
+                let common = through.and_then(|slot| match &self.slots.find(slot)?.kind {
                     Kind::Addresses(set) => Some(set),
                     Kind::Filter(_) | Kind::Stored(_) => None,
                 });
                 collect(run, &self.inputs[at as usize], common, &set)?;
-                self.put(into, Kind::Addresses(set));
+                self.slots.put(into, Kind::Addresses(set));
                 Ok(())
             }
             Step::Tell { at, slot, has } => {
-                let set = self.take_addresses(run, slot)?;
+                let set = self.slots.take_addresses(run, slot)?;
                 let repeats = self.plan.sized.rule().repeats();
                 tell(run, &self.inputs[at as usize], &set, has, repeats, out)
             }
@@ -174,20 +142,20 @@ impl<'a> State<'a> {
         out: &Collector<'_>,
     ) -> Result<()> {
         let input = &self.inputs[at as usize];
-        let mut filter = self.take_filter(run, into)?;
+        let mut filter = self.slots.take_filter(run, into)?;
         match seen {
             Seen::Nothing => {
-                let screen = through.and_then(|slot| self.find(slot)?.screen());
+                let screen = through.and_then(|slot| self.slots.find(slot)?.screen());
                 insert(run, input, screen, &mut filter)?;
             }
             Seen::Again(slot) => {
-                let mut again = self.take_filter(run, slot)?;
+                let mut again = self.slots.take_filter(run, slot)?;
                 filter_again(run, input, &mut filter, &mut again)?;
-                self.put(slot, Kind::Filter(again));
+                self.slots.put(slot, Kind::Filter(again));
             }
             Seen::NewIsWritten => write_new(run, input, &mut filter, out)?,
         }
-        self.put(into, Kind::Filter(filter));
+        self.slots.put(into, Kind::Filter(filter));
         Ok(())
     }
 
@@ -202,12 +170,12 @@ impl<'a> State<'a> {
         out: &Collector<'_>,
     ) -> Result<()> {
         let (input, sides) = (&self.inputs[at as usize], &self.plan.sized.sides);
-        let mut fed = self.filter_to_feed(run, feed)?;
+        let mut fed = self.slots.filter_to_feed(run, feed)?;
         self.prepare_spill(run, through)?;
         let Some(pool) = &self.pool else {
             return Ok(());
         };
-        let asked = through.and_then(|through| self.find(through.slot));
+        let asked = through.and_then(|through| self.slots.find(through.slot));
         let lets = through.map(|through| through.lets);
         let screen = match lets {
             Some(Lets::Survivors) => asked.and_then(Held::screen_if_useful),
@@ -215,21 +183,12 @@ impl<'a> State<'a> {
         };
         let refusing = screen.map(Refusing);
         let absent = refusing.as_ref().filter(|_| lets == Some(Lets::Absent));
-        let refused = writes_lone.then(|| {
-            let lone = sides.lone(at as usize);
-            Refused {
-                rule: sides.rule(),
-                lone,
-                times: sides.rule().times(lone),
-                out,
-            }
-        });
         let screening = Screening {
             screen: absent.map_or(screen, |absent| Some(absent)),
             feed: fed.as_mut(),
             keeps_repeats: sides.rule().needs_repeats_of(input.sides()),
             known: self.known.as_ref().map(|known| (known, at as usize)),
-            refused: refused.filter(|refused| refused.times > 0),
+            refused: Refused::of(sides, at as usize, out).filter(|_| writes_lone),
             outlet: None,
         };
         let spilled = spill(run, pool, input, screening)?;
@@ -241,9 +200,8 @@ impl<'a> State<'a> {
             self.told.note_passed(input.lines(), spilled.passed);
         }
         self.stores.push(Store { at, spilled, fpr });
-        self.has_fed = fed.is_some();
         if let Some((slot, fed)) = feed.zip(fed) {
-            self.put(slot, Kind::Filter(fed));
+            self.slots.put(slot, Kind::Filter(fed));
         }
         Ok(())
     }
@@ -252,7 +210,7 @@ impl<'a> State<'a> {
     /// filled it.
     fn prepare_spill(&mut self, run: &Run<'_>, through: Option<Through>) -> Result<()> {
         if let Some(Through { slot, .. }) = through.filter(|it| it.lets == Lets::Absent) {
-            self.make_if_missing(run, slot)?;
+            self.slots.make_if_missing(run, slot)?;
         }
         if self.pool.is_none() {
             self.pool = Some(run.block_pool());
@@ -261,25 +219,16 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Makes the filter to feed, if one is planned and there is room for it. A refusal by the budget is not an error:
-    /// what is spilled is joined in any case.
-    fn filter_to_feed(&self, run: &Run<'_>, slot: Option<Slot>) -> Result<Option<Filter>> {
-        match slot.and(self.second_filter).map(|shape| empty(run, &shape)) {
-            None | Some(Err(Error::Memory { .. })) => Ok(None),
-            Some(filter) => filter.map(Some),
-        }
-    }
-
     /// Builds a filter of what was spilled of an input, if none was fed and it pays.
     fn refilter(&mut self, run: &Run<'_>, of: At, before: At, into: Slot) -> Result<()> {
         let store = self.stores.iter().rev().find(|store| store.at == of);
-        let Some(store) = store.filter(|_| self.find(into).is_none()) else {
+        let Some(store) = store.filter(|_| self.slots.find(into).is_none()) else {
             return Ok(());
         };
         let (input, next) = (&self.inputs[of as usize], &self.inputs[before as usize]);
         let built = filter_if_it_pays(run, &store.spilled, store.fpr, input, next)?;
         if let Some(filter) = built {
-            self.put(into, Kind::Filter(filter));
+            self.slots.put(into, Kind::Filter(filter));
         }
         Ok(())
     }
@@ -293,18 +242,18 @@ impl<'a> State<'a> {
         filters: Option<(Slot, Slot)>,
     ) -> Result<()> {
         let input = &self.inputs[at as usize];
-        let shape = self.second_filter.filter(|_| filters.is_some());
+        let shape = self.slots.later_shape.filter(|_| filters.is_some());
         // Before the set, which takes all memory that is left.
         let mut feed = shape.map(|shape| empty(run, &shape)).transpose()?;
         let set = match self.set.take() {
             Some(set) => set,
             None => self.new_set(run, shape)?,
         };
-        let screen = filters.and_then(|(through, _)| self.find(through)?.screen());
+        let screen = filters.and_then(|(through, _)| self.slots.find(through)?.screen());
         set.insert(run, input, side, screen.zip(feed.as_mut()))?;
         self.set = Some(set);
         if let Some(((_, slot), feed)) = filters.zip(feed) {
-            self.put(slot, Kind::Filter(feed));
+            self.slots.put(slot, Kind::Filter(feed));
         }
         Ok(())
     }
@@ -328,7 +277,7 @@ impl<'a> State<'a> {
         let input = |at: At| &self.inputs[at as usize];
         match step {
             Step::Mark { at, side, through } => {
-                let screen = through.and_then(|slot| self.find(slot)?.screen_if_useful());
+                let screen = through.and_then(|slot| self.slots.find(slot)?.screen_if_useful());
                 set.mark(run, input(at), side, screen, out)?;
             }
             Step::LookUp { at, rank } => set.look_up(run, input(at), rank, out)?,
@@ -342,11 +291,8 @@ impl<'a> State<'a> {
     /// and a filter that is still there would give no error, only a smaller join.
     fn join(&mut self, run: &Run<'_>, is_distinct: bool, out: &Collector<'_>) -> Result<()> {
         let sides = &self.plan.sized.sides;
-        let stores = std::mem::take(&mut self.stores);
-        let stores: Vec<_> = stores
-            .into_iter()
-            .map(|store| store.spilled.buckets)
-            .collect();
+        let stores = std::mem::take(&mut self.stores).into_iter();
+        let stores: Vec<_> = stores.map(|store| store.spilled.buckets).collect();
         if cfg!(debug_assertions) {
             let blocks = stores.iter().flatten().flat_map(|bucket| &bucket.held);
             let held: u64 = blocks.map(|block| block.buffer.len() as u64).sum();
@@ -359,48 +305,33 @@ impl<'a> State<'a> {
         }
     }
 
-    /// True if each filter and bitmap is one that a step behind the first `done` names.
-    pub(super) fn holds_only_what(&self, lives: &Lives, done: usize) -> bool {
-        let is_named = |held: &Held| !lives.is_over(held.slot, done);
-        self.held.len() <= 2 && self.held.iter().all(is_named)
-    }
-
     /// Describes filters that are complete when the first `done` of `steps` are done, and drops what the others do not
     /// need.
     ///
     /// # Errors
     /// [`Error::Output`] where the first filter is to be saved and cannot be written.
     pub(super) fn settle(&mut self, lives: &Lives, steps: &[Step], done: usize) -> Result<()> {
-        for index in (0..self.held.len()).rev() {
+        for index in (0..self.slots.held.len()).rev() {
             let Held {
                 slot, is_complete, ..
-            } = self.held[index];
+            } = self.slots.held[index];
             if !is_complete && lives.is_complete(slot, done) {
                 self.complete(index)?;
             }
             if lives.is_over(slot, done) {
-                self.held.remove(index);
+                self.slots.held.remove(index);
             }
         }
-        let rest = &steps[done..];
-        if self.pool.is_some() && !rest.iter().any(Step::is_of_buckets) {
+        if self.pool.is_some() && !steps[done..].iter().any(Step::is_of_buckets) {
             // Held blocks stay with their buckets.
             (self.pool, self.known) = (None, None);
-        }
-        // The last filter of a sieve was fed, the one before it is gone, and only the first input is left to spill.
-        let mut spills = rest
-            .iter()
-            .filter(|step| matches!(step, Step::Spill { .. }));
-        if self.has_fed && self.more_blocks > 0 && spills.nth(1).is_none() {
-            let more = std::mem::take(&mut self.more_blocks);
-            self.pool.iter().for_each(|pool| pool.extend(more));
         }
         Ok(())
     }
 
     /// Notes and saves a filter that has all its lines.
     fn complete(&mut self, index: usize) -> Result<()> {
-        let held = &mut self.held[index];
+        let held = &mut self.slots.held[index];
         held.is_complete = true;
         let Kind::Filter(filter) = &mut held.kind else {
             return Ok(());
@@ -424,56 +355,5 @@ impl<'a> State<'a> {
     pub(super) fn note_statistics(&mut self, run: &Run<'_>, out: &Collector<'_>) {
         self.told.note_mistakes(self.plan, self.inputs, out);
         run.record().filter = self.told.stats.take();
-    }
-
-    /// Finds what is in a slot.
-    pub(super) fn find(&self, slot: Slot) -> Option<&Held> {
-        self.held.iter().find(|held| held.slot == slot)
-    }
-
-    /// Takes the filter out of a slot, to change it; an empty one if there is none.
-    fn take_filter(&mut self, run: &Run<'_>, slot: Slot) -> Result<Filter> {
-        if let Some(Kind::Filter(filter)) = self.take(slot) {
-            return Ok(filter);
-        }
-        let (first, second) = (self.plan.costs.filter, self.second_filter);
-        let shape = if slot == Slot::FIRST {
-            first
-        } else {
-            second.or(first)
-        };
-        // A plan with such a step has such a shape; without one, the least filter does.
-        empty(run, &shape.unwrap_or_else(|| FilterPlan::new(1, 0, 1.0)))
-    }
-
-    /// Puts an empty filter into a slot that no step has filled.
-    fn make_if_missing(&mut self, run: &Run<'_>, slot: Slot) -> Result<()> {
-        if self.find(slot).is_none() {
-            let filter = self.take_filter(run, slot)?;
-            self.put(slot, Kind::Filter(filter));
-        }
-        Ok(())
-    }
-
-    /// Takes the bitmap out of a slot, to change it; an empty one if there is none.
-    fn take_addresses(&mut self, run: &Run<'_>, slot: Slot) -> Result<AddressSet> {
-        match self.take(slot) {
-            Some(Kind::Addresses(set)) => Ok(set),
-            _ => AddressSet::new(&run.budget),
-        }
-    }
-
-    fn take(&mut self, slot: Slot) -> Option<Kind> {
-        let index = self.held.iter().position(|held| held.slot == slot)?;
-        Some(self.held.swap_remove(index).kind)
-    }
-
-    fn put(&mut self, slot: Slot, kind: Kind) {
-        self.held.push(Held {
-            slot,
-            kind,
-            is_complete: false,
-            fpr: 1.0,
-        });
     }
 }

@@ -41,6 +41,10 @@ const STEP: u64 = 16 << 20;
 /// The least share that is of use, in bytes: beside it a step is little.
 const LEAST_SHARE: u64 = 8 * STEP;
 
+/// More bytes than any cache has.
+#[cfg(test)]
+const ALL: u64 = 1 << 60;
+
 /// The part of the page cache that the bucket files of a command may have.
 pub(super) struct PageCache {
     /// Asks the system what is unwritten. Outside tests that is [`Writeback::now`].
@@ -55,8 +59,6 @@ struct State {
     held_bytes: u64,
     /// What may be in the cache, in bytes, by the last answer of the system.
     most_bytes: u64,
-    /// The part of that which the buckets of this command may have: less than 1 in a rehearsal.
-    part: f64,
     /// Whether the system had room for a step.
     is_roomy: bool,
     /// Bytes for which that answer still holds.
@@ -77,16 +79,22 @@ impl PageCache {
             state: Mutex::new(State {
                 held_bytes: 0,
                 most_bytes: 0,
-                part: 1.0,
                 is_roomy: false,
                 left_bytes: 0,
             }),
         })
     }
 
-    /// Leaves the files of this command no more than this part of the share from now on.
-    pub(super) fn shrink(&self, part: f64) {
-        self.lock().part = part;
+    /// Makes the cache full, until [`PageCache::empty`].
+    #[cfg(test)]
+    pub(super) fn fill(&self) {
+        self.lock().held_bytes += ALL;
+    }
+
+    /// Takes back what [`PageCache::fill`] did.
+    #[cfg(test)]
+    fn empty(&self) {
+        self.lock().held_bytes -= ALL;
     }
 
     /// Takes a block of `bytes` into the cache, if there is room.
@@ -99,8 +107,7 @@ impl PageCache {
             state.left_bytes = STEP.max(bytes);
         }
         state.left_bytes -= bytes;
-        let most = (state.most_bytes as f64 * state.part) as u64;
-        let is_taken = state.is_roomy && state.held_bytes + bytes <= most;
+        let is_taken = state.is_roomy && state.held_bytes + bytes <= state.most_bytes;
         if is_taken {
             state.held_bytes += bytes;
         }
@@ -223,9 +230,6 @@ mod tests {
         assert_eq!(taken(&cache, 200), 100);
         drop(file);
         assert_eq!(taken(&cache, 200), 60);
-        cache.lock().held_bytes = 0;
-        cache.shrink(0.25);
-        assert_eq!(taken(&cache, 200), 40);
     }
 
     #[test]
@@ -234,9 +238,9 @@ mod tests {
         let file = CachedPart::new(&cache);
         assert!(!file.is_before_end(0));
         assert!(file.takes(0, MIB) && file.takes(MIB, MIB));
-        cache.shrink(0.0);
+        cache.fill();
         assert!(!file.takes(2 * MIB, MIB));
-        cache.shrink(1.0);
+        cache.empty();
         assert!(!file.takes(3 * MIB, MIB), "there is room again, for others");
         assert!(file.is_before_end(2 * MIB - 1) && !file.is_before_end(2 * MIB));
     }

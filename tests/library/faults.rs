@@ -61,7 +61,7 @@ impl<F: Fn() + Send + Sync + 'static> Fault<F> {
 }
 
 impl<F: Fn() + Send + Sync + 'static> Observer for Fault<F> {
-    fn phase_started(&self, name: &str, _total_bytes: Option<u64>) {
+    fn phase_started(&self, name: &str, _step: Option<usize>, _total_bytes: Option<u64>) {
         if name.starts_with(&self.phase) {
             self.is_there.store(true, Ordering::SeqCst);
             if self.moment == Moment::Start {
@@ -723,7 +723,7 @@ fn the_observer_hears_of_every_phase_and_every_byte() {
     #[derive(Default)]
     struct Heard(Mutex<(Vec<String>, Vec<String>, u64, u64)>);
     impl Observer for Heard {
-        fn phase_started(&self, name: &str, _total_bytes: Option<u64>) {
+        fn phase_started(&self, name: &str, _step: Option<usize>, _total_bytes: Option<u64>) {
             self.0.lock().unwrap().0.push(name.to_owned());
         }
         fn advanced(&self, bytes_read: u64, lines: u64) {

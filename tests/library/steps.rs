@@ -10,7 +10,10 @@ use outset::{Label, Observer, Options, Order, Selection, Source, Strategy, selec
 
 use crate::util::{MIB, Place, alone, from_here};
 
-/// Compares each phase that begins with the one that was announced for its place.
+/// The phase that a run may leave out.
+const SURVIVORS: &str = "filter survivors";
+
+/// Compares each phase that begins with the one that was announced for its step.
 #[derive(Default)]
 struct Comparing {
     state: Mutex<State>,
@@ -46,27 +49,34 @@ impl Observer for Comparing {
         });
     }
 
-    fn phase_started(&self, name: &str, _: Option<u64>) {
+    fn phase_started(&self, name: &str, step: Option<usize>, _: Option<u64>) {
         self.with(|state| {
-            // A pipe is copied before the first phase of the plan, and a filter of survivors is built if it pays.
-            if name == "spool" {
-                return;
-            }
-            let is =
-                |planned: &PlannedPhase| name.split(' ').next() == planned.name.split(' ').next();
+            // A pipe is copied before the first phase of the plan.
+            let Some(step) = step else {
+                let unplanned = std::iter::once(name).filter(|&name| name != "spool");
+                return state.wrong.extend(unplanned.map(str::to_owned));
+            };
+            // A filter of survivors is built only if it pays; then it comes even where it was not announced.
+            let is_optional = |planned: &PlannedPhase| planned.name == SURVIVORS;
             while state
                 .ahead
                 .front()
-                .is_some_and(|it| it.name == "filter survivors" && name != it.name)
+                .is_some_and(|it| it.step < step && is_optional(it))
             {
                 state.ahead.pop_front();
             }
-            if name == "filter survivors" && state.ahead.front().is_none_or(|it| it.name != name) {
+            let is_next = state.ahead.front().is_some_and(|it| it.step == step);
+            if name == SURVIVORS && !is_next {
                 return;
             }
+            let is = |planned: &PlannedPhase| {
+                planned.step == step && name.split(' ').next() == planned.name.split(' ').next()
+            };
             match state.ahead.pop_front() {
                 Some(planned) if is(&planned) => state.right += 1,
-                planned => state.wrong.push(format!("{name}, planned {planned:?}")),
+                planned => state
+                    .wrong
+                    .push(format!("{name} at {step}, planned {planned:?}")),
             }
         });
     }
@@ -90,7 +100,7 @@ fn compare(paths: &[PathBuf], selection: Selection, options: &Options) -> Option
         let left: Vec<_> = state
             .ahead
             .iter()
-            .filter(|it| it.name != "filter survivors")
+            .filter(|it| it.name != SURVIVORS)
             .collect();
         assert!(
             left.is_empty(),

@@ -225,7 +225,7 @@ impl Observer for Reporter {
         }
     }
 
-    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
+    fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
         if self.is_verbose || self.is_shown {
             self.tell_waiting();
         }
@@ -234,7 +234,7 @@ impl Observer for Reporter {
         story.phase = Some(name.to_owned());
         story
             .pace
-            .started(name, total_bytes, self.watched.seconds());
+            .started(name, step, total_bytes, self.watched.seconds());
     }
 
     fn advanced(&self, bytes_read: u64, _lines: u64) {
@@ -277,7 +277,7 @@ mod tests {
         assert!(reporter.watched.line(Kind::Plain).is_none());
         reporter.expect(vec![100, 200]);
         reporter.part_started("exact");
-        reporter.phase_started("spill a", Some(100));
+        reporter.phase_started("spill a", Some(0), Some(100));
         let line = reporter.watched.line(Kind::Plain);
         assert_eq!(line, Some("exact: spill a: 0% of 100 B".to_owned()));
         let mut spilled = PhaseStats::default();

@@ -49,8 +49,6 @@ struct Notes {
     limits: Vec<Limit>,
     phases: Vec<RecordedPhase>,
     samples: Samples,
-    /// When the run was planned for the first time, in seconds after the start.
-    planned_seconds: Option<f64>,
 }
 
 /// What a recorder has seen.
@@ -58,9 +56,6 @@ struct Notes {
 pub(crate) struct Recorded {
     /// From the first moment to the last.
     pub(crate) seconds: f64,
-    /// The time for which the machine was measured before; the clock starts after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) calibration_seconds: Option<f64>,
     /// Bytes read in all, from inputs and temporary files.
     pub(crate) bytes_read: u64,
     /// The last plan.
@@ -98,9 +93,6 @@ pub(crate) struct RecordedPhase {
     pub(crate) ended_seconds: Option<f64>,
     /// How long it took.
     pub(crate) seconds: f64,
-    /// How long it was predicted to take, if the machine was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) predicted_seconds: Option<f64>,
     /// Bytes read, from inputs and temporary files.
     pub(crate) bytes_read: u64,
     /// Bytes read per second.
@@ -163,26 +155,13 @@ impl Recorder {
         self.recording.sample();
         let seconds = self.recording.seconds();
         let notes = std::mem::take(&mut *self.recording.notes());
-        let mut samples = notes.samples.into_vec();
-        let (mut limits, mut phases) = (notes.limits, notes.phases);
-        // A run does not count the time in which the machine was measured.
-        let is_calibrated = phases.iter().any(|phase| phase.predicted_seconds.is_some());
-        let calibration_seconds = notes.planned_seconds.filter(|_| is_calibrated);
-        let start = calibration_seconds.unwrap_or(0.0);
-        samples.retain(|sample| sample.seconds >= start);
-        let times = samples.iter_mut().map(|sample| &mut sample.seconds);
-        let times = times.chain(limits.iter_mut().map(|limit| &mut limit.began_seconds));
-        let times = times.chain(phases.iter_mut().flat_map(|phase| {
-            std::iter::once(&mut phase.began_seconds).chain(phase.ended_seconds.as_mut())
-        }));
-        times.for_each(|time| *time -= start);
+        let samples = notes.samples.into_vec();
         Recorded {
-            seconds: seconds - start,
-            calibration_seconds,
+            seconds,
             bytes_read: self.recording.bytes_read.load(Ordering::Relaxed),
             plan: notes.plan,
-            limits,
-            phases,
+            limits: notes.limits,
+            phases: notes.phases,
             throughput: throughput(&samples),
             samples,
         }
@@ -240,13 +219,12 @@ impl Observer for Recording {
         };
         let mut notes = self.notes();
         notes.plan = Some(plan.clone());
-        notes.planned_seconds.get_or_insert(limit.began_seconds);
         if notes.limits.last().map(|last| last.limit_bytes) != Some(limit.limit_bytes) {
             notes.limits.push(limit);
         }
     }
 
-    fn phase_started(&self, name: &str, _total_bytes: Option<u64>) {
+    fn phase_started(&self, name: &str, _step: Option<usize>, _total_bytes: Option<u64>) {
         self.sample();
         let began_seconds = self.seconds();
         let mut notes = self.notes();
@@ -257,7 +235,6 @@ impl Observer for Recording {
             began_seconds,
             ended_seconds: None,
             seconds: 0.0,
-            predicted_seconds: None,
             bytes_read: 0,
             bytes_per_second: 0.0,
             bytes_written: 0,
@@ -278,7 +255,6 @@ impl Observer for Recording {
         if let Some(noted) = notes.phases.iter_mut().rev().find(is_it) {
             noted.ended_seconds = Some(now);
             noted.seconds = phase.seconds;
-            noted.predicted_seconds = phase.predicted_seconds;
             noted.bytes_read = phase.bytes_read;
             noted.bytes_per_second = phase.bytes_read as f64 / phase.seconds.max(1e-6);
             noted.bytes_written = phase.bytes_written;
@@ -311,9 +287,9 @@ impl Observer for Both {
         self.1.noticed(notice);
     }
 
-    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        self.0.phase_started(name, total_bytes);
-        self.1.phase_started(name, total_bytes);
+    fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
+        self.0.phase_started(name, step, total_bytes);
+        self.1.phase_started(name, step, total_bytes);
     }
 
     fn advanced(&self, bytes_read: u64, lines: u64) {
@@ -346,8 +322,7 @@ mod tests {
 
     fn phase(name: &str, bytes_read: u64) -> PhaseStats {
         let mut phase = PhaseStats::default();
-        (phase.seconds, phase.predicted_seconds) = (0.5, Some(0.4));
-        (phase.bytes_read, phase.bytes_written) = (bytes_read, 3);
+        (phase.seconds, phase.bytes_read, phase.bytes_written) = (0.5, bytes_read, 3);
         (phase.name, phase.lines) = (name.to_owned(), 7);
         phase
     }
@@ -357,10 +332,10 @@ mod tests {
         let (one, two) = (Recorder::start().unwrap(), Recorder::start().unwrap());
         let both = Both(one.observer(), two.observer());
         both.part_started("exact");
-        both.phase_started("spill a", Some(10));
+        both.phase_started("spill a", Some(0), Some(10));
         both.advanced(10, 1);
         both.phase_finished(&phase("spill a", 10));
-        both.phase_started("never ended", None);
+        both.phase_started("never ended", None, None);
         for recorder in [one, two] {
             let seen = recorder.finish();
             assert_eq!(seen.phases.len(), 2);
@@ -402,7 +377,7 @@ mod tests {
             .map(|_| {
                 std::thread::sleep(Duration::from_millis(3));
                 let start = Instant::now();
-                observer.phase_started("filter", None);
+                observer.phase_started("filter", None, None);
                 start.elapsed()
             })
             .collect();

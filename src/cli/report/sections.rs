@@ -67,21 +67,10 @@ pub(super) fn origin(figures: &Figures, base: &str) -> Markup {
 /// The phases, and how much was read when.
 pub(super) fn timeline(figures: &Figures, recorded: &Recorded) -> Markup {
     let text = format!(
-        "The run took {}, including {}writing the result. It had {}; each reads an input, or the spilled lines, once. The \
-         bytes written by a phase are those of temporary files only.{}",
+        "The run took {}, including opening the inputs and writing the result. It had {}; each reads an input, or the \
+         spilled lines, once. The bytes written by a phase are those of temporary files only.",
         numbers::duration(recorded.seconds),
-        match recorded.calibration_seconds {
-            Some(_) => "",
-            None => "opening the inputs and ",
-        },
         numbers::counted(recorded.phases.len() as u64, "phase"),
-        match recorded.calibration_seconds {
-            Some(seconds) => format!(
-                " Before it, opening the inputs and measuring the machine took {}, which counts nowhere here.",
-                numbers::duration(seconds)
-            ),
-            None => String::new(),
-        }
     );
     let rate = html! {
         span.key { span.first { b { "━" } } " mean over a short time" }
@@ -113,7 +102,6 @@ fn phase_table(figures: &Figures) -> Markup {
         ("phase", "/name", Unit::Text),
         ("began", "/began_seconds", Unit::Seconds),
         ("took", "/seconds", Unit::Seconds),
-        ("predicted", "/predicted_seconds", Unit::Seconds),
         ("read", "/bytes_read", Unit::Bytes),
         ("read per second", "/bytes_per_second", Unit::BytesPerSecond),
         ("written to temporary files", "/bytes_written", Unit::Bytes),

@@ -9,8 +9,7 @@ use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
 use crate::cli::arguments::{
-    CalibrationArguments, ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments,
-    StoredFilterArguments,
+    ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
 };
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
@@ -320,9 +319,6 @@ pub(crate) struct SetArguments {
     #[command(flatten)]
     force: ForceArguments,
 
-    #[command(flatten)]
-    calibration: CalibrationArguments,
-
     /// Write statistics of the run to FILE as JSON; `-` is standard error
     ///
     /// They also say where they come from: the command line, the values of its options, the version, the date, the
@@ -347,8 +343,7 @@ impl SetArguments {
     fn options(&self, interrupt: &Interrupt) -> Options {
         let options = self.run.options(self.output.as_deref(), interrupt);
         let options = self.records.add_to_options(options);
-        let options = self.force.add_to(self.choice.add_to(options));
-        self.calibration.add_to(options)
+        self.force.add_to(self.choice.add_to(options))
     }
 
     /// Whether the statistics go to standard error.

@@ -22,6 +22,8 @@ use crate::cli::outputs::ResultFile;
 
 /// The name of the phase of copying.
 const COPY: &str = "copy";
+/// Its place among the phases: behind all steps of the plan.
+const COPY_STEP: usize = usize::MAX;
 /// How many bytes of the numbers are gathered before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -104,7 +106,7 @@ impl<'a> CopyPhase<'a> {
         let name = format!("{COPY} {}", first.display());
         let observer = options.observer.as_ref();
         if let Some(observer) = observer {
-            observer.phase_started(&name, Some(bytes));
+            observer.phase_started(&name, Some(COPY_STEP), Some(bytes));
         }
         Self {
             name,
@@ -146,25 +148,24 @@ impl Observer for ExpectingCopy {
 
     fn planned(&self, plan: &Plan) {
         self.0.planned(plan);
-        let copy = PlannedPhase {
-            name: COPY,
-            bytes_read: self.1,
-            predicted_seconds: None,
-        };
-        let phases: Vec<_> = plan.phases.iter().copied().chain([copy]).collect();
-        self.0.expected(&phases);
+        self.expected(&plan.phases);
     }
 
     fn expected(&self, phases: &[PlannedPhase]) {
-        self.0.expected(phases);
+        let copy = PlannedPhase {
+            step: COPY_STEP,
+            name: COPY,
+            bytes_read: self.1,
+        };
+        self.0.expected(&[phases, &[copy]].concat());
     }
 
     fn noticed(&self, notice: &Notice) {
         self.0.noticed(notice);
     }
 
-    fn phase_started(&self, name: &str, total_bytes: Option<u64>) {
-        self.0.phase_started(name, total_bytes);
+    fn phase_started(&self, name: &str, step: Option<usize>, total_bytes: Option<u64>) {
+        self.0.phase_started(name, step, total_bytes);
     }
 
     fn advanced(&self, bytes_read: u64, lines: u64) {

@@ -49,21 +49,19 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, BLOOM_POOL_SHARE)?;
     }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
-    if layout.pool.buckets > 0 {
+    if !keeps_repeats {
         give_rest_to_pool(&mut layout, filter.bits / 8, job);
     }
     let asked = match distinct.first() {
         Some(&first) if !keeps_repeats => first,
         _ => Distinct::exactly(sized.sizes.build.lines),
     };
-    let (list, bytes) = (List::Absent, spilled.bytes);
     let missing = |lines: u64, fpr: f64| lines as f64 * alone * fpr;
-    let design = Design::new(sized, Strategy::Bloom, list, layout, bytes, filter.bits / 8).lacking(
-        filter,
-        missing(asked.least, filter.predicted_fpr),
-        missing(asked.most, filter.highest_fpr()),
-    );
-    Ok(design.priced(sized))
+    let least = missing(asked.least, filter.predicted_fpr);
+    let most = missing(asked.most, filter.highest_fpr());
+    let mut design = Design::new(sized, Strategy::Bloom, List::Absent, layout);
+    design.joined_bytes = spilled.bytes;
+    Ok(design.lacking(filter, least, most).priced(sized))
 }
 
 /// `bloom` of a union.
@@ -88,16 +86,9 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
         lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
     };
     let (least, most) = (missing(different.least), missing(different.most));
-    Design::new(
-        sized,
-        Strategy::Bloom,
-        List::New,
-        layout,
-        0,
-        filter.bits / 8,
-    )
-    .lacking(filter, least, most)
-    .priced(sized)
+    Design::new(sized, Strategy::Bloom, List::New, layout)
+        .lacking(filter, least, most)
+        .priced(sized)
 }
 
 impl Design {

@@ -89,8 +89,8 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Chain {
         has_stored: job.stored_filter.is_some(),
     };
-    let bytes = survivors as u64;
-    let mut design = Design::new(sized, Strategy::Bloom, list, layout, bytes, filters);
+    let mut design = Design::new(sized, Strategy::Bloom, list, layout);
+    design.joined_bytes = survivors as u64;
     design.costs.filter = Some(first);
     design.second_filter = second;
     design.costs.expected_false_lines = false_lines;

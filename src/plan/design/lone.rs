@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, fit_pool, most_blocks, spilled_bytes, used_at_most};
+use crate::plan::design::{Design, fit_pool, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -60,13 +60,11 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
     let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
-    let beside = (first.bits / 8).max(layout.pool.bytes()) + second.bits / 8;
-    let (list, bytes) = (List::LoneSieve, survivors.bytes);
-    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, 0);
+    let mut design = Design::new(sized, Strategy::Sieve, List::LoneSieve, layout);
+    design.joined_bytes = survivors.bytes;
+    design.revised = Some(revised);
     design.costs.filter = Some(first);
     design.second_filter = Some(second);
-    design.costs.bytes_written = spilled_bytes(&revised, bytes, job);
-    design.costs.memory_bytes = used_at_most(&layout, beside + layout.scan.bytes());
     Ok(design.priced(sized))
 }
 

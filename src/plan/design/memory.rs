@@ -83,16 +83,15 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
     // What passes the filters is gathered.
     let beside_filters = needed + Gathered::all_bytes(layout.scan.workers);
     let filters = set_filters(sized, beside_filters, uses_bitmap);
-    let filter_bytes = filters.map_or(0, |(first, second)| (first.bits + second.bits) / 8);
     let list = match filters {
         _ if uses_bitmap => List::Bitmaps,
         Some(_) => List::ScreenedSet,
         None => List::Set,
     };
-    let mut design = Design::new(sized, Strategy::Memory, list, layout, 0, 0);
+    let mut design = Design::new(sized, Strategy::Memory, list, layout);
     design.costs.filter = filters.map(|(first, _)| first);
     design.second_filter = filters.map(|(_, second)| second);
-    design.costs.memory_bytes = (needed + filter_bytes).min(job.memory_bytes);
+    design.set_bytes = bitmap_bytes.unwrap_or(set_bytes);
     Ok(design.priced(sized))
 }
 

@@ -50,6 +50,7 @@ use crate::plan::job::{Extent, Job};
 use crate::plan::layout::Layout;
 use crate::plan::refusal::too_little;
 use crate::plan::sizes::SizedJob;
+use crate::plan::steps::peak::{HeldBytes, peak};
 use crate::plan::steps::{List, Step, Steps, readings};
 use crate::plan::{Costs, FilterPlan, OrderPlan, Plan, Rejected, Strategy, ordering};
 use crate::size::display_bytes;
@@ -73,25 +74,19 @@ pub(crate) struct Design {
     second_filter: Option<FilterPlan>,
     /// What the join goes through, of all inputs, in bytes.
     joined_bytes: u64,
+    /// The layout in which it is spilled, where the run makes another than `layout` before.
+    revised: Option<Layout>,
     /// What is read from buckets to build filters of survivors, where any is written.
     read_back_bytes: u64,
+    /// The set in memory, or the bitmaps.
+    set_bytes: u64,
     /// What the order of the answer costs.
     ordering: Option<OrderPlan>,
 }
 
 impl Design {
-    /// Makes a strategy that joins `joined_bytes`, without filters; those that it gets take `filter_bytes` beside the
-    /// blocks. What follows from its list is not counted yet.
-    fn new(
-        sized: &SizedJob,
-        strategy: Strategy,
-        list: List,
-        layout: Layout,
-        joined_bytes: u64,
-        filter_bytes: u64,
-    ) -> Self {
-        let spilled_bytes = spilled_bytes(&layout, joined_bytes, &sized.job);
-        let buffers = filter_bytes + layout.scan.bytes() + layout.pool.bytes();
+    /// Makes a strategy without filters and buckets. What follows from its steps is not counted yet.
+    fn new(sized: &SizedJob, strategy: Strategy, list: List, layout: Layout) -> Self {
         Self {
             costs: Costs {
                 strategy,
@@ -99,9 +94,9 @@ impl Design {
                 buckets: layout.pool.buckets,
                 passes: 0,
                 bytes_read: 0,
-                bytes_written: spilled_bytes,
+                bytes_written: 0,
                 temp_peak_bytes: 0,
-                memory_bytes: used_at_most(&layout, buffers),
+                memory_bytes: 0,
                 filter: None,
                 expected_false_lines: 0.0,
                 expected_missing_lines: 0.0,
@@ -111,31 +106,52 @@ impl Design {
             steps: list.steps(sized.order.len(), &sized.sides),
             layout,
             second_filter: None,
-            joined_bytes,
+            joined_bytes: 0,
+            revised: None,
             read_back_bytes: 0,
+            set_bytes: 0,
             ordering: None,
         }
     }
 
-    /// Counts what its steps read and write.
+    /// The memory that its steps take at the peak, in bytes, the process included.
+    fn memory_bytes(&self) -> u64 {
+        let filter_bytes = |filter: Option<FilterPlan>| filter.map_or(0, |shape| shape.bits / 8);
+        let held = HeldBytes {
+            scan: self.layout.scan.bytes(),
+            first_filter: filter_bytes(self.costs.filter),
+            later_filter: filter_bytes(self.second_filter),
+            blocks: self.layout.pool.bytes(),
+            set: self.set_bytes,
+            all: self.layout.usable_bytes,
+        };
+        self.layout.base_bytes + peak(&self.steps, &held)
+    }
+
+    /// Counts what its steps read, write and hold.
     fn priced(mut self, sized: &SizedJob) -> Self {
-        let (costs, readings) = (&mut self.costs, readings(&self.steps, sized.order.len()));
+        let memory_bytes = self.memory_bytes();
+        let (job, costs) = (&sized.job, &mut self.costs);
+        let readings = readings(&self.steps, sized.order.len());
         let of_inputs = sized.read.iter().zip(&readings);
         let of_inputs = of_inputs.fold(0u64, |bytes, (size, &times)| {
             bytes.saturating_add(size.bytes.saturating_mul(u64::from(times)))
         });
-        let read_back = match costs.bytes_written {
+        let spilled = spilled_bytes(&self.revised.unwrap_or(self.layout), self.joined_bytes, job);
+        let read_back = match spilled {
             // Survivors that stay in memory are read back from there: no bytes from disk.
             0 => 0,
             _ => self.read_back_bytes,
         };
-        let stored = sized.job.stored_filter.map_or(0, |stored| stored.bits / 8);
+        let stored = job.stored_filter.map_or(0, |stored| stored.bits / 8);
         costs.passes = readings.into_iter().max().unwrap_or(0);
         costs.bytes_read = of_inputs
-            .saturating_add(costs.bytes_written)
+            .saturating_add(spilled)
             .saturating_add(read_back)
             .saturating_add(stored);
-        costs.temp_peak_bytes = costs.bytes_written;
+        costs.bytes_written = spilled;
+        costs.temp_peak_bytes = spilled;
+        costs.memory_bytes = memory_bytes;
         // A list that comes to the same without filters has none.
         let asks = self.steps.iter().any(Step::names_filter);
         costs.filter = costs.filter.filter(|_| asks);
@@ -251,7 +267,7 @@ pub(in crate::plan) fn fit_pool(
 
 /// How many of `bytes` go to disk: those for which the blocks beyond the open one of each bucket,
 /// and those that are kept free for writing, have no room.
-pub(in crate::plan) fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
+fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> u64 {
     let open =
         (u64::from(layout.pool.buckets) + layout.pool.writers as u64) * layout.pool.block_bytes;
     let held = if job.always_spill {
@@ -260,9 +276,4 @@ pub(in crate::plan) fn spilled_bytes(layout: &Layout, bytes: u64, job: &Job) -> 
         layout.pool.bytes().saturating_sub(open)
     };
     bytes.saturating_sub(held)
-}
-
-/// Resident bytes at the peak, the process included: `buffers` cannot exceed what the budget grants.
-pub(in crate::plan) fn used_at_most(layout: &Layout, buffers: u64) -> u64 {
-    layout.base_bytes + buffers.min(layout.usable_bytes)
 }

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, known, used_at_most};
+use crate::plan::design::{Design, known};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -64,8 +64,8 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Partition {
         feeds: filter.is_some(),
     };
-    let mut design = Design::new(sized, Strategy::Partition, list, layout, survivors, 0);
-    design.costs.memory_bytes = used_at_most(&layout, layout.usable_bytes);
+    let mut design = Design::new(sized, Strategy::Partition, list, layout);
+    design.joined_bytes = survivors;
     design.second_filter = filter;
     Ok(design.priced(sized))
 }

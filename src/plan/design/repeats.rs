@@ -48,8 +48,8 @@ pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::FirstSieve {
         filtered: sizes.telling,
     };
-    let bytes = survivors.bytes;
-    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, filters);
+    let mut design = Design::new(sized, Strategy::Sieve, list, layout);
+    design.joined_bytes = survivors.bytes;
     design.costs.filter = Some(filter);
     design.second_filter = Some(second);
     Ok(design.priced(sized))

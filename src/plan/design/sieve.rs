@@ -40,8 +40,8 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
     give_rest_to_pool(&mut layout, filters, job);
 
-    let (list, bytes) = (List::Sieve, plan.survivors);
-    let mut design = Design::new(sized, Strategy::Sieve, list, layout, bytes, filters);
+    let mut design = Design::new(sized, Strategy::Sieve, List::Sieve, layout);
+    design.joined_bytes = plan.survivors;
     design.costs.filter = Some(plan.first);
     design.second_filter = plan.fed;
     design.read_back_bytes = plan.read_back;

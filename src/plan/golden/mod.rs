@@ -8,12 +8,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 pub(in crate::plan) mod jobs;
+mod revised;
 
 use std::fmt::Write;
 
 use super::layout::{PoolLayout, ScanLayout};
 use super::*;
 use jobs::{requests, selections, sizes};
+use revised::expected_revision;
 
 /// A rate or an expected number, to six digits: the last ones are the mathematical library's, and so
 /// are all of those of a rate that is next to nothing.
@@ -86,7 +88,7 @@ fn tell_plan(text: &mut String, plan: &Plan) {
     )
     .unwrap();
     tell_layout(text, &plan.layout);
-    let (layout, second) = plan.expected_revision();
+    let (layout, second) = expected_revision(plan);
     if layout != plan.layout || second != plan.second_filter {
         writeln!(text, "  when the first filter is complete:").unwrap();
         if let Some(second) = &second {

@@ -25,8 +25,7 @@ use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
 use crate::plan::sizes::Sizes;
-use crate::plan::steps::Question;
-use crate::plan::{Again, FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
+use crate::plan::{FilterPlan, LEAST_USEFUL_SAVING, Plan, SIEVE_BITS_PER_KEY, SetEstimate};
 
 /// Bits per key below which a filter of survivors is not fed while they are spilled, but built afterwards
 /// from their known number.
@@ -34,8 +33,6 @@ const LEAST_FED_BITS: f64 = 4.0;
 /// What filters must keep out of the buckets, as a share of all lines, for a sieve whose buckets are too few to be
 /// joined at once: what is left is then written twice, and a partition writes everything once.
 const LEAST_SAVING_OF_SPLITS: f64 = 0.55;
-/// Lines of a sample that nobody has taken: enough for any share.
-const EXPECTED_SAMPLE: u64 = 1 << 20;
 /// Halvings of an interval: a range of 2^60 lines is known to a line.
 const HALVINGS: u32 = 60;
 
@@ -101,55 +98,9 @@ pub(crate) struct Revision {
     pub(crate) asks_filter: bool,
     /// The filter of survivors, if it is fed while they are spilled.
     pub(crate) second_filter: Option<FilterPlan>,
-    /// Blocks that the pool gets in addition when the first filter is gone and only the second is left.
-    pub(crate) more_blocks: u64,
 }
 
 impl Plan {
-    /// How the run will go on when the first filter is complete, if all comes as this plan expects: the layout, and the
-    /// second filter.
-    pub(crate) fn expected_revision(&self) -> (Layout, Option<FilterPlan>) {
-        let unchanged = (self.layout, self.second_filter);
-        let Some(first) = self.costs.filter else {
-            return unchanged;
-        };
-        let passed = (self.passing_share() * EXPECTED_SAMPLE as f64) as u64;
-        let look = |input| Look {
-            input,
-            sampled: EXPECTED_SAMPLE,
-            passed,
-            passed_distinct: passed,
-            filter_bytes: first.bits / 8,
-            filter_fpr: first.predicted_fpr,
-            filter_distinct: first.keys as f64,
-            temp_bytes: u64::MAX,
-        };
-        match (self.steps.question(), self.second_filter) {
-            (Some(Question::Survivors(1)), _) => {
-                let revised = self.revised_sieve(look(1)).filter(|it| it.asks_filter);
-                revised.map_or(unchanged, |it| (it.layout, it.second_filter))
-            }
-            (Some(Question::Again), Some(second)) => {
-                let lines = self.sized.sizes.total.lines;
-                let keys = second.keys.min(lines);
-                let revised = self.revised_lone(Again {
-                    lines,
-                    keys,
-                    // Each of them occurs twice.
-                    distinct: keys as f64 / 2.0,
-                    fpr: second.predicted_fpr,
-                    filter_bytes: second.bits / 8,
-                });
-                (revised.unwrap_or(self.layout), self.second_filter)
-            }
-            (Some(Question::Rate(Some(last))), _) if last > 0 => {
-                let revised = self.revised_bloom(look(last as usize));
-                (revised.unwrap_or(self.layout), self.second_filter)
-            }
-            _ => unchanged,
-        }
-    }
-
     /// The filter of survivors for a run that keeps these in a set: where the `distinct` different lines of
     /// the first input's `keys` lines, and what passes their filter by mistake, fit as a set beside both
     /// filters. The plan knew the lines of the input only from a sample.
@@ -249,14 +200,12 @@ impl Plan {
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
         set_buckets(job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
-        let most = |filters| most_blocks(&layout, filters, set_bytes, job);
-        let (now, later) = (most(look.filter_bytes + fed_bytes), most(fed_bytes));
-        layout.pool.blocks = now;
+        let filters = look.filter_bytes + fed_bytes;
+        layout.pool.blocks = most_blocks(&layout, filters, set_bytes, job);
         Some(Revision {
             layout,
             asks_filter: true,
             second_filter,
-            more_blocks: later - now,
         })
     }
 
@@ -282,7 +231,6 @@ impl Plan {
             layout,
             asks_filter: false,
             second_filter: None,
-            more_blocks: 0,
         })
     }
 }

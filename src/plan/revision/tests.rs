@@ -69,9 +69,6 @@ fn c9_a_revised_layout_adds_up_to_the_limit_at_every_size() {
                         "{count} lines, {further} further, in {memory}, {share}: {used} of {usable}"
                     );
                     assert!(usable <= sieve.layout.usable_bytes);
-                    // The first filter is gone when there are more blocks.
-                    let more = revision.more_blocks * revision.layout.pool.block_bytes;
-                    assert!(more == 0 || used + more <= usable + look.filter_bytes);
                 }
             }
         }
@@ -122,8 +119,7 @@ fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
             let survivors = (count as f64 * share) as u64;
             let set =
                 estimate_set_bytes(survivors, survivors * 64) / u64::from(layout.pool.buckets);
-            let blocks = (layout.pool.blocks + revision.more_blocks) * layout.pool.block_bytes;
-            let left = layout.usable_bytes - blocks;
+            let left = layout.usable_bytes - layout.pool.bytes();
             assert!(
                 left > set * layout.pool.join_workers as u64,
                 "{share} under {memory}: {left} for sets of {set}"
@@ -134,16 +130,12 @@ fn h11_blocks_that_stay_in_memory_leave_the_join_its_sets() {
 
 #[test]
 fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
-    for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 3 << 29)] {
+    for (count, memory) in [(20_000_000, 400 * MIB), (100_000_000, 1700 * MIB)] {
         let both = [lines(count), lines(count)];
         let plan = plan_of(Strategy::Sieve, &both, memory);
         let look = look(&plan, 0.1);
-        let Revision {
-            layout,
-            more_blocks,
-            ..
-        } = plan.revised_sieve(look).unwrap();
-        let blocks = layout.pool.blocks + more_blocks;
+        let layout = plan.revised_sieve(look).unwrap().layout;
+        let blocks = layout.pool.blocks;
         // An open block for each bucket of an input is half full at the end.
         let records = (blocks - u64::from(layout.pool.buckets)) * layout.pool.block_bytes;
         assert!(records > 2 * count / 10 * 65, "{layout:?}");
@@ -152,7 +144,6 @@ fn what_survives_stays_in_memory_where_it_fits_beside_the_join() {
         assert!(left > set * layout.pool.join_workers as u64, "{layout:?}");
         let spilling = plan_of_always_spilling(&both, memory);
         let revision = spilling.revised_sieve(look).unwrap();
-        assert_eq!(revision.more_blocks, 0);
         assert_eq!(
             revision.layout.pool.blocks,
             u64::from(revision.layout.pool.buckets) + revision.layout.pool.writers as u64

@@ -6,7 +6,7 @@
 //! all lists. *Cost:* 32 bytes a step.
 //!
 //! All that is told of a run comes from its list: the phases that a progress display expects ([`phases`]), what is
-//! read, which inputs are read twice, what lives in memory at which time, the lines of `outset plan` ([`text`]), and
+//! read, which inputs are read twice, what is in memory at the peak ([`peak`]), the lines of `outset plan` ([`text`]), and
 //! the run itself ([`strategy`](crate::strategy)).
 //!
 //! ```text
@@ -19,6 +19,7 @@
 //! the list does.
 
 pub(in crate::plan) mod lists;
+pub(in crate::plan) mod peak;
 pub(in crate::plan) mod phases;
 mod step;
 mod text;

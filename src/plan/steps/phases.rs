@@ -30,7 +30,7 @@ pub(in crate::plan) fn phases(steps: &[Step], bytes: &StepBytes<'_>) -> Vec<Plan
         (left, refilters) = (left - share, refilters - 1);
         share
     };
-    let phase = |step: &Step| {
+    let phase = |(number, step): (usize, &Step)| {
         let name = verb(step)?;
         let bytes_read = match step {
             Step::Refilter { .. } if bytes.read_back == 0 => return None,
@@ -40,12 +40,12 @@ pub(in crate::plan) fn phases(steps: &[Step], bytes: &StepBytes<'_>) -> Vec<Plan
             step => step.input().map_or(0, |at| bytes.inputs[at as usize]),
         };
         Some(PlannedPhase {
+            step: number,
             name,
             bytes_read,
-            predicted_seconds: None,
         })
     };
-    steps.iter().filter_map(phase).collect()
+    steps.iter().enumerate().filter_map(phase).collect()
 }
 
 /// What the phase of a step is called; `None` where it is none.

@@ -8,7 +8,7 @@ pub(crate) type At = u32;
 
 /// A filter of a list, by its number. The first has the shape of the plan's first filter, and all others that of its
 /// second, if it has one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
 
 impl Slot {
@@ -37,14 +37,6 @@ impl Steps {
             numbers,
             feeds,
         }
-    }
-
-    /// Returns what is decided between the passes, if anything is.
-    pub(crate) fn question(&self) -> Option<Question> {
-        self.list.iter().find_map(|step| match step {
-            Step::Replan(question) => Some(*question),
-            _ => None,
-        })
     }
 }
 
@@ -208,6 +200,19 @@ impl Step {
     /// True if the step asks or fills a filter.
     pub(crate) fn names_filter(&self) -> bool {
         self.asked().is_some() || self.filled()[0].is_some()
+    }
+
+    /// True if the step is of the set in memory, or of bitmaps.
+    pub(crate) fn is_of_set(&self) -> bool {
+        matches!(
+            self,
+            Self::Build { .. }
+                | Self::Mark { .. }
+                | Self::LookUp { .. }
+                | Self::Write
+                | Self::Collect { .. }
+                | Self::Tell { .. }
+        )
     }
 
     /// True if the step fills buckets, or reads them before the join.

@@ -278,10 +278,10 @@ impl TempSpace {
         }
     }
 
-    /// Leaves its files no more than this part of what they may have of the page cache from now on. For a rehearsal,
-    /// which spills a part of what the run will spill.
-    pub(crate) fn shrink_page_cache(&self, part: f64) {
-        self.places.page_cache.shrink(part);
+    /// Writes all blocks around the page cache from now on, as if that had no more room.
+    #[cfg(test)]
+    pub(crate) fn fill_page_cache(&self) {
+        self.places.page_cache.fill();
     }
 
     /// Cuts the padding off a file whose content is to be read as it is: the copy of a pipe, which has no

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Stdio;
 
-use data_gen::Compression;
 use serde_json::Value;
 
-use crate::data::{lines, megabytes, small, split};
+use crate::data::{megabytes, small};
 use crate::json::{assert_has_keys, number, parse};
 use crate::sandbox::{Outcome, Sandbox};
 
@@ -270,119 +269,6 @@ fn l8_every_operation_is_planned_from_numbers_alone() {
     }
     let plan = plan_json(&sandbox, "--lines 1000 --memory 1G --operation union");
     assert_eq!(plan["strategy"], "memory");
-}
-
-/// The predicted seconds of the phases in a plan or in statistics.
-fn predicted(document: &Value) -> Vec<f64> {
-    let phases = document["phases"].as_array().unwrap().iter();
-    phases
-        .map(|phase| phase["predicted_seconds"].as_f64().unwrap())
-        .collect()
-}
-
-#[test]
-fn each_phase_of_each_strategy_is_measured_before_a_run_that_gives_the_same_answer() {
-    let sandbox = Sandbox::new();
-    let [a, b] = [0, 30_000].map(|first| lines(first..first + 40_000));
-    sandbox.write("a", &a);
-    sandbox.write("b", &b);
-    sandbox.write("tiny", lines(5..9));
-    sandbox.write("empty", "");
-    for task in [
-        "intersect a b --strategy memory",
-        "intersect a b --strategy memory --bits-per-key 8",
-        "intersect a b --strategy partition",
-        "intersect a b --strategy sieve",
-        "intersect a b --strategy bloom",
-        "intersect a b a --at-least 2 --strategy sieve",
-        "diff a b --strategy sieve",
-        "diff a b --repeats --strategy sieve",
-        "diff a b --strategy bloom",
-        "union a b",
-        "union tiny empty a b --strategy partition",
-        "intersect tiny a --strategy partition",
-        "symdiff a b",
-    ] {
-        let run = |more: &str| {
-            let arguments = format!("{task} --memory 16M --hash-key {} {more}", "7".repeat(64));
-            let outcome = sandbox.run(&arguments);
-            let mut found = split(&outcome.succeeds().stdout, b'\n');
-            found.sort_unstable();
-            found.concat()
-        };
-        assert_eq!(run("--calibrate --stats ../out/s"), run(""), "{task}");
-        let stats = parse(&fs::read(sandbox.output("s")).unwrap());
-        let seconds = predicted(&stats);
-        assert!(!seconds.is_empty(), "{task}");
-        // Of a megabyte no phase takes a minute.
-        assert!(
-            seconds.iter().all(|seconds| (0.0..60.0).contains(seconds))
-                && seconds.iter().sum::<f64>() > 0.0,
-            "{task}: {seconds:?}"
-        );
-        // What a rehearsal reads and writes is not the run's.
-        let input = format!(
-            "/inputs/{}/lines",
-            stats["inputs"].as_array().unwrap().len() - 1
-        );
-        assert_eq!(number(&stats, &input), 40_000.0, "{task}");
-        assert!(sandbox.temp_names().is_empty(), "{task}");
-    }
-}
-
-#[test]
-fn a_plan_says_how_long_each_phase_takes_only_where_that_was_measured() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", lines(0..40_000));
-    sandbox.write("b", lines(30_000..70_000));
-    let job = "a b --memory 16M --strategy sieve";
-    let text = plan_text(&sandbox, job);
-    assert!(!text.contains("measured"), "{text}");
-    let text = plan_text(&sandbox, &format!("{job} --calibrate"));
-    let line = text.lines().find(|line| line.contains("measured")).unwrap();
-    for part in ["about ", "filter ", "spill ", "join "] {
-        assert!(line.contains(part), "{line}");
-    }
-    let plan = plan_json(&sandbox, &format!("{job} --calibrate"));
-    assert_eq!(predicted(&plan).len(), 4);
-    let report = "--calibrate --report ../out/page.html -o ../out/found";
-    sandbox.run(&format!("intersect {job} {report}")).succeeds();
-    let page = fs::read_to_string(sandbox.output("page.html")).unwrap();
-    assert!(page.contains(">predicted<"));
-    assert!(sandbox.temp_names().is_empty());
-}
-
-#[test]
-fn what_has_no_slices_is_not_measured() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", lines(0..10));
-    sandbox.write("a.gz", Compression::Gzip.compress(&lines(0..10)).unwrap());
-    for (arguments, reason) in [
-        ("intersect a a.gz", "a.gz is compressed"),
-        ("plan a a.gz", "a.gz is compressed"),
-        ("intersect a -", "- is not a regular file"),
-        ("intersect a a --csv -k 1", "records with keys"),
-        ("union -", "- is not a regular file"),
-    ] {
-        let outcome = sandbox.run(&format!("{arguments} --calibrate"));
-        outcome.fails(2, &["--calibrate: ", reason, "leave out --calibrate"]);
-    }
-}
-
-#[test]
-fn a_run_that_is_measured_first_needs_no_more_room_than_it_has() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", lines(0..400_000));
-    sandbox.write("b", lines(396_000..796_000));
-    // The survivors of the sieve find room here; slices that are spilled whole, to be joined, do not.
-    let run = "intersect a b --memory 16M --strategy sieve --max-temp 1M --count-only";
-    let measured = sandbox.run(&format!("{run} --calibrate --stats ../out/s"));
-    assert_eq!(measured.succeeds().stdout, b"4000\n");
-    let stats = parse(&fs::read(sandbox.output("s")).unwrap());
-    let phases = stats["phases"].as_array().unwrap();
-    let is_predicted = |phase: &Value| phase.get("predicted_seconds").is_some();
-    let found: Vec<bool> = phases.iter().map(is_predicted).collect();
-    assert_eq!(found, [true, true, true, false], "{stats}");
 }
 
 #[test]

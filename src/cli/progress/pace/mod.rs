@@ -86,9 +86,10 @@ impl Pace {
         let bytes = self.runs_ahead.pop_front();
         self.ahead = bytes
             .map(|bytes_read| PlannedPhase {
+                // Behind all that it does before it is planned.
+                step: usize::MAX,
                 name: "",
                 bytes_read,
-                predicted_seconds: None,
             })
             .into_iter()
             .collect();
@@ -100,16 +101,22 @@ impl Pace {
         self.ahead = phases.iter().copied().collect();
     }
 
-    /// A phase begins at `now`.
-    pub(super) fn started(&mut self, name: &str, total: Option<u64>, now: f64) {
-        let verb = match PlannedPhase::position(self.ahead.iter(), name) {
-            // What was to come before it will not come any more.
-            Some(index) => self.ahead.drain(..=index).next_back().map(|p| p.name),
-            None => None,
-        };
+    /// A phase begins at `now`. `step` is that of the phase ahead that it is, if it is one.
+    pub(super) fn started(
+        &mut self,
+        name: &str,
+        step: Option<usize>,
+        total: Option<u64>,
+        now: f64,
+    ) {
+        // What was to come before it will not come any more.
+        let over = |phase: &PlannedPhase| step.is_some_and(|step| phase.step <= step);
+        let over = self.ahead.iter().take_while(|phase| over(phase)).count();
+        let planned = self.ahead.drain(..over).next_back();
+        let planned = planned.filter(|phase| Some(phase.step) == step);
         let first_word = || name.split(' ').next().unwrap_or_default();
         self.current = Some(Current {
-            verb: verb.unwrap_or_else(first_word).to_owned(),
+            verb: planned.map_or_else(first_word, |it| it.name).to_owned(),
             total,
             start: now,
             last: now,
