@@ -25,7 +25,8 @@ impl Table {
     /// # Errors
     /// [`Error::Usage`], always.
     pub(super) fn open(
-        _file: (&File, u64),
+        _file: &File,
+        _size: u64,
         name: &Path,
         _number: u32,
         _opening: Opening<'_>,
@@ -71,8 +72,10 @@ pub(crate) struct Rows<'a>(Infallible, PhantomData<&'a ()>);
 impl<'a> Rows<'a> {
     pub(crate) fn new(
         table: &Arc<Table>,
-        _file: (File, &'a Path),
-        _groups: (u64, Option<u64>),
+        _file: File,
+        _name: &'a Path,
+        _start: u64,
+        _end: Option<u64>,
         _stop: &'a (dyn Fn() -> Result<()> + Sync),
         _budget: &MemoryBudget,
     ) -> Self {
