@@ -22,8 +22,8 @@
 //! *Sources:* Knuth, The Art of Computer Programming, volume 3, 5.4.1 (multiway merging) and 5.4.9 (which runs first).
 
 use crate::answer::entry::Entry;
+use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::sorted_run::{Run, RunReader, RunWriter};
-use crate::answer::sorter::{SorterRules, WorkBuffer};
 use crate::answer::source::{self, Source};
 use crate::error::Result;
 use crate::memory::budget::MemoryBudget;

@@ -27,6 +27,7 @@
 pub(crate) mod entry;
 mod merge;
 mod outbox;
+mod rules;
 mod sort_buffer;
 mod sorted_run;
 mod sorter;
@@ -37,7 +38,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use self::outbox::Outbox;
-pub(crate) use self::sorter::{Sorter, SorterRules};
+pub(crate) use self::rules::SorterRules;
+pub(crate) use self::sorter::Sorter;
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::output::{Sink, output_error};

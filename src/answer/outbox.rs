@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use crate::answer::Collector;
 use crate::answer::entry::Entry;
-use crate::answer::sorter::WorkBuffer;
+use crate::answer::rules::WorkBuffer;
 use crate::error::Result;
 use crate::selection::NO_ORDINAL;
 

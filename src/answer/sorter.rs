@@ -24,16 +24,15 @@
 
 use crate::answer::entry::Entry;
 use crate::answer::merge::Merging;
+use crate::answer::rules::{SorterRules, WorkBuffer};
 use crate::answer::sort_buffer::SortBuffer;
 use crate::answer::sorted_run::{Run, RunWriter};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::Order;
 use crate::spill::block::Address;
 use crate::sys::sync::channel::{Receiver, Sender, unbounded};
 use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
-use crate::temp::space::TempSpace;
 
 /// The largest block of a run, in bytes.
 const LARGEST_BLOCK: u64 = 128 << 10;
@@ -41,21 +40,6 @@ const LARGEST_BLOCK: u64 = 128 << 10;
 const SMALLEST_BLOCK: u64 = 16 << 10;
 /// A block has at most this fraction of the memory for one buffer.
 const BLOCK_SHARE: u64 = 16;
-
-/// What a sorter works with.
-pub(crate) struct SorterRules<'s> {
-    pub(crate) order: Order,
-    /// Memory for all buffers, in bytes.
-    pub(crate) bytes: u64,
-    /// How many threads push at the same time, at most.
-    pub(crate) buffers: usize,
-    /// Where runs go.
-    pub(crate) space: &'s TempSpace,
-    /// The store of the runs; each is a bucket of it.
-    pub(crate) address: Address,
-    /// Whether every entry is written, also where memory has room for it.
-    pub(crate) always_spill: bool,
-}
 
 /// Collects entries from several threads, and merges them.
 pub(crate) struct Sorter<'s> {
@@ -72,12 +56,6 @@ struct State {
     runs: Vec<Run>,
     /// The number of the next run.
     next: u32,
-}
-
-/// A buffer, and the block through which it is written.
-pub(super) struct WorkBuffer {
-    pub(super) buffer: SortBuffer,
-    pub(super) block: Buffer,
 }
 
 impl<'s> Sorter<'s> {
@@ -238,7 +216,9 @@ impl<'s> Sorter<'s> {
 mod tests {
     use super::*;
     use crate::interrupt::Interrupt;
+    use crate::selection::Order;
     use crate::temp::quota::Quota;
+    use crate::temp::space::TempSpace;
 
     #[test]
     fn l10_runs_that_memory_cannot_read_at_once_are_merged_in_several_levels() {

@@ -4,6 +4,15 @@ use std::process::ExitCode;
 
 use outset::{Error, ErrorKind};
 
+/// What help says of it.
+pub(crate) const EXIT_STATUS: &str = "\
+Exit status: 0 complete result · 2 wrong usage · 3 an input is unreadable, or changed during the run
+             4 temporary space is full, unusable or over its limit · 5 output failed
+             6 memory limit or --max-fpr cannot be met · 7 damaged filter, shard or temporary file
+             101 a bug
+
+Example:     outset intersect yesterday.txt today.txt --memory 4G -o common.txt";
+
 /// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -4,65 +4,12 @@
 //! is written by hand, so they cannot fall behind the program.
 
 use std::fmt::Write;
-use std::sync::LazyLock;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, Args, Command, Subcommand};
-use clap_complete::Shell;
+use clap::{Arg, Command};
 use outset::{Error, Result};
 
-use super::arguments;
+use super::arguments::{CompletionArguments, ManArguments};
 use super::print::{print_bytes, unwritable};
-
-/// Print a shell completion script for commands and options.
-///
-/// For bash: outset completions bash > ~/.local/share/bash-completion/completions/outset
-#[derive(Debug, Args)]
-pub(crate) struct CompletionArguments {
-    /// Shell to complete in
-    #[arg(value_name = "SHELL")]
-    shell: Shell,
-}
-
-/// Print the manual page of outset or of one command, as troff source.
-///
-/// To read one: outset man filter build | man -l -
-#[derive(Debug, Args)]
-pub(crate) struct ManArguments {
-    /// Command, such as intersect or filter build [default: outset itself]
-    #[arg(value_name = "COMMAND", hide_possible_values = true, value_parser = CommandName)]
-    command: Vec<String>,
-}
-
-/// Takes any word, so that a wrong one is refused in the words of this command; shells complete the names of commands.
-#[derive(Debug, Clone, Copy)]
-struct CommandName;
-
-impl TypedValueParser for CommandName {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &Command,
-        argument: Option<&Arg>,
-        value: &std::ffi::OsStr,
-    ) -> std::result::Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = NAMES.iter().map(String::as_str);
-        Some(Box::new(names.map(PossibleValue::new)))
-    }
-}
-
-/// The names of all commands, and of those below them.
-static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let outset = arguments::Command::augment_subcommands(Command::new("outset"));
-    let all = outset.get_subcommands();
-    let names = all.flat_map(|command| std::iter::once(command).chain(command.get_subcommands()));
-    names.map(|command| command.get_name().to_owned()).collect()
-});
 
 /// Runs `outset completions`, for the commands of `outset`.
 pub(crate) fn completions(arguments: &CompletionArguments, mut outset: Command) -> Result<()> {

@@ -30,6 +30,8 @@ mod print;
 mod process;
 mod progress;
 mod report;
+mod run_options;
+mod screen;
 mod select;
 mod sides;
 mod signals;
@@ -47,18 +49,14 @@ use clap::error::ErrorKind as ClapErrorKind;
 use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
-use escaping::shortened;
 use exit::ExitStatus;
 use outset::{Error, ErrorKind, Interrupt, Result};
-use progress::screen;
+use screen::warn;
 
 /// The stack of the thread that runs the command, whatever `ulimit -s` gives the first thread. The parser
 /// of arguments takes the most of it. Less than a huge page, so that it is resident only as far as it
 /// is used.
 const STACK_BYTES: usize = (2 << 20) - (64 << 10);
-/// The most characters of a message: a name may have any length.
-const MOST_SAID: usize = 2_000;
-
 /// Runs the command that the arguments name, on a thread with a stack of its own.
 pub(crate) fn main() -> ExitCode {
     streams::keep_closed();
@@ -167,14 +165,4 @@ fn not_a_command(
     let arguments = usage::command_first(arguments.into_iter().collect());
     warn(&usage::line(error, arguments));
     Ok(ExitStatus::Usage)
-}
-
-/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to
-/// fail.
-pub(crate) fn warn(message: &str) {
-    let line = format!("outset: {}\n", shortened(message, MOST_SAID, " ... "));
-    screen::print_above(|| {
-        // In one piece: others may write to the same place.
-        let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
-    });
 }

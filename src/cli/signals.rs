@@ -17,8 +17,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::ExitStatus;
-use super::progress::screen;
-use super::warn;
+use super::screen;
+use super::screen::warn;
 
 /// Signals whose default action ends the process, and that can be survived long enough to clean up.
 const ENDING: [i32; 9] = [

@@ -26,7 +26,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, PathGuard};
-use crate::output::unnamed::UnnamedFile;
+use crate::output::unnamed::{UnnamedFile, part_names};
 use crate::output::{OutputWriter, output_error};
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::{FileId, directory_of, follow_links};
@@ -258,13 +258,6 @@ fn sync(file: &File) -> io::Result<()> {
 /// Waits until the name of the file at `path` is on the disk.
 fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(directory_of(path))?.sync_all()
-}
-
-/// The temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.
-pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
-    let mut names = tempfile::Builder::new();
-    names.prefix(".outset-").suffix(".part");
-    names
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use crate::interrupt::Interrupt;
-use crate::output::file::part_names;
 use crate::sys::failpoint::fail_point;
 use crate::sys::file_id::directory_of;
 
@@ -100,4 +99,11 @@ impl UnnamedFile {
 /// The path by which this process can name an open file.
 fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The temporary names of results: `.outset-`, random characters, `.part`. Shells and listings hide them.
+pub(super) fn part_names() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names.prefix(".outset-").suffix(".part");
+    names
 }

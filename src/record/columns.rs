@@ -7,10 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::record::json::MOST_BUILT_BYTES;
 use crate::record::{Bad, Dialect, Field, Keys, PassedOver, Syntax, csv, delimited, json};
-
-/// The most bytes of a key that is no piece of its record: 256 KiB.
-pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
 
 /// The key of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,9 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::record::Field;
-use crate::record::columns::MOST_BUILT_BYTES;
+
+/// The most bytes of a key that is no piece of its record: 256 KiB.
+pub(super) const MOST_BUILT_BYTES: usize = 256 << 10;
 
 /// What stands at a path.
 #[derive(Debug, PartialEq, Eq)]

@@ -309,7 +309,7 @@ impl<'a> State<'a> {
     /// need.
     ///
     /// # Errors
-    /// [`Error::Output`] where the first filter is to be saved and cannot be written.
+    /// [`crate::Error::Output`] where the first filter is to be saved and cannot be written.
     pub(super) fn settle(&mut self, lives: &Lives, steps: &[Step], done: usize) -> Result<()> {
         for index in (0..self.slots.held.len()).rev() {
             let Held {

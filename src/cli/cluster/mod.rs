@@ -18,7 +18,8 @@ use super::numbers;
 use super::outputs::Claims;
 use super::print::json;
 use super::progress::Reporter;
-use super::{signals, warn};
+use super::screen::warn;
+use super::signals;
 
 /// Runs `outset shard`.
 pub(crate) fn run_shard(arguments: &ShardArguments, interrupt: &Interrupt) -> Result<()> {

@@ -11,9 +11,9 @@ use outset::size::parse_rate;
 use outset::{Error, Interrupt, Options, Result, Strategy};
 
 use super::sweep::Sweep;
-use crate::cli::arguments::{ForceArguments, RunArguments};
 use crate::cli::operation::Operation;
 use crate::cli::options::TalkArguments;
+use crate::cli::run_options::{ForceArguments, RunArguments};
 use crate::cli::sides::{FILES, InputArguments};
 
 /// Run intersect or diff exactly and approximately, and show how the results differ.

@@ -6,6 +6,7 @@
 //! [`outset::compare`](mod@outset::compare), for each point.
 
 mod arguments;
+mod report;
 mod sweep;
 mod table;
 pub(crate) mod words;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 
 use outset::compare::{Comparer, Comparison, Plans, Point};
 use outset::{CountSink, Interrupt, Result, Sink, Source, WriteSink};
-use serde::Serialize;
 
 pub(crate) use self::arguments::CompareArguments;
+pub(crate) use self::report::Report;
 use super::outputs::{Claims, Outputs, ResultFile};
 use super::print::print;
 use super::progress::Reporter;
@@ -24,48 +25,6 @@ use super::sides::Purpose;
 
 /// Memory limits that rates are predicted for, for the curve in the page.
 const PREDICTED: u32 = 24;
-
-/// What is reported as JSON: the comparison, or the points of a sweep.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Report<'a> {
-    One(&'a Comparison),
-    Sweep {
-        version: &'static str,
-        command: &'static str,
-        points: &'a [Comparison],
-    },
-}
-
-impl<'a> Report<'a> {
-    /// The report of `points`; one that is not of a sweep stands for itself.
-    pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
-        match points {
-            [only] if !is_sweep => Self::One(only),
-            points => Self::Sweep {
-                version: env!("CARGO_PKG_VERSION"),
-                command: "compare",
-                points,
-            },
-        }
-    }
-
-    /// The report as a table.
-    fn describe(&self) -> String {
-        match self {
-            Self::One(only) => table::of_one(only),
-            Self::Sweep { points, .. } => table::of_sweep(points),
-        }
-    }
-
-    /// What was compared at each point.
-    pub(crate) fn points(&self) -> &'a [Comparison] {
-        match self {
-            Self::One(only) => std::slice::from_ref(only),
-            Self::Sweep { points, .. } => points,
-        }
-    }
-}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CompareArguments, interrupt: &Interrupt) -> Result<()> {

@@ -4,17 +4,17 @@
 //! [`super::super::arguments`].
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, Subcommand};
 use outset::Source;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 use outset::stored::{FilterSize, KeyCount};
 
-use super::super::options::{
+use crate::cli::options::{
     FormatArguments, KindName, LineArguments, MachineArguments, ReadingArguments, TalkArguments,
     parse_bits,
 };
-use super::or_stdin;
 
 /// The rate of a filter for which no other size is given.
 const DEFAULT_FPR: f64 = 0.01;
@@ -323,4 +323,11 @@ fn parse_fpr(text: &str) -> Result<f64, String> {
     } else {
         Err("give a rate between 0 and 1, such as 0.1%".to_owned())
     }
+}
+
+/// The inputs; standard input where none is named.
+pub(super) fn or_stdin(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    static STDIN: LazyLock<PathBuf> = LazyLock::new(|| "-".into());
+    let stdin = files.is_empty().then(|| &*STDIN);
+    files.iter().chain(stdin)
 }

@@ -9,13 +9,13 @@ use outset::memory::budget::MemoryBudget;
 use outset::stats::FilterStats;
 use outset::{Interrupt, Result};
 
-use super::super::escaping::visible;
-use super::super::outputs::Claims;
-use super::super::print::{json, print};
+use crate::cli::escaping::visible;
+use crate::cli::outputs::Claims;
+use crate::cli::print::{json, print};
 use serde::Serialize;
 
 use super::arguments::InfoArguments;
-use super::warn_if_overfull;
+use super::overfull::warn_if_overfull;
 use crate::cli::numbers;
 
 /// Enough for reading a file in pieces.

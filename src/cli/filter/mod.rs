@@ -6,24 +6,27 @@
 
 mod arguments;
 mod info;
+mod overfull;
 
 use std::io::{Write, sink};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::path::Path;
+use std::sync::Arc;
 
-use outset::filter::{Filter, Kind, Occupancy, Rules, Shape, StoredFilter};
+use outset::filter::{Filter, Kind, StoredFilter};
 use outset::stored::{BuildRequest, Change, Question, build, change, insert_new, merge, query};
 use outset::{Interrupt, Options, Result};
 
 use super::options::{FormatArguments, ReadingArguments, TalkArguments};
 use super::outputs::{Claims, Outputs};
 use super::progress::Reporter;
-use super::{signals, warn};
+use super::screen::warn;
+use super::signals;
 use crate::cli::numbers;
 pub(crate) use arguments::FilterCommand;
 use arguments::{
     AskArguments, BuildArguments, InsertArguments, MergeArguments, RemoveArguments, WorkArguments,
 };
+use overfull::warn_if_overfull;
 
 /// Runs a sub-command.
 pub(crate) fn run(command: &FilterCommand, interrupt: &Interrupt) -> Result<()> {
@@ -148,30 +151,6 @@ fn save(
     Ok(())
 }
 
-/// Says so if a filter has more lines than it was laid out for, and is wrong more often for it.
-fn warn_if_overfull(path: &Path, shape: Shape, rules: Rules, occupancy: &Occupancy) {
-    let planned = shape.predicted_fpr(rules.planned_keys.max(1));
-    if occupancy.is_overfull(shape, rules.planned_keys) {
-        // Without a free cell nothing tells how many.
-        let lines = if occupancy.distinct.is_finite() {
-            format!("about {:.0}", occupancy.distinct)
-        } else {
-            "far more".to_owned()
-        };
-        let [now, planned] = [occupancy.fpr, planned].map(numbers::rate);
-        let wrong = if now == planned {
-            format!("false-positive rate {now}")
-        } else {
-            format!("false-positive rate {now} instead of {planned}")
-        };
-        warn(&format!(
-            "{}: overfull (built for {} lines, holds {lines}), {wrong}: build a larger one",
-            path.display(),
-            rules.planned_keys,
-        ));
-    }
-}
-
 fn run_query(
     arguments: &AskArguments,
     question: Question,
@@ -288,11 +267,4 @@ fn run_merge(arguments: &MergeArguments, interrupt: &Interrupt) -> Result<()> {
         &arguments.work.talk,
         &done,
     )
-}
-
-/// The inputs; standard input where none is named.
-fn or_stdin(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
-    static STDIN: LazyLock<PathBuf> = LazyLock::new(|| "-".into());
-    let stdin = files.is_empty().then(|| &*STDIN);
-    files.iter().chain(stdin)
 }

@@ -9,7 +9,7 @@ use outset::{Error, Result};
 
 use super::Claims;
 use crate::cli::options::TalkArguments;
-use crate::cli::warn;
+use crate::cli::screen::warn;
 
 /// Ends of the names of compressed files and of archives.
 const PACKED: [&str; 14] = [

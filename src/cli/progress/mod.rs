@@ -1,14 +1,13 @@
 //! Progress: what is going on, how far, how fast, how long still.
 //!
 //! *Owns:* the display of a run while it goes on: [`pace`] computes
-//! it, [`line`] puts it in words, [`screen`] shows it.
+//! it, [`line`] puts it in words, [`screen`](super::screen) shows it.
 //! *Invariants:* nothing is shown where standard error is no terminal, unless asked for, and then as plain
 //! lines; nothing is left on a terminal. *Cost:* an atomic addition per chunk; whatever else there
 //! is to do, a thread of its own does, five times a second.
 
 mod line;
 mod pace;
-pub(super) mod screen;
 
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,11 +19,10 @@ use outset::stats::PhaseStats;
 use outset::{Notice, Observer};
 
 use super::options::{TalkArguments, When};
-use super::warn;
+use super::screen::{self, Kind, warn};
 use crate::cli::numbers;
 use line::{bar_text, last_text, phase_summary, plain_text};
 use pace::Pace;
-use screen::Kind;
 
 /// How long the end of a run waits for the terminal to be clean.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -18,14 +18,11 @@ use super::recording::Recorded;
 use super::sections;
 use super::selected;
 use super::tables::{folded, rows, scrolled};
-use crate::cli::escaping::shortened;
 use crate::cli::numbers::grouped;
 use crate::cli::origin::Origin;
 
 /// More combinations are not in the table.
 const MOST_ROWS: usize = 1000;
-/// The longest names of files, where there are several in one text.
-const NAME: usize = 40;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -106,14 +103,6 @@ fn in_table(found: &Overlaps) -> &[Combination] {
     all.get(..MOST_ROWS).unwrap_or(all)
 }
 
-/// The files of a combination; long names are shortened.
-pub(super) fn names_of(found: &Overlaps, combination: &Combination) -> String {
-    let inputs = found.inputs.iter().enumerate();
-    let its = inputs.filter(|&(input, _)| combination.has(input));
-    let names: Vec<String> = its.map(|(_, name)| shortened(name, NAME, "…")).collect();
-    names.join(", ")
-}
-
 fn overlaps(figures: &Figures, found: &Overlaps, sets: &[Set<'_>]) -> Markup {
     let lines: Vec<u64> = sets.iter().map(|set| set.distinct_lines).collect();
     let key = html! {
@@ -190,7 +179,7 @@ fn combinations(figures: &Figures, found: &Overlaps) -> Markup {
                     tr {
                         (figures.cell(&format!("/combinations/{row}/which"), Unit::Text))
                         (figures.cell(&format!("/combinations/{row}/lines"), Unit::Count))
-                        td class="text long" { (names_of(found, combination)) }
+                        td class="text long" { (upset::names_of(found, combination)) }
                     }
                 }
             }

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use outset::{Error, Interrupt, Label, Options, Order, Selection};
 
-use crate::cli::arguments::{
-    ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments, StoredFilterArguments,
-};
+use crate::cli::exit::EXIT_STATUS;
 use crate::cli::keys::RecordArguments;
 use crate::cli::operation::{DIFF_ALIASES, Operation, SYMDIFF_ALIAS, UNION_ALIASES};
 use crate::cli::options::TalkArguments;
+use crate::cli::run_options::{
+    ChoiceArguments, ForceArguments, RunArguments, StoredFilterArguments,
+};
 use crate::cli::sides::{FILES, InputArguments};
 
 /// Write the lines that are in every FILE, or in a given number of them.

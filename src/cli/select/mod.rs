@@ -19,9 +19,10 @@ pub(crate) use self::arguments::{
 use super::options::missing_temp_dirs;
 use super::outputs::{Claims, Outputs, ResultFile, is_table};
 use super::progress::Reporter;
+use super::screen::warn;
 use super::sides::Purpose;
+use super::signals;
 use super::summary::{label, summary};
-use super::{signals, warn};
 
 /// Runs one of the commands.
 pub(crate) fn run(request: Request<'_>, interrupt: &Interrupt) -> Result<()> {

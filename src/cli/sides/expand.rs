@@ -18,8 +18,8 @@ use std::path::{Component, Path, PathBuf};
 use glob::{MatchOptions, Pattern};
 use outset::{Error, Result};
 
-use super::check_part;
 use super::names::Names;
+use super::stdin::check_part;
 
 /// Adds the files that `path` stands for. What is not there is added as it is: opening it says why it fails.
 ///

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use outset::{Error, Result};
 
-use super::STDIN;
+use super::stdin::STDIN;
 use crate::cli::escaping::shortened;
 
 /// The longest path that the system opens, in bytes: PATH_MAX without its NUL.

@@ -8,6 +8,7 @@ mod arguments;
 mod expand;
 mod list;
 mod names;
+mod stdin;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -18,11 +19,9 @@ pub(crate) use self::arguments::{FILES, SIDES};
 use self::expand::expand;
 pub(crate) use self::list::List;
 pub(crate) use self::names::Names;
+use self::stdin::{STDIN, check_part};
 pub(crate) use self::words::Purpose;
 use super::options::MachineArguments;
-
-/// Standard input, as the command line names it.
-const STDIN: &str = "-";
 
 /// What to do where a list cannot be read.
 const LIST_ADVICE: &str = "give --files-from a file that lists the names of other files";
@@ -121,18 +120,4 @@ fn source_of(paths: &[PathBuf], names: &mut Names) -> Result<Source> {
     }
     let name = paths.first().map_or(Path::new(""), PathBuf::as_path);
     Ok(Source::from(Files::new(name, files)))
-}
-
-/// Refuses standard input among several files.
-///
-/// # Errors
-/// [`Error::Usage`] where `path` is standard input.
-fn check_part(path: &Path) -> Result<()> {
-    if path != Path::new(STDIN) {
-        return Ok(());
-    }
-    Err(Error::Usage {
-        what: "-: a side of several files cannot include standard input".into(),
-        advice: "give it as a side of its own, or copy it to a file".into(),
-    })
 }

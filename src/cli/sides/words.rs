@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use outset::{Error, Result, Source};
 
 use super::expand::has_wildcard;
-use super::{InputArguments, STDIN, Side};
+use super::stdin::STDIN;
+use super::{InputArguments, Side};
 use crate::cli::numbers;
 
 /// The number of words of a side that are named.

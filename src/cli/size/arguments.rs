@@ -7,7 +7,7 @@ use clap::Args;
 use outset::filter::Kind;
 use outset::size::{parse_bytes, parse_count, parse_rate};
 
-use super::super::options::KindName;
+use crate::cli::options::KindName;
 
 const EXAMPLES: &str = "\
 Examples:    outset size --lines 5e9 --max-fpr 1%       how much memory?

@@ -5,30 +5,14 @@
 //! checksums come before them in the file.
 
 use std::io::Write;
-use std::path::Path;
 
 use crate::error::Result;
 use crate::filter::file::header::{HEADER_BYTES, Header};
-use crate::filter::file::{FilterTarget, SECTION_BYTES, section_checksum};
-use crate::filter::filter::{Filter, Rules};
+use crate::filter::file::{SECTION_BYTES, section_checksum};
+use crate::filter::filter::Rules;
 use crate::filter::shape::Shape;
-use crate::interrupt::Interrupt;
-use crate::memory::buffer::Buffer;
 use crate::output::{OutputFile, output_error};
 use crate::sys::checksum;
-
-impl Filter<Buffer> {
-    /// Writes the filter to `path`, complete or not at all, readable by its owner alone (a file that
-    /// is replaced keeps its mode).
-    ///
-    /// # Errors
-    /// [`crate::Error::Output`]; what was there before is still there then.
-    pub fn save(&self, path: &Path, interrupt: &Interrupt) -> Result<()> {
-        let target = FilterTarget::open(path, interrupt)?;
-        target.write(self)?;
-        target.finish()
-    }
-}
 
 /// A header without the checksum of the table, which `write` computes.
 pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {

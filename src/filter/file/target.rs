@@ -87,6 +87,19 @@ impl FilterTarget {
     }
 }
 
+impl Filter<Buffer> {
+    /// Writes the filter to `path`, complete or not at all, readable by its owner alone (a file that
+    /// is replaced keeps its mode).
+    ///
+    /// # Errors
+    /// [`crate::Error::Output`]; what was there before is still there then.
+    pub fn save(&self, path: &Path, interrupt: &Interrupt) -> Result<()> {
+        let target = FilterTarget::open(path, interrupt)?;
+        target.write(self)?;
+        target.finish()
+    }
+}
+
 /// Locks the regular file that has this name, if there is one. Never waits for the lock.
 ///
 /// # Errors

@@ -8,7 +8,7 @@
 use crate::answer::{Collector, Outbox};
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;
-use crate::pass::join::split;
+use crate::pass::join::split::{self, SplitPlan, split};
 use crate::pass::join::work::{Position, Work};
 use crate::pass::join::writing::{write, write_again};
 use crate::run::{Phase, Run};
@@ -36,19 +36,19 @@ pub(super) struct Share {
 /// One worker of the join: what it needs for one bucket after the other. It lives on one thread; what
 /// workers share are the queue, the collector behind `out`, and the sweeper's channel.
 pub(super) struct Joiner<'a, 's> {
-    pub(super) run: &'a Run<'a>,
+    run: &'a Run<'a>,
     phase: &'a Phase<'a>,
     /// Threads that write the blocks of a split.
-    pub(super) writers: usize,
+    writers: usize,
     /// Which input is which side, and what is selected.
     sides: &'a Sides,
     /// The worker's share. Set, reader and the parts of a split bucket take from it, and nothing else does.
-    pub(super) budget: MemoryBudget,
+    budget: MemoryBudget,
     /// The lines of the building sides, or of the piece of them that is in work. Emptied for each bucket, and
     /// its memory is kept.
-    pub(super) set: LineSet,
+    set: LineSet,
     /// Reads one bucket at a time, and ahead what is on a disk.
-    pub(super) reader: BucketReader<'a>,
+    reader: BucketReader<'a>,
     /// Lines on their way to the collector, 64 KiB at a time, so that its lock is seldom taken.
     out: Outbox<'a, 's>,
     /// Where buckets go that are done with.
@@ -115,7 +115,7 @@ impl<'a, 's> Joiner<'a, 's> {
     ///    all lines, each line is written when it is new, and step 3 is left out.
     /// 3. If all of it fits: probe, and write. If not: split the bucket, or join it in pieces.
     /// 4. Send the buckets to the sweeper, which removes their files.
-    pub(super) fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
+    fn join(&mut self, buckets: Vec<Bucket>) -> Result<()> {
         fail_point!("join");
         self.run.interrupt().check()?;
         let work = Work::new(self.sides, &buckets);
@@ -127,8 +127,8 @@ impl<'a, 's> Joiner<'a, 's> {
                 self.check_whole(&work, end)?;
             } else if end == work.end() {
                 self.probe(&work, end)?;
-            } else if let Some(plan) = split::plan(self, &work, end) {
-                return split::split(self, buckets, plan);
+            } else if let Some(plan) = split::plan(self.run, &self.set, &self.budget, &work, end) {
+                return self.join_parts(buckets, plan);
             } else {
                 self.join_in_pieces(&work, end)?;
             }
@@ -141,6 +141,15 @@ impl<'a, 's> Joiner<'a, 's> {
             let _no_sweeper = self.joined.send(bucket);
         }
         Ok(())
+    }
+
+    /// Splits buckets, and joins part after part.
+    fn join_parts(&mut self, buckets: Vec<Bucket>, plan: SplitPlan) -> Result<()> {
+        // What the set had is the blocks' now.
+        self.set.release()?;
+        let (run, writers) = (self.run, self.writers);
+        let mut parts = split(run, &self.budget, &mut self.reader, writers, buckets, plan)?;
+        parts.try_for_each(|part| self.join(part))
     }
 
     /// Empties the set and gives it its size before the first line, from the counts of the buckets: growing its table would

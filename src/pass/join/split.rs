@@ -1,21 +1,24 @@
 //! Splitting a bucket that does not fit: the spill pass again, from a bucket, on the next hash
 //! bits.
 //!
-//! *Owns:* the choice of split level and fan-out, and the recursion. *Invariants:* only the bucket
+//! *Owns:* the choice of split level and fan-out, and the splitting. *Invariants:* only the bucket
 //! that did not fit is split; a level is taken only if it divides the lines that were seen, so no
 //! split is in vain; the level grows with each split, so the recursion ends after [`MAX_LEVELS`] at
 //! most. *Cost:* the bucket is read and written once more; memory is the worker's share.
 
 use crate::error::Result;
 use crate::hash::MAX_LEVELS;
+use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::memory::buffer::PAGE;
-use crate::pass::join::joiner::Joiner;
 use crate::pass::join::work::{Position, Work};
 use crate::pass::spill::ToBuckets;
 use crate::plan::layout::BUCKET_BYTES;
+use crate::run::Run;
+use crate::set::line_set::LineSet;
 use crate::spill::bucket::Bucket;
 use crate::spill::fill::{FillRules, fill};
 use crate::spill::pool::BlockPool;
+use crate::spill::reader::BucketReader;
 
 /// Lines of the set by which a level is judged. A bucket of lines with equal hashes shows it in a few; some
 /// thousand tell an uneven level from an even one.
@@ -41,18 +44,24 @@ pub(super) struct SplitPlan {
     bookkeeping_bytes: u64,
 }
 
-/// How to split the buckets of `work`, of whose building sides the lines before `end` are in the joiner's set;
+/// How to split the buckets of `work`, of whose building sides the lines before `end` are in the set;
 /// `None` where no level would divide them.
-pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> Option<SplitPlan> {
+pub(super) fn plan(
+    run: &Run<'_>,
+    set: &LineSet,
+    budget: &MemoryBudget,
+    work: &Work<'_>,
+    end: Position,
+) -> Option<SplitPlan> {
     let (inputs, (fitting, lines)) = (work.buckets().len(), work.lines_before(end));
     // Not one line fits: smaller buckets would not help.
     if fitting == 0 {
         return None;
     }
     // Half of the share for blocks and bookkeeping: the rest is the reader's, and slack.
-    let free = joiner.budget.available_bytes() + joiner.set.held_bytes();
+    let free = budget.available_bytes() + set.held_bytes();
     let room = free / 2;
-    let layout = &joiner.run.layout;
+    let layout = &run.layout;
     let least_block = layout.pool.block_bytes.min(LEAST_BLOCK.max(room / 64));
     let most = (room / (least_block + inputs as u64 * BUCKET_BYTES))
         .saturating_sub(BESIDE_PARTS)
@@ -65,9 +74,8 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
     let block_bytes = (room.saturating_sub(bookkeeping_bytes) / blocks)
         .clamp(PAGE, layout.read_bytes())
         & !(PAGE - 1);
-    let hasher = joiner.run.hasher;
-    let hashes: Vec<u64> = joiner
-        .set
+    let hasher = run.hasher;
+    let hashes: Vec<u64> = set
         .iter()
         .take(WITNESSES)
         .map(|line| hasher.hash(line))
@@ -92,31 +100,46 @@ pub(super) fn plan(joiner: &Joiner<'_, '_>, work: &Work<'_>, end: Position) -> O
     })
 }
 
-/// Splits the bucket of every input and joins the parts, on the joiner's own thread: it reads a bucket with
-/// its loader, may have threads write the blocks, and then joins part after part. The bucket of each input is
-/// discarded as soon as its parts are written, so the disk holds one input's bucket twice at most for each worker.
+/// The parts of a bucket, and the memory for what is remembered of them.
+pub(super) struct Parts {
+    stores: Vec<std::vec::IntoIter<Bucket>>,
+    left: u32,
+    _bookkeeping: Reservation,
+}
+
+impl Iterator for Parts {
+    /// The bucket of every input.
+    type Item = Vec<Bucket>;
+
+    fn next(&mut self) -> Option<Vec<Bucket>> {
+        self.left = self.left.checked_sub(1)?;
+        Some(self.stores.iter_mut().filter_map(Iterator::next).collect())
+    }
+}
+
+/// Splits the bucket of every input, on the thread of a joiner: it reads a bucket with its `reader`, and may have
+/// `writers` threads write the blocks. The bucket of each input is discarded as soon as its parts are written, so the
+/// disk holds one input's bucket twice at most for each worker. The joiner has given the memory of its set back.
 pub(super) fn split(
-    joiner: &mut Joiner<'_, '_>,
+    run: &Run<'_>,
+    budget: &MemoryBudget,
+    reader: &mut BucketReader<'_>,
+    writers: usize,
     buckets: Vec<Bucket>,
     plan: SplitPlan,
-) -> Result<()> {
-    let run = joiner.run;
-    // What the set had is the blocks' now.
-    joiner.set.release()?;
+) -> Result<Parts> {
     {
         let mut record = run.record();
         record.buckets.split += 1;
         record.buckets.levels = record.buckets.levels.max(plan.level + 1);
     }
-    let _bookkeeping = joiner
-        .budget
-        .reserve("parts of a bucket", plan.bookkeeping_bytes)?;
+    let bookkeeping = budget.reserve("parts of a bucket", plan.bookkeeping_bytes)?;
     // A pool with no more than the open blocks and those that are written: nothing stays in memory, which the parts'
     // sets will need.
     let pool = BlockPool::new(
-        &joiner.budget,
+        budget,
         plan.block_bytes,
-        u64::from(plan.fan_out) + 2 + joiner.writers as u64,
+        u64::from(plan.fan_out) + 2 + writers as u64,
         BESIDE_PARTS,
     );
     let mut stores = Vec::with_capacity(buckets.len());
@@ -126,24 +149,23 @@ pub(super) fn split(
             pool: &pool,
             address: run.new_store(plan.level),
             buckets: plan.fan_out,
-            writers: joiner.writers,
+            writers,
             has_ordinals: bucket.has_ordinals,
             columns: bucket.columns.as_ref(),
             outlet: None,
         };
-        stores.push(fill(rules, |writer| {
+        let parts = fill(rules, |writer| {
             let mut to_buckets = ToBuckets::new(writer, run.hasher);
-            joiner.reader.read(&bucket, |batch| {
+            reader.read(&bucket, |batch| {
                 to_buckets.append(batch, 0..batch.lines.len() as u32)
             })
-        })?);
+        })?;
+        stores.push(parts.into_iter());
         bucket.discard(run.space);
     }
-    drop(pool);
-    let mut stores: Vec<_> = stores.into_iter().map(Vec::into_iter).collect();
-    for _ in 0..plan.fan_out {
-        let part: Vec<Bucket> = stores.iter_mut().filter_map(Iterator::next).collect();
-        joiner.join(part)?;
-    }
-    Ok(())
+    Ok(Parts {
+        stores,
+        left: plan.fan_out,
+        _bookkeeping: bookkeeping,
+    })
 }

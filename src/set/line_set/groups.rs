@@ -73,13 +73,13 @@ impl LineSet {
                 // Marking changes no slot and moves no record, so the candidates stay right. No record with its
                 // tag means that the line is absent; another line with its tag, that the search goes on.
                 let found = match candidate {
-                    Some(record) if self.record(record) != line => {
+                    Some(record) if self.records.record(record) != line => {
                         self.find(batch.hashes[index as usize], line)
                     }
                     candidate => candidate,
                 };
                 let ordinal = batch.ordinal(index);
-                let new = found.and_then(|record| self.mark_record(record, side, ordinal));
+                let new = found.and_then(|record| self.records.mark_record(record, side, ordinal));
                 if let Some(mark) = new {
                     on_mark(line, mark)?;
                 }
@@ -104,12 +104,12 @@ impl LineSet {
             for (&index, candidate) in group.iter().zip(candidates) {
                 let line = batch.keys[index as usize];
                 let found = match candidate {
-                    Some(record) if self.record(record) != line => {
+                    Some(record) if self.records.record(record) != line => {
                         self.find(batch.hashes[index as usize], line)
                     }
                     candidate => candidate,
                 };
-                let found = found.map_or(Found::with_mark(0), |record| self.found(record));
+                let found = found.map_or(Found::with_mark(0), |record| self.records.found(record));
                 each(index, found)?;
             }
         }
@@ -157,11 +157,11 @@ impl LineSet {
     /// Marks the line of a record as one of `side`, and tells whether it was that before, and came with a smaller
     /// ordinal, if it has one.
     fn is_again(&mut self, record: usize, side: u32, ordinal: u64) -> bool {
-        let is_new = self.mark_record(record, side, ordinal).is_some();
-        let words = &self.arena.words()[record + 1..=record + self.kept.words()];
+        let is_new = self.records.mark_record(record, side, ordinal).is_some();
+        let words = &self.records.arena.words()[record + 1..=record + self.records.kept.words()];
         // The smallest ordinal is kept: where it is that of this line, no other came with one as small.
-        let has_ordinal = self.kept.has_ordinal && ordinal != NO_ORDINAL;
-        !is_new && (!has_ordinal || self.kept.found(words, 0).ordinal < ordinal)
+        let has_ordinal = self.records.kept.has_ordinal && ordinal != NO_ORDINAL;
+        !is_new && (!has_ordinal || self.records.kept.found(words, 0).ordinal < ordinal)
     }
 
     /// Fetches the memory that a group of lines needs. Returns for each line which record it may be: the first
@@ -183,8 +183,8 @@ impl LineSet {
             let record = self.seek(batch.hashes[index as usize], |_| true).ok();
             if let Some(record) = record {
                 // Two lines of cache, which most records are in.
-                cpu::prefetch(self.arena.words(), record);
-                cpu::prefetch(self.arena.words(), record + CACHE_LINE_WORDS);
+                cpu::prefetch(self.records.arena.words(), record);
+                cpu::prefetch(self.records.arena.words(), record + CACHE_LINE_WORDS);
             }
             candidates.push(record);
         }

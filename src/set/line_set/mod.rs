@@ -36,14 +36,11 @@ use crate::error::{Error, Result};
 use crate::hash::{LineHasher, Purpose, derive, reduce};
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::{Buffer, PAGE};
-use crate::selection::{EXCLUDED, Kept};
-use crate::set::line_set::records::LENGTH_BITS;
+use crate::selection::{Found, Kept};
+use crate::set::line_set::records::{OFFSET_MASK, Records};
 
 /// Slots in use, at most, in per cent. Beyond it, linear probing visits many slots for a line that is absent.
 const MAX_LOAD_PERCENT: u64 = 70;
-/// Bits of a slot that point to a record: 2^40 words are 8 TiB of arena. The rest is for the tag.
-const OFFSET_BITS: u32 = 40;
-const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 /// What a set needs beside its lines, in bytes: rounding to whole pages, and the pages with which it begins.
 const SPARE_BYTES: u64 = 8 * PAGE;
 
@@ -63,14 +60,10 @@ pub(crate) enum Insert {
 pub(crate) struct LineSet {
     /// Where the arena and the table grow from; others may take from it meanwhile.
     budget: MemoryBudget,
-    /// What is kept of each line: its mark, and words behind its header.
-    kept: Kept,
     /// The hash of the run. Only growing the table hashes lines again: the full hash is not stored.
     hasher: LineHasher,
-    /// The records, one behind the other from word 0.
-    arena: Buffer,
-    /// Words of the arena in use: where the next record begins.
-    used_words: usize,
+    /// The lines, with what is kept of each.
+    records: Records,
     /// The slots, and beyond them what an earlier use has left.
     table: Buffer,
     /// Slots in force: at least a page of them, at most the words of `table`.
@@ -106,10 +99,8 @@ impl LineSet {
     pub(crate) fn new(budget: &MemoryBudget, hasher: LineHasher, kept: Kept) -> Result<Self> {
         Ok(Self {
             budget: budget.clone(),
-            kept,
             hasher,
-            arena: Buffer::new(budget, "set", PAGE)?,
-            used_words: 0,
+            records: Records::new(budget, kept)?,
             table: Buffer::new(budget, "set", PAGE)?,
             slots: PAGE / 8,
             lines: 0,
@@ -128,25 +119,25 @@ impl LineSet {
     /// system refuses.
     pub(crate) fn reset(&mut self, lines: u64, line_bytes: u64) -> Result<()> {
         self.lines = 0;
-        self.used_words = 0;
+        self.records.used_words = 0;
         let held = self.held_bytes();
         // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four pages
         // stay free for rounding.
-        let line_bytes = line_bytes + 8 * self.kept.words() as u64;
+        let line_bytes = line_bytes + 8 * self.records.kept.words() as u64;
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
         let slots = table_slots(lines.min(room)).max(PAGE / 8);
         if slots * 8 > self.table.len() as u64 {
             // Both go first: the arena may have taken what the new table needs.
-            self.arena.shrink(PAGE)?;
+            self.records.arena.shrink(PAGE)?;
             self.table.shrink(PAGE)?;
             self.table = Buffer::with_huge_pages(&self.budget, "set", slots * 8)?;
         }
         // Mapped at once rather than grown step by step; what is not used is never touched.
         let expected = lines.min(room) * (8 + line_bytes.next_multiple_of(8));
         let affordable = expected.min(self.budget.available_bytes() & !(PAGE - 1));
-        if affordable > self.arena.len() as u64 {
-            self.arena = Buffer::with_huge_pages(&self.budget, "set", affordable)?;
+        if affordable > self.records.arena.len() as u64 {
+            self.records.arena = Buffer::with_huge_pages(&self.budget, "set", affordable)?;
         }
         self.slots = slots;
         // The arena keeps its old records: `used_words` is 0, so nothing reads them.
@@ -159,15 +150,15 @@ impl LineSet {
     pub(crate) fn has_room_for(&self, lines: u64, line_bytes: u64) -> bool {
         let has_slots = lines.saturating_mul(100) <= self.slots * MAX_LOAD_PERCENT;
         // Each has a header, what is kept of it, and up to 7 bytes of padding.
-        let each = 8 * (1 + self.kept.words() as u64) + 7;
+        let each = 8 * (1 + self.records.kept.words() as u64) + 7;
         let arena = line_bytes.saturating_add(lines.saturating_mul(each));
         let available = self.budget.available_bytes() & !(PAGE - 1);
-        has_slots && arena <= self.arena.len() as u64 + available
+        has_slots && arena <= self.records.arena.len() as u64 + available
     }
 
     /// The memory that the set holds, in bytes, whether in use or not.
     pub(crate) fn held_bytes(&self) -> u64 {
-        (self.arena.len() + self.table.len()) as u64
+        (self.records.arena.len() + self.table.len()) as u64
     }
 
     /// Empties the set and gives its memory back, except for two pages. A split calls it, whose blocks need
@@ -176,10 +167,10 @@ impl LineSet {
     /// # Errors
     /// [`Error::Machine`] when the system refuses.
     pub(crate) fn release(&mut self) -> Result<()> {
-        self.arena.shrink(PAGE)?;
+        self.records.arena.shrink(PAGE)?;
         self.table.shrink(PAGE)?;
         self.table.words_mut().fill(0);
-        (self.slots, self.lines, self.used_words) = (PAGE / 8, 0, 0);
+        (self.slots, self.lines, self.records.used_words) = (PAGE / 8, 0, 0);
         Ok(())
     }
 
@@ -209,11 +200,11 @@ impl LineSet {
                 None => Insert::Full,
             });
         }
-        let slot = match self.seek(hash, |record| self.record(record) == line) {
+        let slot = match self.seek(hash, |record| self.records.record(record) == line) {
             Ok(record) => return Ok(self.mark_again(record, side, ordinal)),
             Err(slot) => slot,
         };
-        let Some(record) = self.store(line, side, ordinal)? else {
+        let Some(record) = self.records.store(line, side, ordinal)? else {
             return Ok(Insert::Full);
         };
         self.table.words_mut()[slot] = tag(hash) | (record as u64 + 1);
@@ -224,7 +215,7 @@ impl LineSet {
     /// Marks a line that was to be inserted and is there.
     #[inline]
     fn mark_again(&mut self, record: usize, side: u32, ordinal: u64) -> Insert {
-        self.mark_record(record, side, ordinal);
+        self.records.mark_record(record, side, ordinal);
         Insert::Present
     }
 
@@ -232,21 +223,32 @@ impl LineSet {
     #[cfg(test)]
     fn mark(&mut self, hash: u64, line: &[u8], side: u32) -> Option<u32> {
         self.find(hash, line)
-            .and_then(|record| self.mark_record(record, side, u64::MAX))
+            .and_then(|record| self.records.mark_record(record, side, u64::MAX))
+    }
+
+    /// The lines held, in the order in which they were inserted.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.records.iter()
+    }
+
+    /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
+    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
+        self.records.iter_marked()
     }
 
     /// Excludes a line from all further marking and from [`LineSet::iter_marked`], if it is in the set. It
     /// stays in the set.
     pub(crate) fn exclude(&mut self, hash: u64, line: &[u8]) {
         if let Some(record) = self.find(hash, line) {
-            self.arena.words_mut()[record] |= u64::from(EXCLUDED) << LENGTH_BITS;
+            self.records.exclude(record);
         }
     }
 
     /// The record of a line: the index of its header in the arena.
     #[inline]
     fn find(&self, hash: u64, line: &[u8]) -> Option<usize> {
-        self.seek(hash, |record| self.record(record) == line).ok()
+        self.seek(hash, |record| self.records.record(record) == line)
+            .ok()
     }
 
     /// Goes along the slots from the home of `hash` to the first record that has its tag and
@@ -287,9 +289,12 @@ impl LineSet {
         self.table = table;
         self.slots = slots;
         let mut record = 0;
-        while record < self.used_words {
-            let line = self.record(record);
-            let (hash, words) = (self.hasher.hash(line), self.record_words(line.len()));
+        while record < self.records.used_words {
+            let line = self.records.record(record);
+            let (hash, words) = (
+                self.hasher.hash(line),
+                self.records.record_words(line.len()),
+            );
             // All lines are different: the first empty slot will do, and no line is compared.
             let mut slot = self.home(hash);
             while self.table.words()[slot] != 0 {

@@ -1,18 +1,51 @@
 //! The records of a set of lines: what is kept of each line, and its bytes.
 //!
-//! *Owns:* the arena of a [`LineSet`]. *Invariants:* a record never moves, and nothing is taken out; `used_words` is the end of
+//! *Owns:* the arena of a [`LineSet`](crate::set::line_set::LineSet). *Invariants:* a record never moves, and nothing is taken out; `used_words` is the end of
 //! the last one. *Cost:* see [the set](crate::set::line_set).
 
 use crate::error::{Error, Result};
-use crate::selection::{EXCLUDED, Found};
-use crate::set::line_set::{LineSet, OFFSET_MASK};
+use crate::memory::budget::MemoryBudget;
+use crate::memory::buffer::{Buffer, PAGE};
+use crate::selection::{EXCLUDED, Found, Kept};
 
 /// Bits of a header for the length of the line: 1 TiB, far more than a set can have room for. The rest is for
 /// the mark.
-pub(super) const LENGTH_BITS: u32 = 40;
+const LENGTH_BITS: u32 = 40;
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 
-impl LineSet {
+/// Bits of a slot of the table that point to a record: 2^40 words are 8 TiB of arena. The rest is for the tag.
+const OFFSET_BITS: u32 = 40;
+pub(super) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+
+/// The lines of a set, each with its mark and what is kept of it.
+#[derive(Debug)]
+pub(super) struct Records {
+    /// What is kept of each line: its mark, and words behind its header.
+    pub(super) kept: Kept,
+    /// The records, one behind the other from word 0.
+    pub(super) arena: Buffer,
+    /// Words of the arena in use: where the next record begins.
+    pub(super) used_words: usize,
+}
+
+impl Records {
+    /// Makes an arena of a page, without a record.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when the budget has not even this.
+    pub(super) fn new(budget: &MemoryBudget, kept: Kept) -> Result<Self> {
+        Ok(Self {
+            kept,
+            arena: Buffer::new(budget, "set", PAGE)?,
+            used_words: 0,
+        })
+    }
+
+    /// Excludes a record from all further marking and from [`Records::iter_marked`].
+    pub(super) fn exclude(&mut self, record: usize) {
+        self.arena.words_mut()[record] |= u64::from(EXCLUDED) << LENGTH_BITS;
+    }
+
     /// Marks the line of a record as one of `side`, which has it at `ordinal`. Returns its mark if that is a new one.
     #[inline]
     pub(super) fn mark_record(&mut self, record: usize, side: u32, ordinal: u64) -> Option<u32> {
@@ -31,12 +64,12 @@ impl LineSet {
     }
 
     /// The lines held, in the order in which they were inserted.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.records().map(|record| self.record(record))
     }
 
     /// The lines held that are not excluded, with what was kept of them, in the order in which they were inserted.
-    pub(crate) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
+    pub(super) fn iter_marked(&self) -> impl Iterator<Item = (&[u8], Found)> {
         let marked = |record| {
             let found = self.found(record);
             (found.mark != EXCLUDED).then(|| (self.record(record), found))

@@ -200,14 +200,14 @@ fn the_arena_grows_by_a_quarter_and_at_the_end_by_what_is_left() {
     let hasher = hasher(HashKey::Random);
     let mut set = LineSet::new(&budget, hasher, Kept::ROW).unwrap();
     set.reset(9_000, 0).unwrap();
-    let mut sizes = vec![set.arena.len() as u64];
+    let mut sizes = vec![set.records.arena.len() as u64];
     for line in lines_of(1000, 4_000) {
         assert_eq!(
             set.insert(hasher.hash(&line), &line, 1, 0).unwrap(),
             Insert::New
         );
-        if Some(&(set.arena.len() as u64)) != sizes.last() {
-            sizes.push(set.arena.len() as u64);
+        if Some(&(set.records.arena.len() as u64)) != sizes.last() {
+            sizes.push(set.records.arena.len() as u64);
         }
     }
     for pair in sizes.windows(2) {

@@ -14,9 +14,8 @@ use super::shapes::{
     Anchor, MIDDLE, Picture, Place, dot, fitted, line, rectangle, text, upright, width,
 };
 use super::{FIRST, GRID, INK, MUTED, SECOND};
-use crate::cli::escaping::visible;
+use crate::cli::escaping::{shortened, visible};
 use crate::cli::numbers::grouped;
-use crate::cli::report::overlaps::names_of;
 
 /// More combinations are not drawn: nobody would count columns further.
 pub(in crate::cli::report) const MOST: usize = 40;
@@ -177,4 +176,17 @@ fn length(lines: u64, most: u64, longest: f64) -> f64 {
         0 => 0.0,
         lines => (lines as f64 / most as f64 * longest).max(THINNEST),
     }
+}
+
+/// The most characters of a name, where there are several in one text.
+const LONGEST_NAME: usize = 40;
+
+/// The files of a combination; long names are shortened.
+pub(in crate::cli::report) fn names_of(found: &Overlaps, combination: &Combination) -> String {
+    let inputs = found.inputs.iter().enumerate();
+    let its = inputs.filter(|&(input, _)| combination.has(input));
+    let names: Vec<String> = its
+        .map(|(_, name)| shortened(name, LONGEST_NAME, "…"))
+        .collect();
+    names.join(", ")
 }

@@ -1,53 +1,26 @@
 //! `outset estimate`: how many lines there are, and how many are common, within bounds.
 //!
-//! *Owns:* the arguments, and the report as text and as JSON. *Invariants:* nothing is called
+//! *Owns:* the report as text and as JSON. *Invariants:* nothing is called
 //! exact that was estimated, and an overlap that is too small for the sample is not given a number.
 //! *Cost:* that of [`outset::estimate`](outset::estimate()).
 
+mod arguments;
+
 use std::sync::Arc;
 
-use clap::Args;
 use outset::estimate::{Bounds, Estimate, InputEstimate};
 use outset::{Interrupt, Options, Result, estimate};
 
+pub(crate) use self::arguments::EstimateArguments;
 use super::escaping::visible;
-use super::options::{LineArguments, MachineArguments, TalkArguments};
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments, Purpose};
+use super::sides::Purpose;
 use crate::cli::numbers::{self, counted, grouped};
 
 /// Fewer common lines in the sample than this are a faint sign.
 const FEW: u64 = 10;
-
-/// Estimate how many lines each FILE has, and how many are in all of them.
-///
-/// Reads each FILE once, using a few MiB of memory. For each FILE, outset prints the number of lines, of
-/// distinct lines, and of distinct lines that no other FILE has (for the first FILE: what `outset diff`
-/// writes). It also prints the number of lines common to all FILEs, and their share of the distinct lines
-/// of each FILE (containment) and of all distinct lines (Jaccard index). Estimates have bounds, each of which
-/// holds in 99 of 100 runs. Inputs of up to 65,536 distinct lines are counted exactly (fewer under a low memory limit).
-/// `-` is standard input, and a FILE may be a FIFO.
-#[derive(Debug, Args)]
-#[command(mut_arg(FILES, |file| file.help("Two or more files, each an input of its own (one side; see --side); `-` is standard input")))]
-pub(crate) struct EstimateArguments {
-    #[command(flatten)]
-    inputs: InputArguments,
-
-    #[command(flatten)]
-    machine: MachineArguments,
-
-    #[command(flatten)]
-    lines: LineArguments,
-
-    /// Print the estimate as JSON
-    #[arg(long)]
-    json: bool,
-
-    #[command(flatten)]
-    talk: TalkArguments,
-}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &EstimateArguments, interrupt: &Interrupt) -> Result<()> {

@@ -1,11 +1,11 @@
-//! What is on the terminal while something is drawn there.
+//! Lines on standard error, and what is drawn on the terminal meanwhile.
 //!
 //! *Owns:* the one line that is drawn, the thread that draws it, and the order between it and all other lines.
-//! *Invariants:* every other line on standard error goes through [`print_above`], so it stands above what is drawn;
+//! *Invariants:* every other line on standard error goes through [`warn`], so it stands above what is drawn;
 //! after [`end`] nothing is drawn and the line is empty, however often and by whatever thread it was called. Nobody but
 //! the drawing thread waits for a terminal that was stopped. *Cost:* a thread that wakes up five times a second.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::warn;
+use super::escaping::shortened;
 
 /// How often the line is drawn.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -22,12 +22,15 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 /// More than the thread needs, and less than a huge page.
 const STACK_BYTES: usize = 256 << 10;
 
+/// The most characters of a message: a name may have any length.
+const MOST_SAID: usize = 2_000;
+
 /// What is drawn now.
 static SHOWN: Mutex<Option<Shown>> = Mutex::new(None);
 
 /// How it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One line of a terminal that is drawn again and again.
     Bar,
     /// A line now and then.
@@ -56,7 +59,7 @@ struct End {
 ///
 /// # Errors
 /// That there can be no thread.
-pub(super) fn show(
+pub(crate) fn show(
     kind: Kind,
     look: impl Fn(Kind) -> Option<String> + Send + 'static,
 ) -> io::Result<()> {
@@ -108,8 +111,18 @@ pub(crate) fn end(patience: Duration) {
     }
 }
 
+/// One line on standard error, without its middle where it is very long. That it may be closed or full is no reason to
+/// fail.
+pub(crate) fn warn(message: &str) {
+    let line = format!("outset: {}\n", shortened(message, MOST_SAID, " ... "));
+    print_above(|| {
+        // In one piece: others may write to the same place.
+        let _nowhere_to_report = std::io::stderr().write_all(line.as_bytes());
+    });
+}
+
 /// Lets `write` print lines above what is drawn.
-pub(crate) fn print_above(write: impl FnOnce()) {
+fn print_above(write: impl FnOnce()) {
     let bar = shown().as_ref().and_then(|shown| {
         let is_over = shown.end.has_come.load(Ordering::Acquire);
         shown.bar.clone().filter(|_| !is_over)

@@ -1,67 +1,23 @@
 //! `outset overlaps`: how many distinct lines each combination of files has.
 //!
-//! *Owns:* the arguments, and the table as text and as JSON. *Invariants:* combinations without lines are not
+//! *Owns:* the table as text and as JSON. *Invariants:* combinations without lines are not
 //! listed; the numbers add up to all distinct lines.
 
+mod arguments;
+
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::Args;
 use outset::{Interrupt, Options, Overlaps, Result, overlaps};
 
-use super::arguments::{ChoiceArguments, EXIT_STATUS, ForceArguments, RunArguments};
+pub(crate) use self::arguments::OverlapsArguments;
 use super::escaping::visible;
-use super::options::{TalkArguments, missing_temp_dirs};
+use super::options::missing_temp_dirs;
 use super::outputs::Claims;
 use super::progress::Reporter;
-use super::sides::{FILES, InputArguments, Purpose};
+use super::screen::warn;
+use super::sides::Purpose;
 use super::summary::summary;
-use super::warn;
-
-/// Count the distinct lines in each combination of FILEs.
-///
-/// Prints a row for each combination that has lines: a digit for each FILE, the number of lines, and the
-/// names of the FILEs that have them. 101 means that the first and the third FILE have these lines, and no
-/// other FILE has them. --report draws the numbers as an UpSet plot. Takes at most 16 FILEs. A FILE given
-/// twice counts as two.
-#[derive(Debug, Args)]
-#[command(
-    after_help = EXIT_STATUS,
-    mut_arg(FILES, |file| file.help("One or more files, each an input of its own (one side; see --side); `-` is standard input"))
-)]
-pub(crate) struct OverlapsArguments {
-    #[command(flatten)]
-    inputs: InputArguments,
-
-    /// Write the table to FILE, complete or not at all [default: standard output]
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    output: Option<PathBuf>,
-
-    /// Print the table and the statistics of the run as JSON
-    #[arg(long, help_heading = "Output")]
-    json: bool,
-
-    #[command(flatten)]
-    choice: ChoiceArguments,
-
-    #[command(flatten)]
-    run: RunArguments,
-
-    #[command(flatten)]
-    force: ForceArguments,
-
-    /// Write a report of the overlaps to FILE, as an HTML page with charts
-    ///
-    /// The page draws the combinations with the most lines as an UpSet plot, and two or three FILEs as a Venn
-    /// diagram too. It also shows the cost of the run and the data behind each chart. It loads nothing from
-    /// the network. It is written only if the run succeeds.
-    #[arg(long, value_name = "FILE", help_heading = "Diagnostics")]
-    report: Option<PathBuf>,
-
-    #[command(flatten)]
-    talk: TalkArguments,
-}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &OverlapsArguments, interrupt: &Interrupt) -> Result<()> {

@@ -1,17 +1,19 @@
 //! `outset plan`: the choice, the alternatives, and what each would cost.
 
+mod arguments;
+
 use std::sync::Arc;
 
 use outset::cluster::{Machines, Sizing, size};
 use outset::plan::{Costs, InputShape, Job, OrderPlan, Plan, plan};
 use outset::{Error, Interrupt, Options, Result, Selection, job_for, plan_for, plan_with_estimate};
 
-use super::arguments::PlanArguments;
+pub(crate) use self::arguments::PlanArguments;
 use super::outputs::Claims;
 use super::print::{json, print};
 use super::progress::Reporter;
+use super::screen::warn;
 use super::sides::Purpose;
-use super::warn;
 use crate::cli::numbers;
 
 /// Runs the command.

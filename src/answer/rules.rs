@@ -1,0 +1,31 @@
+//! What a sorter and its merge work with.
+//!
+//! *Owns:* the settings of an order, and the buffer that a worker fills. *Invariants:* a buffer and the block through which
+//! it is written go together. *Cost:* none.
+
+use crate::answer::sort_buffer::SortBuffer;
+use crate::memory::buffer::Buffer;
+use crate::selection::Order;
+use crate::spill::block::Address;
+use crate::temp::space::TempSpace;
+
+/// The settings of a sorter.
+pub(crate) struct SorterRules<'s> {
+    pub(crate) order: Order,
+    /// Memory for all buffers, in bytes.
+    pub(crate) bytes: u64,
+    /// How many threads push at the same time, at most.
+    pub(crate) buffers: usize,
+    /// Where runs go.
+    pub(crate) space: &'s TempSpace,
+    /// The store of the runs; each is a bucket of it.
+    pub(crate) address: Address,
+    /// Whether every entry is written, also where memory has room for it.
+    pub(crate) always_spill: bool,
+}
+
+/// A buffer, and the block through which it is written.
+pub(super) struct WorkBuffer {
+    pub(super) buffer: SortBuffer,
+    pub(super) block: Buffer,
+}

@@ -1,0 +1,50 @@
+//! What `outset compare` reports.
+//!
+//! *Owns:* the report as JSON and as a table. *Invariants:* a comparison that is not of a sweep stands for itself.
+
+use outset::compare::Comparison;
+use serde::Serialize;
+
+use super::table;
+
+/// What is reported as JSON: the comparison, or the points of a sweep.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Report<'a> {
+    One(&'a Comparison),
+    Sweep {
+        version: &'static str,
+        command: &'static str,
+        points: &'a [Comparison],
+    },
+}
+
+impl<'a> Report<'a> {
+    /// The report of `points`; one that is not of a sweep stands for itself.
+    pub(crate) fn new(points: &'a [Comparison], is_sweep: bool) -> Self {
+        match points {
+            [only] if !is_sweep => Self::One(only),
+            points => Self::Sweep {
+                version: env!("CARGO_PKG_VERSION"),
+                command: "compare",
+                points,
+            },
+        }
+    }
+
+    /// The report as a table.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::One(only) => table::of_one(only),
+            Self::Sweep { points, .. } => table::of_sweep(points),
+        }
+    }
+
+    /// What was compared at each point.
+    pub(crate) fn points(&self) -> &'a [Comparison] {
+        match self {
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Sweep { points, .. } => points,
+        }
+    }
+}

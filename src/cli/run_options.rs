@@ -1,0 +1,178 @@
+//! The options of commands that run a set operation: the strategy, the limits of a run, stored filters.
+//!
+//! *Owns:* these options, their help texts, and the translation from them to [`outset::Options`]. *Invariants:* as in
+//! [`arguments`](super::arguments).
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use outset::size::parse_rate;
+use outset::{Interrupt, KeyType, Options, Strategy};
+
+use super::options::{LineArguments, MachineArguments, TempArguments, parse_bits};
+
+/// Which strategy runs, and whether the result may be approximate.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
+pub(crate) struct ChoiceArguments {
+    /// Strategy; auto chooses one to fit the memory limit
+    ///
+    /// memory: keep a set in memory (intersect: of the smallest input; diff: of the first; union: of all).
+    /// partition: split all inputs into bucket files, then work bucket by bucket. sieve: use filters to
+    /// find lines that need not be compared, and put only the others into buckets. bloom: use one filter
+    /// and check nothing further (approximate). With bloom, intersect may add lines and never misses one;
+    /// diff and union may miss lines and never add one. The other operations have no bloom.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    strategy: StrategyName,
+
+    /// Accept an approximate result with at most this false-positive rate, such as 1% or 0.01
+    ///
+    /// auto chooses bloom if bloom's predicted rate is at most P (never for union: give --strategy bloom). With
+    /// --strategy bloom or --filter, a higher prediction is an error. For a stored filter, outset takes the rate that
+    /// it was built for or the rate computed from its contents, whichever is lower; for an overfull filter, always the
+    /// computed rate. 0 means exact only. Default: with auto, exact strategies only; with --strategy bloom or --filter,
+    /// any rate.
+    #[arg(long, value_name = "P", value_parser = parse_rate)]
+    max_fpr: Option<f64>,
+}
+
+impl ChoiceArguments {
+    /// `options` with this choice.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            strategy: self.strategy.into(),
+            max_fpr: self.max_fpr,
+            ..options
+        }
+    }
+}
+
+/// Filters stored in files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Strategy")]
+pub(crate) struct StoredFilterArguments {
+    /// Use a stored filter (outset filter build) in place of one FILE (approximate)
+    ///
+    /// The filter contains its hash key, so --hash-key is not allowed. Pass -z, --strip-cr, --ignore-case and --trim as
+    /// when the filter was built, and as many key fields.
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) filter: Option<PathBuf>,
+
+    /// Save the filter of the smallest FILE for later runs; this makes auto choose a strategy that builds one
+    #[arg(long, value_name = "FILTER", conflicts_with = "filter")]
+    pub(crate) save_filter: Option<PathBuf>,
+}
+
+impl StoredFilterArguments {
+    /// `options` with these filters.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            stored_filter: self.filter.clone(),
+            save_filter: self.save_filter.clone(),
+            ..options
+        }
+    }
+}
+
+/// What a run may use, and what a line is.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    machine: MachineArguments,
+
+    /// Number of buckets [default: chosen by the plan]
+    ///
+    /// A bucket that is written is a temporary file for each side. Tens of thousands of files take seconds to minutes.
+    #[arg(long, value_name = "N", help_heading = "Strategy", value_parser = clap::value_parser!(u32).range(1..))]
+    buckets: Option<u32>,
+
+    /// Maximum number of filter bits per key
+    ///
+    /// With this option, intersect with --strategy memory may use filters even where outset expects no gain from the
+    /// filters. Default: as many bits as fit in memory, up to the point where more bits no
+    /// longer help.
+    #[arg(long, value_name = "B", help_heading = "Strategy", value_parser = parse_bits)]
+    bits_per_key: Option<f64>,
+
+    #[command(flatten)]
+    temp: TempArguments,
+
+    #[command(flatten)]
+    pub(crate) lines: LineArguments,
+
+    /// Treat lines, or keys, as values of this type; for ipv4, intersect and diff use an exact bitmap of all addresses
+    /// if it fits in memory (512 MiB; 1 GiB for an intersect of three or more files). A line that is no address is an
+    /// error, or left out with --bad-records skip
+    #[arg(long, value_name = "TYPE", group = "keyed", help_heading = "Records")]
+    key_type: Option<KeyTypeName>,
+}
+
+impl RunArguments {
+    /// The options that these arguments ask for; `output` decides where temporary files go by
+    /// default.
+    pub(crate) fn options(&self, output: Option<&Path>, interrupt: &Interrupt) -> Options {
+        let options = self.lines.reading.add_to(self.machine.options(interrupt));
+        Options {
+            buckets: self.buckets,
+            bits_per_key: self.bits_per_key,
+            format: self.lines.format(),
+            key_type: if self.key_type.is_some() {
+                KeyType::Ipv4
+            } else {
+                KeyType::Bytes
+            },
+            hash_key: self.lines.hash_key(),
+            ..self.temp.add_to(options, output)
+        }
+    }
+}
+
+/// Checks that the user overrides.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct ForceArguments {
+    /// Start even if the free temporary disk space looks too small
+    ///
+    /// By default, a run with the strategy partition over regular files stops at the start if it needs more temporary
+    /// disk than is free. Use --force if many lines repeat (the run may then need less), or if space will be freed
+    /// during the run. If the disk does fill up, the run fails with status 4 and leaves nothing behind. --max-temp
+    /// still applies.
+    #[arg(long)]
+    force: bool,
+}
+
+impl ForceArguments {
+    /// `options` with this.
+    pub(crate) fn add_to(&self, options: Options) -> Options {
+        Options {
+            ignore_free_space: self.force,
+            ..options
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StrategyName {
+    Auto,
+    Memory,
+    Partition,
+    Sieve,
+    Bloom,
+}
+
+impl From<StrategyName> for Option<Strategy> {
+    fn from(name: StrategyName) -> Self {
+        match name {
+            StrategyName::Auto => None,
+            StrategyName::Memory => Some(Strategy::Memory),
+            StrategyName::Partition => Some(Strategy::Partition),
+            StrategyName::Sieve => Some(Strategy::Sieve),
+            StrategyName::Bloom => Some(Strategy::Bloom),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum KeyTypeName {
+    Ipv4,
+}
