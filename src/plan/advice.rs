@@ -12,6 +12,8 @@ use crate::plan::Strategy;
 use crate::plan::designs::design_of;
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::{Job, SetEstimate};
+use crate::plan::layout::Layout;
+use crate::plan::request::check_floor;
 use crate::plan::sizes::SizedJob;
 use crate::size::display_at_least;
 
@@ -42,8 +44,22 @@ pub(super) fn with_advice(job: &Job, error: Error) -> Error {
     advised(what, least_memory(job, fits))
 }
 
+/// Makes the layout of `job` by `layout_in`, which returns none where the limit is too low for what it must hold.
+///
+/// # Errors
+/// [`Error::MemoryPlan`] when the limit is below the floor; that `what` does not fit, with a limit that would do.
+pub(super) fn advised_layout(
+    job: &Job,
+    layout_in: impl Fn(&Job) -> Option<Layout>,
+    what: impl FnOnce() -> String,
+) -> Result<Layout, Error> {
+    check_floor(job)?;
+    let fits = |mebibytes: u64| layout_in(&job.with_memory(mebibytes << 20)).is_some();
+    layout_in(job).ok_or_else(|| advised(what(), least_memory(job, fits)))
+}
+
 /// The refusal that says `what` does not fit and advises `least_bytes`, if there is such a limit.
-pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
+fn advised(what: String, least_bytes: Option<u64>) -> Error {
     let advice = least_bytes.map_or_else(
         || "no memory limit is enough, so use smaller inputs or choose another strategy".to_owned(),
         |bytes| format!("give at least {}", display_at_least(bytes)),
@@ -60,7 +76,7 @@ pub(super) fn advised(what: String, least_bytes: Option<u64>) -> Error {
 ///
 /// Doubles the limit until it fits, then halves the interval, then adds some room and tries limits within
 /// it: `fits` is not monotonic.
-pub(super) fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64> {
+fn least_memory(job: &Job, fits: impl Fn(u64) -> bool) -> Option<u64> {
     let mut low = job.memory_bytes >> 20;
     let mut high = low.max(1) * 2;
     while !fits(high) && high < MOST_MEBIBYTES {

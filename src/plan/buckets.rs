@@ -59,8 +59,8 @@ pub(super) fn least_pool(usable_bytes: u64) -> u64 {
 /// Chooses buckets for what survives a filter, whose amount is unknown before the filter is built.
 ///
 /// `set_bytes` is the set of everything that could survive, and the share `likely` of it is what buckets must have room
-/// for. `wanted_filters` are the bytes that the filters would use if they had them, `least_pool` those that blocks get
-/// in any case. In two tries:
+/// for. `wanted_filters` are the bytes that the filters would use if they had them, `least_share` is the fraction of the
+/// memory that blocks get in any case. In two tries:
 ///
 /// 1. For everything: if the memory that the filters do not want, up to a third of all, has room for good
 ///    blocks, no number of survivors can make a bucket too large.
@@ -71,8 +71,9 @@ pub(super) fn buckets_for_survivors(
     set_bytes: u64,
     likely: f64,
     wanted_filters: u64,
-    least_pool: u64,
+    least_share: u64,
 ) -> Result<(), Error> {
+    let least_pool = (layout.usable_bytes / least_share).max(least_pool(layout.usable_bytes));
     let unwanted = layout
         .usable_bytes
         .saturating_sub(layout.scan.bytes() + wanted_filters);

@@ -46,15 +46,10 @@ pub(super) fn asked_for(sized: &SizedJob, strategy: Strategy) -> Result<Plan> {
             advice: "choose sieve or bloom, or use outset filter build".into(),
         });
     }
-    let others = if job.stored_filter.is_some() {
-        &[][..]
-    } else {
-        &Strategy::ALL
-    };
-    let rejected = others
-        .iter()
-        .copied()
-        .filter(|&other| other != strategy)
+    let is_other = |&other: &Strategy| other != strategy && job.stored_filter.is_none();
+    let rejected = Strategy::ALL
+        .into_iter()
+        .filter(is_other)
         .map(|other| match design_of(sized, other) {
             Ok(design) => reject(&design, format!("you chose {strategy}")),
             Err(error) => refused(job, other, error),
@@ -87,11 +82,8 @@ pub(super) fn chosen(sized: &SizedJob) -> Result<Plan> {
             (None, Strategy::Bloom) => unwanted_bloom(job, &design),
             (None, _) => None,
             (Some(best), _) if best.costs.strategy == Strategy::Sieve => {
-                if moved(job, &best.costs) <= moved(job, &design.costs) {
-                    Some("sieve is expected to move fewer bytes".to_owned())
-                } else {
-                    None
-                }
+                let is_better = moved(job, &best.costs) <= moved(job, &design.costs);
+                is_better.then(|| "sieve is expected to move fewer bytes".to_owned())
             }
             (Some(best), _) => Some(format!(
                 "auto prefers {} at this memory limit",

@@ -14,10 +14,9 @@ use crate::error::Result;
 use crate::exchange::frame::MOST_DECODED;
 use crate::exchange::sender::scratch_bytes;
 use crate::memory::buffer::PAGE;
-use crate::plan::advice::{advised, least_memory};
+use crate::plan::advice::advised_layout;
 use crate::plan::job::Job;
 use crate::plan::layout::{Layout, SMALLEST_BLOCK};
-use crate::plan::request::check_floor;
 use crate::size::display_bytes;
 use crate::spill::block::HEADER;
 use crate::spill::pool::in_flight;
@@ -36,15 +35,13 @@ const MOST_JOIN_BUCKETS: u64 = 256;
 /// # Errors
 /// [`crate::Error::MemoryPlan`] where blocks would be smaller than a page.
 pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result<Layout> {
-    check_floor(job)?;
-    let layout_in = |memory_bytes: u64| {
-        let job = job.with_memory(memory_bytes);
-        let mut layout = Layout::for_single_try(&job);
+    let layout_in = |job: &Job| {
+        let mut layout = Layout::for_scan(job, true);
         let beside = beside_bytes + layout.scan.workers as u64 * scratch_bytes();
         let pool_bytes = layout.rest_bytes().saturating_sub(beside);
         // No block is written: a full one is handed over.
         let writers = in_flight(0);
-        if !layout.set_blocks(&job, buckets, writers, pool_bytes, PAGE) {
+        if !layout.set_blocks(job, buckets, writers, pool_bytes, PAGE) {
             return None;
         }
         // Payload and header together, as a block of a bucket has them.
@@ -55,13 +52,11 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
         layout.pool.blocks = u64::from(buckets) + writers + 1;
         Some(layout)
     };
-    layout_in(job.memory_bytes).ok_or_else(|| {
-        let what = format!(
+    advised_layout(job, layout_in, || {
+        format!(
             "{} has no room for one block per bucket ({buckets} buckets)",
             display_bytes(job.memory_bytes)
-        );
-        let fits = |mebibytes: u64| layout_in(mebibytes << 20).is_some();
-        advised(what, least_memory(job, fits))
+        )
     })
 }
 
@@ -70,10 +65,8 @@ pub(crate) fn shard_layout(job: &Job, buckets: u32, beside_bytes: u64) -> Result
 /// # Errors
 /// [`crate::Error::MemoryPlan`] where there is no room for blocks.
 pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
-    check_floor(job)?;
-    let layout_in = |memory_bytes: u64| {
-        let job = job.with_memory(memory_bytes);
-        let mut layout = Layout::for_single_try(&job);
+    let layout_in = |job: &Job| {
+        let mut layout = Layout::for_scan(job, true);
         layout.scan.chunk_bytes = MOST_DECODED;
         // One thread receives: more frames in memory would only wait.
         layout.scan.readers = 1;
@@ -81,7 +74,7 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
         let sides = job.inputs.len() as u64;
         let pool_bytes =
             (layout.usable_bytes * POOL_TENTHS / 10).checked_sub(layout.scan.bytes())?;
-        let pool_bytes = pool_bytes.min(layout.most_pool_bytes(&job));
+        let pool_bytes = pool_bytes.min(layout.most_pool_bytes(job));
         let open = |block: u64| (pool_bytes / OPEN_SHARE / block / sides).min(MOST_JOIN_BUCKETS);
         // Large blocks, or enough buckets: whichever the memory has room for.
         let block = [MOST_DECODED, 64 << 10, SMALLEST_BLOCK]
@@ -104,12 +97,10 @@ pub(crate) fn join_layout(job: &Job) -> Result<Layout> {
         }
         Some(layout)
     };
-    layout_in(job.memory_bytes).ok_or_else(|| {
-        let what = format!(
+    advised_layout(job, layout_in, || {
+        format!(
             "there is no room for the buffers of the buckets in {}",
             display_bytes(job.memory_bytes)
-        );
-        let fits = |mebibytes: u64| layout_in(mebibytes << 20).is_some();
-        advised(what, least_memory(job, fits))
+        )
     })
 }

@@ -25,12 +25,12 @@
 //! blocks and buckets, and filters are then sized to fit [`Layout::rest_bytes`].
 
 use crate::memory::buffer::PAGE;
+use crate::plan::Job;
 use crate::plan::assumptions::DEFAULT_BUCKETS;
 use crate::plan::decoding::DecodingPlan;
 use crate::plan::job::read_extents;
 use crate::plan::shares::{MOST_EIGHTHS, ORDER_SHARE, long_room};
-use crate::plan::{Job, Strategy};
-use crate::selection::{Order, Rule};
+use crate::selection::Order;
 use crate::spill::pool::in_flight;
 
 /// The largest chunk and the largest block, in bytes: larger ones are no faster on disks.
@@ -112,7 +112,7 @@ pub(crate) struct PoolLayout {
 }
 
 impl ScanLayout {
-    /// Divides what reading gets of `usable` bytes. `plans_once` says that no second plan gives long lines more.
+    /// Divides what reading gets of `usable` bytes.
     fn new(job: &Job, usable: u64, decoding: &DecodingPlan, plans_once: bool) -> Self {
         let workers = job.threads.clamp(1, (usable / (2 << 20)).max(1) as usize);
         // As many even under a small limit: buffers are small there, and a disk is fast in small requests only
@@ -173,31 +173,15 @@ impl PoolLayout {
 }
 
 impl Layout {
-    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. For a run
-    /// that plans again when a line is too long.
-    pub(crate) fn for_scan(job: &Job, rule: &Rule) -> Self {
-        // A difference that keeps repeats may write lines of its first input while it reads them for the first time; so
-        // does a union that a filter answers.
-        let answers_early = job.strategy == Some(Strategy::Bloom) && !rule.finds_common();
-        Self::for_tries(job, answers_early || rule.repeats() && rule.in_first())
-    }
-
-    /// As [`Layout::for_scan`], with the share of a stream for long lines whatever the inputs are:
-    /// for a run that cannot be planned again when one is too long.
-    pub(crate) fn for_single_try(job: &Job) -> Self {
-        Self::for_tries(job, true)
-    }
-
-    /// The two of the above: `is_last_try` says that nothing can be planned again, whatever the inputs are.
-    fn for_tries(job: &Job, is_last_try: bool) -> Self {
+    /// The part that every strategy has: threads, chunks, long lines. The pool is still empty. `plans_once` says that
+    /// the run cannot be planned again when a line is too long: long lines get an eighth of the memory at once. Others
+    /// get a 128th, and more in a second plan if they need more.
+    pub(crate) fn for_scan(job: &Job, plans_once: bool) -> Self {
         let order_bytes = order_bytes(job);
         let decoding = DecodingPlan::of(job);
         let base_bytes = job.base_bytes + order_bytes + decoding.all_bytes();
         let usable_bytes = job.memory_bytes.saturating_sub(base_bytes);
-        // A pipe cannot be sampled, nor read again when a line turns out too long: long lines get an eighth
-        // of the memory at once. A file gets a 128th, and more in a second plan if it needs more.
-        let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
-        let scan = ScanLayout::new(job, usable_bytes, &decoding, has_stream || is_last_try);
+        let scan = ScanLayout::new(job, usable_bytes, &decoding, plans_once);
         Self {
             memory_bytes: job.memory_bytes,
             base_bytes,

@@ -62,7 +62,7 @@ use crate::size::display_apart;
 
 pub use crate::input::compressed::Decoding;
 pub use crate::input::repeats::Distinct;
-use advice::{advised, least_memory, with_advice};
+use advice::{advised_layout, with_advice};
 pub use assumptions::LEAST_MEMORY_BYTES;
 pub(crate) use assumptions::{ASSUMED_COMMON, LEAST_USEFUL_SAVING, SIEVE_BITS_PER_KEY};
 use choice::{asked_for, chosen};
@@ -142,16 +142,12 @@ pub fn plan(job: &Job) -> Result<Plan> {
 /// # Errors
 /// [`crate::Error::MemoryPlan`] when the limit is below the floor, or leaves less than `beside_bytes`.
 pub(crate) fn scan_layout(job: &Job, consumer: &str, beside_bytes: u64) -> Result<Layout> {
-    check_floor(job)?;
-    let layout_in = |memory_bytes: u64| Layout::for_single_try(&job.with_memory(memory_bytes));
-    let layout = layout_in(job.memory_bytes);
-    if layout.rest_bytes() >= beside_bytes {
-        return Ok(layout);
-    }
-    let fits = |mebibytes: u64| layout_in(mebibytes << 20).rest_bytes() >= beside_bytes;
-    let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
-    let what = format!("{needed} for {consumer} does not fit in {limit}");
-    Err(advised(what, least_memory(job, fits)))
+    let has_room = |layout: &Layout| layout.rest_bytes() >= beside_bytes;
+    let layout_in = |job: &Job| Some(Layout::for_scan(job, true)).filter(has_room);
+    advised_layout(job, layout_in, || {
+        let (needed, limit) = display_apart(beside_bytes, job.memory_bytes);
+        format!("{needed} for {consumer} does not fit in {limit}")
+    })
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 
 use crate::error::Result;
 use crate::input::repeats::Distinct;
-use crate::plan::ASSUMED_COMMON;
 use crate::plan::job::{Extent, Job, extents, read_extents};
 use crate::plan::layout::Layout;
+use crate::plan::{ASSUMED_COMMON, Strategy};
 use crate::selection::{Rule, Sides, Turn};
 
 /// A set is given room for this multiple of the different lines that a sample shows: lines are not equally frequent,
@@ -28,9 +28,9 @@ pub(crate) struct SizedJob {
     pub(super) read: Vec<Extent>,
     /// What is kept of each input, known or assumed: its lines, or only the keys of its records.
     pub(super) kept: Vec<Extent>,
-    /// How many lines of each input are different, as far as samples show it. All lines of an input count where a sample
-    /// shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large can then
-    /// not be given up for another strategy.
+    /// How many lines of each input are different, as far as samples show it. All lines of an input count where a
+    /// sample shows no repeats; and those of all inputs where one is a pipe, because a set that turns out too large can
+    /// then not be given up for another strategy.
     pub(super) distinct: Vec<Distinct>,
     /// What the formulas take from these.
     pub(super) sizes: Sizes,
@@ -56,7 +56,7 @@ impl SizedJob {
         let sides = sides(&job, rule, &order);
         Ok(Self {
             sizes: Sizes::new(&job, &sides, &kept, &distinct),
-            scan: Layout::for_scan(&job, sides.rule()),
+            scan: Layout::for_scan(&job, plans_once(&job, sides.rule())),
             job,
             order,
             sides,
@@ -90,6 +90,16 @@ impl SizedJob {
         let words = self.rule().kept().words() as u64;
         extent.lines.saturating_mul(10 * words)
     }
+}
+
+/// True if a run cannot be planned again when a line turns out too long.
+fn plans_once(job: &Job, rule: &Rule) -> bool {
+    // A pipe can neither be sampled nor read again.
+    let has_stream = job.inputs.iter().any(|shape| shape.bytes.is_none());
+    // A difference that keeps repeats may write lines of its first input while it reads them for the first time; so
+    // does a union that a filter answers.
+    let answers_early = job.strategy == Some(Strategy::Bloom) && !rule.finds_common();
+    has_stream || answers_early || rule.repeats() && rule.in_first()
 }
 
 /// The inputs of `job` in working order.
@@ -165,11 +175,7 @@ impl Sizes {
     fn new(job: &Job, sides: &Sides, kept: &[Extent], distinct: &[Distinct]) -> Self {
         let (rule, others) = (sides.rule(), kept.len().saturating_sub(1));
         let building = rule.building_sides().min(kept.len());
-        let telling = if rule.in_first() {
-            others
-        } else {
-            others.min(1)
-        };
+        let telling = others.min(if rule.in_first() { others } else { 1 });
         // Likely different lines, with slack.
         let different = |slack: f64| {
             let part = |(distinct, size): (&Distinct, &Extent)| {

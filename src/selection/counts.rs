@@ -1,7 +1,7 @@
 //! In how many sides a line is that is selected.
 //!
-//! *Owns:* [`SideCounts`]. *Invariants:* the set is not empty, and lies within the sides, once [`SideCounts::check`] has
-//! looked at it. *Cost:* two comparisons.
+//! *Owns:* [`SideCounts`]. *Invariants:* the set is not empty, and lies within the sides, once [`SideCounts::check`]
+//! has looked at it. *Cost:* two comparisons.
 
 use serde::Serialize;
 

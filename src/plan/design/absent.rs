@@ -16,9 +16,9 @@
 
 use crate::error::Error;
 use crate::filter::sizing::blocked_fpr_while_filling;
-use crate::plan::buckets::{buckets_for_survivors, least_pool};
+use crate::plan::buckets::buckets_for_survivors;
 use crate::plan::design::bloom::{BLOOM_POOL_SHARE, bloom_cap};
-use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::job::Extent;
 use crate::plan::sizes::{SizedJob, all_distinct};
 use crate::plan::steps::List;
@@ -44,10 +44,9 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
     };
     let wanted = (others.lines as f64 * cap / 8.0) as u64;
     if !keeps_repeats {
-        let least = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
         // Nearly all of them are expected, unlike what survives a sieve.
         let set_bytes = spilled.set_bytes();
-        buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, least)?;
+        buckets_for_survivors(job, &mut layout, set_bytes, 1.0, wanted, BLOOM_POOL_SHARE)?;
     }
     let filter = FilterPlan::new(others.lines, layout.rest_bytes(), cap).for_different(different);
     if !keeps_repeats {
@@ -57,16 +56,12 @@ pub(in crate::plan) fn difference(sized: &SizedJob) -> Result<Design, Error> {
         Some(&first) if !keeps_repeats => first,
         _ => Distinct::exactly(sized.sizes.build.lines),
     };
-    let draft = Draft {
-        filter: Some(filter),
-        joined_bytes: spilled.bytes,
-        mistakes: missing(
-            asked.least as f64 * alone * filter.predicted_fpr,
-            asked.most as f64 * alone * filter.highest_fpr(),
-        ),
-        ..Draft::new(Strategy::Bloom, List::Absent, layout)
-    };
-    Ok(draft.priced(sized))
+    let missing = |lines: u64, fpr: f64| lines as f64 * alone * fpr;
+    let least = missing(asked.least, filter.predicted_fpr);
+    let most = missing(asked.most, filter.highest_fpr());
+    let mut design = Design::new(sized, Strategy::Bloom, List::Absent, layout);
+    design.joined_bytes = spilled.bytes;
+    Ok(design.lacking(filter, least, most).priced(sized))
 }
 
 /// `bloom` of a union.
@@ -86,24 +81,22 @@ pub(in crate::plan) fn union(sized: &SizedJob) -> Design {
         bloom_cap(job, 1),
     );
     let filter = filter.for_different(different);
-    let taken_for_others = |lines: u64| {
+    let missing = |lines: u64| {
         let bits_per_key = filter.bits as f64 / lines.max(1) as f64;
         lines as f64 * blocked_fpr_while_filling(bits_per_key, filter.hashes)
     };
-    let least = taken_for_others(different.least);
-    let draft = Draft {
-        filter: Some(filter),
-        mistakes: missing(least, taken_for_others(different.most)),
-        ..Draft::new(Strategy::Bloom, List::New, layout)
-    };
-    draft.priced(sized)
+    let (least, most) = (missing(different.least), missing(different.most));
+    Design::new(sized, Strategy::Bloom, List::New, layout)
+        .lacking(filter, least, most)
+        .priced(sized)
 }
 
-/// The mistakes of an answer that is expected to lack from `least` to `most` lines.
-fn missing(least: f64, most: f64) -> Mistakes {
-    Mistakes {
-        missing_lines: least,
-        most_wrong_lines: (most > least).then_some(most),
-        ..Mistakes::default()
+impl Design {
+    /// The same with the filter that answers, for which from `least` to `most` lines are missing.
+    fn lacking(mut self, filter: FilterPlan, least: f64, most: f64) -> Self {
+        self.costs.filter = Some(filter);
+        self.costs.expected_missing_lines = least;
+        self.costs.most_wrong_lines = (most > least).then_some(most);
+        self
     }
 }

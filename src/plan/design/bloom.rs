@@ -5,8 +5,8 @@
 
 use crate::error::Error;
 use crate::filter::sizing::best_blocked;
-use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, Draft, Mistakes, give_rest_to_pool};
+use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::filters::MOST_BITS_PER_KEY;
 use crate::plan::job::Job;
 use crate::plan::sizes::{SizedJob, all_distinct};
@@ -42,7 +42,6 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let chain = (job.inputs.len() + usize::from(job.stored_filter.is_some())).max(2) - 1;
     let cap = bloom_cap(job, chain);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * BLOOM_FILTERS) as u64;
-    let least_pool = (layout.usable_bytes / BLOOM_POOL_SHARE).max(least_pool(layout.usable_bytes));
     let set_bytes = sizes.last.set_bytes();
     buckets_for_survivors(
         job,
@@ -50,7 +49,7 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
         set_bytes,
         SIEVE_HEADROOM,
         wanted_filters,
-        least_pool,
+        BLOOM_POOL_SHARE,
     )?;
     // In a chain two filters are in memory at a time: the one that is asked and the one that is fed.
     let room = layout.rest_bytes();
@@ -90,19 +89,14 @@ pub(crate) fn bloom(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Chain {
         has_stored: job.stored_filter.is_some(),
     };
-    let draft = Draft {
-        filter: Some(first),
-        second_filter: second,
-        joined_bytes: survivors as u64,
-        mistakes: Mistakes {
-            false_lines,
-            missing_lines: 0.0,
-            most_wrong_lines: (most_false_lines > false_lines).then_some(most_false_lines),
-            precision,
-        },
-        ..Draft::new(Strategy::Bloom, list, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Bloom, list, layout);
+    design.joined_bytes = survivors as u64;
+    design.costs.filter = Some(first);
+    design.second_filter = second;
+    design.costs.expected_false_lines = false_lines;
+    design.costs.most_wrong_lines = (most_false_lines > false_lines).then_some(most_false_lines);
+    design.costs.expected_precision = precision;
+    Ok(design.priced(sized))
 }
 
 /// The cap on bits per key of each filter of a `bloom` with `chain` filters. Their rates add up, so each may

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::memory::buffer::PAGE;
 use crate::plan::assumptions::OF_STRATEGY;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, Draft, fit_pool, most_blocks};
+use crate::plan::design::{Design, fit_pool, most_blocks};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -60,14 +60,12 @@ pub(in crate::plan) fn lone(sized: &SizedJob) -> Result<Design, Error> {
     // The run lays out its buckets again, for the different ones of the lines that come again: at most half of them.
     let different = all.part((again / 2.0 + second.predicted_fpr).min(1.0));
     let revised = layout_for(sized, layout.without_buckets(), different, second.bits / 8)?;
-    let draft = Draft {
-        filter: Some(first),
-        second_filter: Some(second),
-        joined_bytes: survivors.bytes,
-        revised: Some(revised),
-        ..Draft::new(Strategy::Sieve, List::LoneSieve, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Sieve, List::LoneSieve, layout);
+    design.joined_bytes = survivors.bytes;
+    design.revised = Some(revised);
+    design.costs.filter = Some(first);
+    design.second_filter = Some(second);
+    Ok(design.priced(sized))
 }
 
 /// Refuses a sieve that would have to copy one of these inputs, unless the caller asked for it.

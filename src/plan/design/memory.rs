@@ -5,7 +5,7 @@
 use crate::batch::gather::Gathered;
 use crate::error::Error;
 use crate::plan::assumptions::OF_STRATEGY;
-use crate::plan::design::{Design, Draft, set_refusal};
+use crate::plan::design::{Design, set_refusal};
 use crate::plan::filters::expected_survivors;
 use crate::plan::job::{Extent, SetEstimate};
 use crate::plan::refusal::refusal;
@@ -88,13 +88,11 @@ pub(crate) fn memory(sized: &SizedJob) -> Result<Design, Error> {
         Some(_) => List::ScreenedSet,
         None => List::Set,
     };
-    let draft = Draft {
-        filter: filters.map(|(first, _)| first),
-        second_filter: filters.map(|(_, second)| second),
-        set_bytes: bitmap_bytes.unwrap_or(set_bytes),
-        ..Draft::new(Strategy::Memory, list, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Memory, list, layout);
+    design.costs.filter = filters.map(|(first, _)| first);
+    design.second_filter = filters.map(|(_, second)| second);
+    design.set_bytes = bitmap_bytes.unwrap_or(set_bytes);
+    Ok(design.priced(sized))
 }
 
 /// How many bitmaps of addresses answer it, those counted that are in memory at the same time; `None` where lines
@@ -109,11 +107,7 @@ fn bitmaps(sized: &SizedJob) -> Option<u64> {
     } else {
         job.inputs.len()
     };
-    let count = if scanned > 2 && !rule.in_first() {
-        2
-    } else {
-        1
-    };
+    let count = 1 + u64::from(scanned > 2 && !rule.in_first());
     (job.is_ipv4 && rule.is_told_by_a_set() && knows_order).then_some(count)
 }
 

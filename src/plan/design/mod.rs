@@ -61,92 +61,78 @@ pub(in crate::plan) const JOIN_SLACK_BYTES: u64 = 4 << 20;
 /// The join has room for a line this many times: in the set, in its reader, and while each of them grows.
 const LONGEST_LINE_FACTOR: u64 = 4;
 
-/// A strategy that fits the limit of its job.
+/// What a strategy decides for a job, whose limit it fits, and what that costs.
 #[derive(Debug)]
 pub(crate) struct Design {
     /// What it would cost; `auto` compares these.
     pub(crate) costs: Costs,
-    /// What it was priced by.
-    draft: Draft,
     /// What it does.
     steps: Vec<Step>,
+    /// How memory is divided; its parts and the filters fit `usable_bytes`.
+    layout: Layout,
+    /// As [`Plan::second_filter`].
+    second_filter: Option<FilterPlan>,
+    /// What the join goes through, of all inputs, in bytes.
+    joined_bytes: u64,
+    /// The layout in which it is spilled, where the run makes another than `layout` before.
+    revised: Option<Layout>,
+    /// What is read from buckets to build filters of survivors, where any is written.
+    read_back_bytes: u64,
+    /// The set in memory, or the bitmaps.
+    set_bytes: u64,
     /// What the order of the answer costs.
     ordering: Option<OrderPlan>,
 }
 
-/// What a strategy decides for a job. All costs follow from it.
-#[derive(Debug)]
-pub(in crate::plan) struct Draft {
-    pub(in crate::plan) strategy: Strategy,
-    /// The passes.
-    pub(in crate::plan) list: List,
-    /// How memory is divided; its parts and the filters fit `usable_bytes`.
-    pub(in crate::plan) layout: Layout,
-    /// The filter that is asked first, if there is one.
-    pub(in crate::plan) filter: Option<FilterPlan>,
-    /// As [`Plan::second_filter`].
-    pub(in crate::plan) second_filter: Option<FilterPlan>,
-    /// What the join goes through, of all inputs, in bytes.
-    pub(in crate::plan) joined_bytes: u64,
-    /// The layout in which it is spilled, where the run makes another than `layout` before.
-    pub(in crate::plan) revised: Option<Layout>,
-    /// What is read from buckets to build filters of survivors, where any is written.
-    pub(in crate::plan) read_back_bytes: u64,
-    /// The set in memory, or the bitmaps.
-    pub(in crate::plan) set_bytes: u64,
-    /// Lines of the answer that are wrong, and that it lacks; of approximate strategies.
-    pub(in crate::plan) mistakes: Mistakes,
-}
-
-/// The mistakes that an approximate answer is expected to have.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::plan) struct Mistakes {
-    /// Lines that are wrong.
-    pub(in crate::plan) false_lines: f64,
-    /// Lines that are missing.
-    pub(in crate::plan) missing_lines: f64,
-    /// The most of either, where a sample leaves open how many lines are different.
-    pub(in crate::plan) most_wrong_lines: Option<f64>,
-    /// The share of its lines that are right, where the overlap was estimated.
-    pub(in crate::plan) precision: Option<f64>,
-}
-
-impl Draft {
-    /// A draft without filters, buckets and mistakes.
-    pub(in crate::plan) fn new(strategy: Strategy, list: List, layout: Layout) -> Self {
+impl Design {
+    /// Makes a strategy without filters and buckets. What follows from its steps is not counted yet.
+    fn new(sized: &SizedJob, strategy: Strategy, list: List, layout: Layout) -> Self {
         Self {
-            strategy,
-            list,
+            costs: Costs {
+                strategy,
+                exact: strategy.is_exact(),
+                buckets: layout.pool.buckets,
+                passes: 0,
+                bytes_read: 0,
+                bytes_written: 0,
+                temp_peak_bytes: 0,
+                memory_bytes: 0,
+                filter: None,
+                expected_false_lines: 0.0,
+                expected_missing_lines: 0.0,
+                most_wrong_lines: None,
+                expected_precision: None,
+            },
+            steps: list.steps(sized.order.len(), &sized.sides),
             layout,
-            filter: None,
             second_filter: None,
             joined_bytes: 0,
             revised: None,
             read_back_bytes: 0,
             set_bytes: 0,
-            mistakes: Mistakes::default(),
+            ordering: None,
         }
     }
 
     /// The memory that its steps take at the peak, in bytes, the process included.
-    fn memory_bytes(&self, steps: &[Step]) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         let filter_bytes = |filter: Option<FilterPlan>| filter.map_or(0, |shape| shape.bits / 8);
         let held = HeldBytes {
             scan: self.layout.scan.bytes(),
-            first_filter: filter_bytes(self.filter),
+            first_filter: filter_bytes(self.costs.filter),
             later_filter: filter_bytes(self.second_filter),
             blocks: self.layout.pool.bytes(),
             set: self.set_bytes,
             all: self.layout.usable_bytes,
         };
-        self.layout.base_bytes + peak(steps, &held)
+        self.layout.base_bytes + peak(&self.steps, &held)
     }
 
-    /// The design that this is: with its steps, and what these cost.
-    pub(in crate::plan) fn priced(self, sized: &SizedJob) -> Design {
-        let job = &sized.job;
-        let steps = self.list.steps(job.inputs.len(), &sized.sides);
-        let readings = readings(&steps, job.inputs.len());
+    /// Counts what its steps read, write and hold.
+    fn priced(mut self, sized: &SizedJob) -> Self {
+        let memory_bytes = self.memory_bytes();
+        let (job, costs) = (&sized.job, &mut self.costs);
+        let readings = readings(&self.steps, sized.order.len());
         let of_inputs = sized.read.iter().zip(&readings);
         let of_inputs = of_inputs.fold(0u64, |bytes, (size, &times)| {
             bytes.saturating_add(size.bytes.saturating_mul(u64::from(times)))
@@ -158,56 +144,41 @@ impl Draft {
             _ => self.read_back_bytes,
         };
         let stored = job.stored_filter.map_or(0, |stored| stored.bits / 8);
-        let mut costs = Costs {
-            strategy: self.strategy,
-            exact: self.strategy.is_exact(),
-            buckets: self.layout.pool.buckets,
-            passes: readings.into_iter().max().unwrap_or(0),
-            bytes_read: of_inputs
-                .saturating_add(spilled)
-                .saturating_add(read_back)
-                .saturating_add(stored),
-            bytes_written: spilled,
-            temp_peak_bytes: spilled,
-            memory_bytes: self.memory_bytes(&steps),
-            // A list that comes to the same without filters has none.
-            filter: self.filter.filter(|_| steps.iter().any(Step::names_filter)),
-            expected_false_lines: self.mistakes.false_lines,
-            expected_missing_lines: self.mistakes.missing_lines,
-            most_wrong_lines: self.mistakes.most_wrong_lines,
-            expected_precision: self.mistakes.precision,
-        };
-        Design {
-            ordering: ordering::order(sized, &self.layout, &mut costs),
-            costs,
-            draft: self,
-            steps,
-        }
+        costs.passes = readings.into_iter().max().unwrap_or(0);
+        costs.bytes_read = of_inputs
+            .saturating_add(spilled)
+            .saturating_add(read_back)
+            .saturating_add(stored);
+        costs.bytes_written = spilled;
+        costs.temp_peak_bytes = spilled;
+        costs.memory_bytes = memory_bytes;
+        // A list that comes to the same without filters has none.
+        let asks = self.steps.iter().any(Step::names_filter);
+        costs.filter = costs.filter.filter(|_| asks);
+        self.ordering = ordering::order(sized, &self.layout, costs);
+        self
     }
-}
 
-impl Design {
     /// The plan that this design is, with the reasons against the others.
     pub(crate) fn into_plan(self, sized: &SizedJob, rejected: Vec<Rejected>) -> Plan {
         let Extent { bytes, lines } = sized.sizes.of_set;
-        let draft = self.draft;
-        let feeds = draft.second_filter.is_some();
+        let feeds = self.second_filter.is_some();
         let mut plan = Plan {
             build_lines: lines,
             build_line_bytes: bytes / lines.max(1),
             phases: Vec::new(),
             ordering: self.ordering,
-            known_bytes: draft.layout.pool.known_bytes,
+            known_bytes: self.layout.pool.known_bytes,
             guesses_sizes: sized.job.guesses_sizes(),
             many_files: None,
             costs: self.costs,
             rejected,
-            second_filter: draft.second_filter,
+            second_filter: self.second_filter,
             steps: Steps::new(self.steps, sized.numbers(), feeds),
-            layout: draft.layout,
+            layout: self.layout,
             sized: sized.clone(),
         };
-        plan.phases = plan.phases_of(&plan.steps.list, draft.joined_bytes, draft.read_back_bytes);
+        plan.phases = plan.phases_of(&plan.steps.list, self.joined_bytes, self.read_back_bytes);
         plan
     }
 }

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::plan::assumptions::{DEFAULT_BUCKETS, MANY_FILES};
 use crate::plan::buckets::{LEAST_BUCKET_BYTES, set_buckets};
-use crate::plan::design::{Design, Draft, known};
+use crate::plan::design::{Design, known};
 use crate::plan::filters::surviving_others;
 use crate::plan::job::Extent;
 use crate::plan::layout::Layout;
@@ -64,12 +64,10 @@ pub(crate) fn partition(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::Partition {
         feeds: filter.is_some(),
     };
-    let draft = Draft {
-        second_filter: filter,
-        joined_bytes: survivors,
-        ..Draft::new(Strategy::Partition, list, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Partition, list, layout);
+    design.joined_bytes = survivors;
+    design.second_filter = filter;
+    Ok(design.priced(sized))
 }
 
 /// The filter of a first input that is small beside the others, or may be: beside a pipe, whose size is

@@ -9,7 +9,7 @@
 use crate::error::Error;
 use crate::plan::design::lone::refuse_pipes;
 use crate::plan::design::partition::partition_layout;
-use crate::plan::design::{Design, Draft, fit_pool};
+use crate::plan::design::{Design, fit_pool};
 use crate::plan::filters::SURVIVOR_SLACK;
 use crate::plan::job::Extent;
 use crate::plan::sizes::SizedJob;
@@ -48,11 +48,9 @@ pub(in crate::plan) fn repeats(sized: &SizedJob) -> Result<Design, Error> {
     let list = List::FirstSieve {
         filtered: sizes.telling,
     };
-    let draft = Draft {
-        filter: Some(filter),
-        second_filter: Some(second),
-        joined_bytes: survivors.bytes,
-        ..Draft::new(Strategy::Sieve, list, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Sieve, list, layout);
+    design.joined_bytes = survivors.bytes;
+    design.costs.filter = Some(filter);
+    design.second_filter = Some(second);
+    Ok(design.priced(sized))
 }

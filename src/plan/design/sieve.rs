@@ -3,8 +3,8 @@
 //! *Owns:* its design. *Invariants:* as those of [`design`](crate::plan::design).
 
 use crate::error::Error;
-use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors, least_pool};
-use crate::plan::design::{Design, Draft, give_rest_to_pool};
+use crate::plan::buckets::{SIEVE_HEADROOM, buckets_for_survivors};
+use crate::plan::design::{Design, give_rest_to_pool};
 use crate::plan::filters::SievePlan;
 use crate::plan::sizes::SizedJob;
 use crate::plan::steps::List;
@@ -28,25 +28,22 @@ pub(crate) fn sieve(sized: &SizedJob) -> Result<Design, Error> {
     let mut layout = sized.scan;
     let cap = job.bits_per_key.unwrap_or(SIEVE_BITS_PER_KEY);
     let wanted_filters = (sizes.build.lines as f64 * cap / 8.0 * SIEVE_FILTERS) as u64;
-    let least_pool = (layout.usable_bytes / SIEVE_POOL_SHARE).max(least_pool(layout.usable_bytes));
     buckets_for_survivors(
         job,
         &mut layout,
         sizes.build.set_bytes(),
         SIEVE_HEADROOM,
         wanted_filters,
-        least_pool,
+        SIEVE_POOL_SHARE,
     )?;
     let plan = SievePlan::new(sizes, layout.rest_bytes(), cap);
     let filters = (plan.first.bits + plan.fed.map_or(0, |fed| fed.bits)) / 8;
     give_rest_to_pool(&mut layout, filters, job);
 
-    let draft = Draft {
-        filter: Some(plan.first),
-        second_filter: plan.fed,
-        joined_bytes: plan.survivors,
-        read_back_bytes: plan.read_back,
-        ..Draft::new(Strategy::Sieve, List::Sieve, layout)
-    };
-    Ok(draft.priced(sized))
+    let mut design = Design::new(sized, Strategy::Sieve, List::Sieve, layout);
+    design.joined_bytes = plan.survivors;
+    design.costs.filter = Some(plan.first);
+    design.second_filter = plan.fed;
+    design.read_back_bytes = plan.read_back;
+    Ok(design.priced(sized))
 }

@@ -179,13 +179,13 @@ impl Plan {
     /// The filter is there and keeps its size. Of the rest, the join keeps some slack, one level of buckets
     /// comes first, the second filter next, and blocks get all else that the join does not need.
     fn sieved(&self, look: Look, set_bytes: u64, feeds: Option<u64>) -> Option<Revision> {
-        let mut layout = self.layout.without_buckets();
+        let (job, mut layout) = (&self.sized.job, self.layout.without_buckets());
         let rest = layout.rest_bytes().checked_sub(look.filter_bytes)?;
         let rest = rest.saturating_sub(JOIN_SLACK_BYTES.min(layout.usable_bytes / 8));
         let room = rest.checked_sub(one_level_bytes(&layout, set_bytes))?;
         // From three inputs on, the fed filter is asked while another of its size is fed. Both must fit where
         // now the first filter and the fed one are: so it may not be larger than the first.
-        let room = if self.sized.job.inputs.len() > 2 {
+        let room = if job.inputs.len() > 2 {
             room.min(look.filter_bytes)
         } else {
             room
@@ -198,17 +198,10 @@ impl Plan {
         let crowded = layout.usable_bytes as f64 / (layout.usable_bytes - pool_bytes).max(1) as f64;
         let crowded_set = (set_bytes as f64 * crowded) as u64;
         let wanted = |blocks: u64| blocks.min(set_bytes / LEAST_BUCKET_BYTES);
-        set_buckets(
-            &self.sized.job,
-            &mut layout,
-            pool_bytes,
-            crowded_set,
-            wanted,
-        )
-        .ok()?;
+        set_buckets(job, &mut layout, pool_bytes, crowded_set, wanted).ok()?;
         shrink_pool(&mut layout, look.filter_bytes + fed_bytes)?;
         let filters = look.filter_bytes + fed_bytes;
-        layout.pool.blocks = most_blocks(&layout, filters, set_bytes, &self.sized.job);
+        layout.pool.blocks = most_blocks(&layout, filters, set_bytes, job);
         Some(Revision {
             layout,
             asks_filter: true,

@@ -180,7 +180,7 @@ fn a_limit_that_is_advised_is_accepted_and_so_is_a_little_less_or_more() {
 fn what_is_read_beside_something_leaves_room_for_it_or_says_what_would_do() {
     let job = |memory| job(&[lines(1000), lines(1000)], memory);
     for mebibytes in [16, 20, 64] {
-        let room = Layout::for_single_try(&job(mebibytes << 20)).rest_bytes();
+        let room = Layout::for_scan(&job(mebibytes << 20), true).rest_bytes();
         for beside in [0, 1 << 20, room] {
             let layout = scan_layout(&job(mebibytes << 20), "a table", beside).unwrap();
             assert_eq!(layout.memory_bytes, mebibytes << 20);

@@ -1,8 +1,9 @@
 //! What a run asks of a selection before it has seen a line.
 //!
-//! *Owns:* the questions, all of them. *Invariants:* nobody else answers one, or hands one on. *Cost:* a few comparisons.
+//! *Owns:* the questions, all of them. *Invariants:* nobody else answers one, or hands one on. *Cost:* a few
+//! comparisons.
 //!
-//! By the operation, of n sides; what else a caller may want, and the answer is then no:
+//! By the operation, of n sides, unless what stands last is wanted, too. All other questions are of that.
 //!
 //! ```text
 //!                      intersection  difference  union  symmetric  K or more  but not with
@@ -10,23 +11,12 @@
 //!  in_first            -             yes         -      -          -
 //!  finds_common        yes           -           -      -          K = n      occurrences, label, records
 //!  is_told_by_a_set    yes           yes         -      -          K = n      counts, label, first records
-//!  has a last_mark     yes           -           -      -          K = n      tally, label of sides, written again, order of input
+//!  has a last_mark     yes           -           -      -          K = n      tally, label of sides, again, in order
 //!  takes_any           -             -           yes    -          K = 1      tally, label
-//!  writes_new          -             -           yes    -          K = 1      the same, written again, order of input
+//!  writes_new          -             -           yes    -          K = 1      the same, again, in order
 //!  is approximate      -             yes         yes    -          -          counts, label, first records
 //!  keeps_..._of a side the first     the first   all    all        all
 //!  building_sides      1             1           n      n          n + 1 - K
-//! ```
-//!
-//! By what is wanted of a selected line:
-//!
-//! ```text
-//!  repeats             as often as the first side has it, without a number before it
-//!  counts              as often as a multiset has it, the duplicates, a number before it
-//!  picks_first         the first of the records with its key
-//!  writes_again        repeats, or records: they are read once more when it is known to be selected
-//!  asks_first          repeats, or records of an intersection, uncounted: all of these are in the first side
-//!  needs_repeats_of    a tally of all sides; repeats of the first
 //! ```
 
 use super::Rule;
@@ -34,8 +24,8 @@ use crate::selection::counts::SideCounts;
 use crate::selection::{Approximate, Label, Marks, Occurrences, Order, Tally};
 
 impl Rule {
-    /// True if a line must be in every side, so that a filter of one side may drop lines of the others. The union of one
-    /// side is not of that kind.
+    /// True if a line must be in every side, so that a filter of one side may drop lines of the others. The union of
+    /// one side is not of that kind.
     pub(crate) fn needs_all(&self) -> bool {
         self.needs_all
     }
@@ -99,16 +89,12 @@ impl Rule {
         self.selection.records && self.writes_lines_of(number)
     }
 
-    /// Counts the sides that may bring a selected line first, in the order of the work. Their lines must all be kept; the
-    /// lines of the sides after them only matter if they are there already.
+    /// Counts the sides that may bring a selected line first, in the order of the work. Their lines must all be kept;
+    /// the lines of the sides after them only matter if they are there already.
     pub(crate) fn building_sides(&self) -> usize {
-        if self.in_first() {
-            1
-        } else {
-            (self.sides as usize + 1)
-                .saturating_sub(self.least())
-                .max(1)
-        }
+        let sides = self.sides as usize;
+        let least = if self.in_first() { sides } else { self.least() };
+        (sides + 1).saturating_sub(least).max(1)
     }
 
     /// True if lines of the first side are written as they come, when all else is known. Not where occurrences are

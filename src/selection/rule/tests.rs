@@ -93,59 +93,38 @@ fn l1_every_kind_of_rule_selects_by_the_sides_in_any_order_of_the_work() {
 
 #[test]
 fn l1_the_questions_of_every_operation_have_the_answers_of_their_table() {
-    let labelled = |selection: Selection| selection.labelled(Label::SideCount);
-    for (selection, [needs_all, in_first, finds_common, takes_any, has_last], building) in [
-        (
-            Selection::intersection(),
-            [true, false, true, false, true],
-            1,
-        ),
-        (
-            Selection::difference(),
-            [false, true, false, false, false],
-            1,
-        ),
-        (
-            Selection::union(),
-            [false, false, false, true, false],
-            SIDES,
-        ),
-        (Selection::symmetric_difference(), [false; 5], SIDES),
-        (Selection::at_least(2), [false; 5], SIDES - 1),
-        (Selection::at_least(3), [true, false, true, false, true], 1),
-        (
-            labelled(Selection::at_least(3)),
-            [true, false, false, false, true],
-            1,
-        ),
-        (labelled(Selection::union()), [false; 5], SIDES),
+    let numbered = |selection: Selection| selection.labelled(Label::SideCount);
+    for (selection, yes, building) in [
+        (Selection::intersection(), "all, common, last, a set", 1),
+        (Selection::difference(), "first, a set", 1),
+        (Selection::union(), "any, new", SIDES),
+        (Selection::symmetric_difference(), "", SIDES),
+        (Selection::at_least(2), "", SIDES - 1),
+        (Selection::at_least(3), "all, common, last, a set", 1),
+        (numbered(Selection::at_least(3)), "all, last", 1),
+        (numbered(Selection::union()), "", SIDES),
     ] {
         let rule = Rule::new(selection, SIDES).unwrap();
         let answers = [
-            (rule.needs_all(), needs_all),
-            (rule.in_first(), in_first),
-            (rule.finds_common(), finds_common),
-            (rule.takes_any(), takes_any),
-            (rule.last_mark() == Some(SIDES as u32), has_last),
-            (rule.building_sides() == building, true),
-            (rule.keeps_records_of(2), false),
-            (rule.asks_first() || rule.writes_again(), false),
+            (rule.needs_all(), "all"),
+            (rule.in_first(), "first"),
+            (rule.finds_common(), "common"),
+            (rule.last_mark().is_some(), "last"),
+            (rule.takes_any(), "any"),
+            (rule.writes_new(), "new"),
+            (rule.is_told_by_a_set(), "a set"),
+            (rule.writes_again() || rule.asks_first(), "again"),
         ];
-        assert!(
-            answers.iter().all(|(answer, told)| answer == told),
-            "{selection:?}: {answers:?}"
-        );
+        let told = answers.iter().filter(|(is, _)| *is).map(|(_, name)| *name);
+        assert_eq!(told.collect::<Vec<_>>().join(", "), yes, "{selection:?}");
+        assert_eq!(rule.building_sides(), building, "{selection:?}");
         let records = Rule::new(selection.of_records(), SIDES).unwrap();
-        assert_eq!(
-            records.keeps_records_of(2),
-            !needs_all && !in_first,
-            "{selection:?}"
-        );
+        let (is_of_all, keeps) = (yes.contains("all"), records.keeps_records_of(2));
         assert_eq!(
             (records.asks_first(), records.writes_again()),
-            (needs_all, true),
-            "{selection:?}"
+            (is_of_all, true)
         );
+        assert_eq!(keeps, !is_of_all && !yes.contains("first"), "{selection:?}");
     }
 }
 
