@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::exchange::frame::{FrameKind, HEADER, Header, NOWHERE};
 use crate::exchange::totals::{BucketTotals, ENTRY, TRAILER, Trailer};
 use crate::exchange::{Frame, Frames, MakeRoom, bad_frames};
-use crate::input::unreadable;
+use crate::input::io_error::unreadable;
 
 /// One bucket of a shard file.
 pub(crate) struct ShardFile {

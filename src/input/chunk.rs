@@ -14,6 +14,7 @@
 
 use crate::input::lines::LineFormat;
 use crate::input::long_lines::LongLines;
+use crate::input::place::Place;
 use crate::memory::buffer::{Buffer, PAGE};
 
 /// Whole lines of an input: `buffer[start..end]`.
@@ -81,17 +82,6 @@ impl Chunk {
     pub(crate) fn into_buffer(self) -> Buffer {
         self.buffer
     }
-}
-
-/// Where a line starts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// The number of the file.
-    pub(super) part: usize,
-    /// As in [`Chunk`].
-    pub(super) piece_start: u64,
-    /// In bytes, in the piece.
-    pub(super) offset: u64,
 }
 
 /// What came of one pooled buffer; and a line too long for it.

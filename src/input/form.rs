@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::input::compressed::{Decoding, Front, front_of};
+use crate::input::io_error::unreadable;
 use crate::input::parquet::Table;
 use crate::input::request::Opening;
-use crate::input::unreadable;
 
 /// How the bytes of a file become lines.
 #[derive(Debug, Clone)]

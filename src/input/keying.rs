@@ -9,18 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::Input;
-use crate::input::chunk::Place;
 use crate::input::foreign::explained;
 use crate::input::front::{Front, front_of_part, front_of_stream};
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
 use crate::input::request::Opening;
-use crate::input::supply::{PieceOpening, Supply, bytes_before};
 use crate::notice::Foreign;
-use crate::record::{
-    BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, MOST_HEADER_BYTES, PassedOver, Syntax,
-};
+use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
 
 /// How the lines of an input are records.
 #[derive(Debug)]
@@ -232,11 +227,11 @@ impl Keying {
         self.foreign_header
     }
 
-    /// Checks that the fields of all files are in the same places.
+    /// Checks that the fields of all files are in the same places. Messages call a file by the `name` of its number.
     ///
     /// # Errors
     /// [`Error::Usage`] where they are not: their records cannot be written together.
-    pub(super) fn check_layouts(&self, input: &Input) -> Result<()> {
+    pub(super) fn check_layouts<'n>(&self, name: impl Fn(usize) -> &'n Path) -> Result<()> {
         let first = &self.columns[0];
         let other = self.columns.iter().position(|columns| columns != first);
         match other.or(self.other_part) {
@@ -244,8 +239,8 @@ impl Keying {
             Some(part) => Err(Error::Usage {
                 what: format!(
                     "{}: its fields are not in the same places as those of {}",
-                    input.part_name(part).display(),
-                    input.part_name(0).display()
+                    name(part).display(),
+                    name(0).display()
                 ),
                 advice: "use the same fields in the same order in all files whose lines are written, or add --keys-only"
                     .into(),
@@ -297,48 +292,4 @@ impl Keying {
 /// The lines of a text of the input with `number` that are no records.
 fn passed_over(keys: &Keys, number: u32) -> PassedOver {
     PassedOver::of(keys, !keys.fields_of(number).is_empty())
-}
-
-impl Input {
-    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the
-    /// header of a stream counts, too.
-    pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
-        let offset = self.offset_of(place, opening);
-        let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
-        let line = self
-            .parts()
-            .map(|parts| lines_before(parts, place.part, offset, opening));
-        let line = line.and_then(Result::ok).map(|before| lines + before + 1);
-        (line, bytes + offset)
-    }
-
-    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
-    /// decoded up to there any more.
-    pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
-        let before = self
-            .parts()
-            .map(|parts| bytes_before(parts, place, opening));
-        before.and_then(Result::ok).unwrap_or(0) + place.offset
-    }
-}
-
-/// How many lines end in the bytes of a file before `offset`.
-fn lines_before(
-    parts: &Parts,
-    part: usize,
-    offset: u64,
-    opening: &PieceOpening<'_>,
-) -> Result<u64> {
-    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
-    let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
-    while left > 0 {
-        let filled = supply.fill(&mut buffer)?;
-        let before = left.min(filled.bytes as u64) as usize;
-        lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
-        left -= before as u64;
-        if filled.is_ended {
-            break;
-        }
-    }
-    Ok(lines)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::input::chunk::Place;
+use crate::input::place::Place;
 use crate::input::placed::PlacedFailure;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;

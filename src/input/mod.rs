@@ -24,15 +24,18 @@ pub(crate) mod claims;
 pub(crate) mod compressed;
 mod feed;
 pub(crate) mod file;
+pub(crate) mod file_state;
 pub(crate) mod first_lines;
 pub(crate) mod foreign;
 mod form;
 mod front;
+pub(crate) mod io_error;
 pub(crate) mod keying;
 mod lanes;
 pub(crate) mod last_end;
 pub(crate) mod lines;
 pub(crate) mod long_lines;
+pub(crate) mod notices;
 mod opening;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -41,6 +44,7 @@ pub(crate) mod parquet;
 pub(crate) mod parquet;
 pub(crate) mod parts;
 mod pieces;
+pub(crate) mod place;
 pub(crate) mod placed;
 mod quotes;
 pub(crate) mod range;
@@ -67,10 +71,12 @@ use crate::input::compressed::Decoding;
 use crate::input::feed::Feed;
 use crate::input::foreign::Told;
 use crate::input::form::Form;
+use crate::input::io_error::unreadable;
 use crate::input::keying::Keying;
 use crate::input::parts::{Padding, Parts};
-use crate::input::source::STDIN;
 use crate::input::stream::StoppableStream;
+use crate::input::supply::Supply;
+use crate::memory::budget::MemoryBudget;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
@@ -257,7 +263,7 @@ impl Input {
     /// [`Error::Usage`] where its files do not have their keys in the same places.
     pub(crate) fn keep_records(&mut self) -> Result<()> {
         if let Some(keying) = &self.keying {
-            keying.check_layouts(self)?;
+            keying.check_layouts(|part| self.part_name(part))?;
             self.keeps_records = true;
         }
         Ok(())
@@ -435,6 +441,15 @@ impl Input {
         self.parts().is_some_and(Parts::is_warm)
     }
 
+    /// Supplies the bytes of its stream, once that was taken; a decoder gets its memory from `budget`.
+    pub(crate) fn supply<'a>(
+        &'a self,
+        stream: StoppableStream<'a>,
+        budget: &MemoryBudget,
+    ) -> Supply<'a> {
+        Supply::of_stream(stream, &self.name, self.decodes, self.padding(), budget)
+    }
+
     /// Takes the stream for its one reading, which `stop` can end.
     ///
     /// # Errors
@@ -453,20 +468,5 @@ impl Input {
             advice: "write it to a file first",
         })?;
         Ok(StoppableStream::new(file, stop).fed_by(self.feed.clone()))
-    }
-}
-
-/// The error for an input that cannot be opened or read.
-pub(crate) fn unreadable(path: &Path, source: io::Error) -> Error {
-    let advice = match source.kind() {
-        io::ErrorKind::NotFound => "check the name",
-        io::ErrorKind::PermissionDenied => "check the permissions of the file and its directories",
-        _ if path == Path::new(STDIN) => "check that standard input is open and readable",
-        _ => "check the file and the disk it is on",
-    };
-    Error::Input {
-        path: path.to_owned(),
-        source,
-        advice,
     }
 }

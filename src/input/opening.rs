@@ -14,12 +14,14 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::input::feed::Reader;
+use crate::input::file_state::has_size;
 use crate::input::form::Form;
+use crate::input::io_error::{STDIN, unreadable};
 use crate::input::keying::Keying;
-use crate::input::parts::{Parts, has_size};
+use crate::input::parts::Parts;
 use crate::input::request::Opening;
-use crate::input::source::{Files, STDIN, Source};
-use crate::input::{Access, Input, file, unreadable};
+use crate::input::source::{Files, Source};
+use crate::input::{Access, Input, file};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 

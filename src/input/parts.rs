@@ -1,6 +1,6 @@
 //! The regular files of an input: one, or the parts of a side of many.
 //!
-//! *Owns:* what is known of each file since it was checked ([`FileState`]), and where it starts in the side.
+//! *Owns:* what is known of each file since it was checked ([`Part`]), and where it starts in the side.
 //!
 //! *Invariants.*
 //! - Parts are numbered from 0 in the order of the side. Positions in the side count the bytes of the parts before,
@@ -12,69 +12,20 @@
 
 use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::Decoding;
+use crate::input::file;
+use crate::input::file_state::{FileState, has_size};
 use crate::input::form::Form;
+use crate::input::io_error::unreadable;
 use crate::input::parquet::Table;
 use crate::input::request::Opening;
-use crate::input::{file, unreadable};
 use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
-
-/// What tells that a file is still as it was at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileState {
-    /// Device and inode.
-    pub(super) id: FileId,
-    /// Bytes.
-    pub(super) size: u64,
-    /// Time of the last write: seconds, nanoseconds.
-    modified: (i64, i64),
-}
-
-impl FileState {
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            id: FileId::of(metadata),
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-
-    /// Fails where the file, which messages call `name`, is not `now` as it was.
-    ///
-    /// # Errors
-    /// [`Error::InputChanged`], with what differs.
-    pub(super) fn check(&self, now: &Self, name: &Path) -> Result<()> {
-        match self.difference(now) {
-            Some(what) => Err(Error::InputChanged {
-                path: name.to_owned(),
-                what,
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Which of the properties differ, in words.
-    fn difference(&self, now: &Self) -> Option<String> {
-        if self.id != now.id {
-            return Some("another file now has this name".into());
-        }
-        if self.size != now.size {
-            return Some(format!(
-                "{} bytes at the start, {} now",
-                self.size, now.size
-            ));
-        }
-        // The change time is no evidence: it also moves when a file is linked or renamed.
-        (self.modified != now.modified).then(|| "it was written to".into())
-    }
-}
 
 /// What is known of one file since it was checked.
 #[derive(Debug)]
@@ -354,23 +305,5 @@ fn not_a_part(path: &Path) -> Error {
             path.display()
         ),
         advice: "copy it to a file, or give it as a side of its own".into(),
-    }
-}
-
-/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
-/// /sys claim a page and have less: they are read to their end, like a stream.
-pub(super) fn has_size(file: &File) -> bool {
-    let Ok(metadata) = file.metadata() else {
-        return true;
-    };
-    let size = metadata.size();
-    // After an empty file there must be nothing, and any other must have its last byte.
-    let wanted = usize::from(size > 0);
-    match file.read_at(&mut [0], size.saturating_sub(1)) {
-        Ok(read) if read == wanted => true,
-        // One that is cut short at this moment has changed: the next look at it tells.
-        Ok(_) => file.metadata().is_ok_and(|now| now.size() != size),
-        // Reading it fails later, and says why.
-        Err(_) => true,
     }
 }

@@ -13,8 +13,8 @@
 use crate::error::Result;
 use crate::input::compressed::border_after;
 use crate::input::form::Form;
+use crate::input::io_error::unreadable;
 use crate::input::parts::Parts;
-use crate::input::unreadable;
 use crate::sys::sync::{Mutex, PoisonError};
 
 /// A piece of an input.

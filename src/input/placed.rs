@@ -14,8 +14,13 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::input::chunk::Place;
-use crate::input::supply::PieceOpening;
+use crate::input::compressed::SOURCE_BYTES;
+use crate::input::keying::{Keying, Taken};
+use crate::input::parts::Parts;
+use crate::input::pieces::Piece;
+use crate::input::place::Place;
+use crate::input::supply::{PieceOpening, Supply};
+use crate::record::MOST_HEADER_BYTES;
 use crate::sys::first_error::FirstFailure;
 
 /// A [`FirstFailure`] that may be of a line.
@@ -67,4 +72,63 @@ impl PlacedFailure {
             error
         })
     }
+}
+
+impl Input {
+    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the
+    /// header of a stream counts, too.
+    pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
+        let offset = self.offset_of(place, opening);
+        let Taken { bytes, lines, .. } = self.keying().map_or_else(Taken::default, Keying::taken);
+        let line = self
+            .parts()
+            .map(|parts| lines_before(parts, place.part, offset, opening));
+        let line = line.and_then(Result::ok).map(|before| lines + before + 1);
+        (line, bytes + offset)
+    }
+
+    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
+    /// decoded up to there any more.
+    pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
+        let before = self
+            .parts()
+            .map(|parts| bytes_before(parts, place, opening));
+        before.and_then(Result::ok).unwrap_or(0) + place.offset
+    }
+}
+
+/// How many lines end in the bytes of a file before `offset`.
+fn lines_before(
+    parts: &Parts,
+    part: usize,
+    offset: u64,
+    opening: &PieceOpening<'_>,
+) -> Result<u64> {
+    let mut supply = Supply::of_part(parts, part, opening.stop, &opening.budget)?;
+    let (mut buffer, mut left, mut lines) = (vec![0; MOST_HEADER_BYTES], offset, 0);
+    while left > 0 {
+        let filled = supply.fill(&mut buffer)?;
+        let before = left.min(filled.bytes as u64) as usize;
+        lines += memchr::memchr_iter(opening.terminator, &buffer[..before]).count() as u64;
+        left -= before as u64;
+        if filled.is_ended {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+/// The decoded bytes of a file that are before the piece that `place` is in: the file is decoded up to there.
+///
+/// # Errors
+/// As [`Parts::open`] and [`Supply::fill`].
+fn bytes_before(parts: &Parts, place: Place, opening: &PieceOpening<'_>) -> Result<u64> {
+    if place.piece_start == 0 {
+        return Ok(0);
+    }
+    let piece = Piece::before(place.part, place.piece_start);
+    let mut supply = Supply::of_piece(parts, piece, opening)?;
+    let mut buffer = vec![0; SOURCE_BYTES as usize];
+    while !supply.fill(&mut buffer)?.is_ended {}
+    Ok(supply.given_bytes())
 }

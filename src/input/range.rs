@@ -22,9 +22,9 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, ChunkRules, Cut, Pooled};
 use crate::input::file::PositionedFile;
+use crate::input::io_error::unreadable;
 use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
-use crate::input::unreadable;
 use crate::memory::buffer::{Buffer, PAGE};
 
 /// A file that is open for a reading; shared by several reader threads, with no lock between them.

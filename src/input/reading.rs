@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
                 if let Some(waiting) = rules.waiting {
                     stream = stream.promptly(chunk_rules.format.terminator, waiting);
                 }
-                let supply = Supply::of_stream(input, stream, rules.decoding);
+                let supply = input.supply(stream, rules.decoding);
                 return Self::in_lanes(input, vec![supply], rules);
             }
             // Where lines end between quotes shows only from the start of a file on.

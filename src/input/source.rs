@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::input::feed::Reader;
-
-/// How standard input is called in messages.
-pub(crate) const STDIN: &str = "-";
+use crate::input::io_error::STDIN;
 
 /// What a user names as an input: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]

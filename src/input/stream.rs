@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Result;
 use crate::input::feed::Feed;
-use crate::input::unreadable;
+use crate::input::io_error::unreadable;
 
 /// How long a read waits before it checks whether the run is to stop: 50 milliseconds.
 const LOOK_UP: Timespec = Timespec {

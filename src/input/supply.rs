@@ -15,14 +15,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::input::chunk::Place;
 use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
 use crate::input::form::Form;
+use crate::input::io_error::unreadable;
 use crate::input::parquet::Rows;
 use crate::input::parts::{Padding, Parts};
 use crate::input::pieces::{Piece, Pieces};
 use crate::input::stream::{Filled, StoppableStream};
-use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
 use crate::temp::copy::CopyReader;
 
@@ -76,13 +75,16 @@ pub(crate) struct PieceOpening<'a> {
 }
 
 impl<'a> Supply<'a> {
-    /// Supplies the bytes of a pipe; a decoder, if it needs one, gets its memory from `budget`.
-    pub(crate) fn of_stream(
-        input: &'a Input,
+    /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If it
+    /// is to be decoded, the decoder gets its memory from `budget`.
+    pub(super) fn of_stream(
         stream: StoppableStream<'a>,
+        name: &'a Path,
+        decodes: bool,
+        padding: &'a Padding,
         budget: &MemoryBudget,
     ) -> Self {
-        let bytes = if input.decodes() {
+        let bytes = if decodes {
             Bytes::Unknown(stream)
         } else {
             Bytes::Plain(stream)
@@ -90,8 +92,8 @@ impl<'a> Supply<'a> {
         Self {
             bytes,
             following: None,
-            name: input.name(),
-            padding: input.padding(),
+            name,
+            padding,
             budget: budget.clone(),
             given_bytes: 0,
             again: Vec::new(),
@@ -171,6 +173,11 @@ impl<'a> Supply<'a> {
             Bytes::Plain(_) => Some(self.given_bytes),
             Bytes::Unknown(_) | Bytes::None => None,
         }
+    }
+
+    /// Counts the bytes that it gave of the file or stream that is read.
+    pub(crate) fn given_bytes(&self) -> u64 {
+        self.given_bytes
     }
 
     /// The piece that is read; of a pipe all of it.
@@ -339,21 +346,6 @@ impl<'a> Supply<'a> {
         };
         pieces.parts().open(piece.part).map(drop)
     }
-}
-
-/// The decoded bytes of a file that are before the piece that `place` is in: the file is decoded up to there.
-///
-/// # Errors
-/// As [`Parts::open`] and [`Supply::fill`].
-pub(super) fn bytes_before(parts: &Parts, place: Place, opening: &PieceOpening<'_>) -> Result<u64> {
-    if place.piece_start == 0 {
-        return Ok(0);
-    }
-    let piece = Piece::before(place.part, place.piece_start);
-    let mut supply = Supply::of_piece(parts, piece, opening)?;
-    let mut buffer = vec![0; SOURCE_BYTES as usize];
-    while !supply.fill(&mut buffer)?.is_ended {}
-    Ok(supply.given_bytes)
 }
 
 /// Reads the first bytes of a stream, no more than a decoder reads at a time, until they tell what it is.

@@ -9,10 +9,11 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 
 use crate::error::Result;
+use crate::input::Input;
+use crate::input::io_error::unreadable;
 use crate::input::lines::{LineFormat, Lines};
 use crate::input::parts::{Part, Parts};
 use crate::input::supply::Supply;
-use crate::input::{Input, unreadable};
 use crate::memory::budget::MemoryBudget;
 
 /// A compressed text is taken to be this multiple of its file, where there is no memory to look.

@@ -13,7 +13,7 @@ use crate::filter::file::CheckedFilter;
 use crate::filter::filter::Filter;
 use crate::filter::mapped::Mapped;
 use crate::filter::words::InFile;
-use crate::input::unreadable;
+use crate::input::io_error::unreadable;
 use crate::memory::budget::MemoryBudget;
 
 /// A filter in its file. Threads share it by reference.

@@ -28,13 +28,13 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 
 use crate::error::{Error, Result};
 use crate::input::compressed::{Front, front_of};
+use crate::input::file_state::FileState;
+use crate::input::io_error::unreadable;
 use crate::input::parquet::allowance::Allowance;
 use crate::input::parquet::column_copy::{ColumnCopy, FOOTER, USERS, WRITER_BYTES};
 use crate::input::parquet::footer::{chunk_of, read_footer};
 use crate::input::parquet::pages::damaged;
 use crate::input::parquet::{failure, group_name};
-use crate::input::parts::FileState;
-use crate::input::unreadable;
 use crate::interrupt::Interrupt;
 use crate::memory::budget::MemoryBudget;
 use crate::output::output_error;

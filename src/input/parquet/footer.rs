@@ -16,11 +16,11 @@ use ::parquet::file::metadata::{
 };
 
 use crate::error::{Error, Result};
+use crate::input::io_error::unreadable;
 use crate::input::parquet::pages::{Chunk, damaged};
 use crate::input::parquet::schema::schema_columns;
 use crate::input::parquet::values::guard;
 use crate::input::parquet::{codec, failure};
-use crate::input::unreadable;
 use crate::size::{display_at_least, display_bytes};
 
 /// The first and last bytes of a file.
