@@ -289,6 +289,43 @@ impl Keying {
     }
 }
 
+/// The records of an input.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// The rules by which its lines are records; `None` where each line is its own key.
+    pub(super) keying: Option<Keying>,
+    /// True if records are kept whole; else only their keys are.
+    pub(super) are_kept: bool,
+}
+
+impl Records {
+    /// Lets passes keep records whole, where lines are records. Messages call a file by the `name` of its number.
+    ///
+    /// # Errors
+    /// Those of [`Keying::check_layouts`].
+    pub(super) fn keep<'n>(&mut self, name: impl Fn(usize) -> &'n Path) -> Result<()> {
+        if let Some(keying) = &self.keying {
+            keying.check_layouts(name)?;
+            self.are_kept = true;
+        }
+        Ok(())
+    }
+
+    /// Returns the places of the keys in records that are kept whole; `None` where lines are keys.
+    pub(super) fn columns(&self) -> Option<&Arc<Columns>> {
+        let keying = self.keying.as_ref().filter(|_| self.are_kept);
+        keying.map(|keying| keying.columns(0))
+    }
+
+    /// Returns those of a copy of a stream, which has no header.
+    pub(super) fn of_copy(self) -> Self {
+        Self {
+            keying: self.keying.map(Keying::of_copy),
+            ..self
+        }
+    }
+}
+
 /// The lines of a text of the input with `number` that are no records.
 fn passed_over(keys: &Keys, number: u32) -> PassedOver {
     PassedOver::of(keys, !keys.fields_of(number).is_empty())

@@ -13,7 +13,7 @@ use crate::record::{BYTE_ORDER_MARK, noted_delimiter};
 impl Input {
     /// Lets [`Input::look_at_front`] tell what it finds.
     pub(crate) fn watch_fronts(&self) {
-        self.told.arm();
+        self.found.told.arm();
     }
 
     /// Looks at `bytes`, with which one of its files, or the stream, begins when it is decoded: the notice if that is
@@ -24,11 +24,11 @@ impl Input {
         bytes: &[u8],
         format: LineFormat,
     ) -> Option<Notice> {
-        if !self.told.is_armed() {
+        if !self.found.told.is_armed() {
             return None;
         }
         let kind = self.foreign_front(part, bytes, format)?;
-        self.told.is_new(kind).then(|| Notice::Foreign {
+        self.found.told.is_new(kind).then(|| Notice::Foreign {
             input: self.part_name(part).to_owned(),
             kind,
         })
@@ -36,13 +36,13 @@ impl Input {
 
     /// Whether nothing was told of it.
     pub(crate) fn seems_plain(&self) -> bool {
-        self.told.is_silent()
+        self.found.told.is_silent()
     }
 
     /// The notice for what a header that was read of a stream shows of it.
     pub(crate) fn look_at_header(&self) -> Option<Notice> {
         let kind = self.keying()?.foreign_header()?;
-        self.told.is_new(kind).then(|| Notice::Foreign {
+        self.found.told.is_new(kind).then(|| Notice::Foreign {
             input: self.name().to_owned(),
             kind,
         })

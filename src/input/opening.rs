@@ -10,9 +10,9 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::input::access::Access;
 use crate::input::feed::Reader;
 use crate::input::file_state::has_size;
 use crate::input::form::Form;
@@ -21,7 +21,7 @@ use crate::input::keying::Keying;
 use crate::input::parts::Parts;
 use crate::input::request::Opening;
 use crate::input::source::{Files, Source};
-use crate::input::{Access, Input, file};
+use crate::input::{Input, file};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
@@ -64,29 +64,26 @@ impl Input {
             let has_header = opening.keys.is_some_and(|keys| keys.has_header_of(number));
             let identity = (files, own_fields(opening.keys, number), has_header);
             // Another process may have read a part of standard input: it is never the same as its file.
-            if *source != Source::Stdin || input.is_read_once {
+            if *source != Source::Stdin || input.access.is_read_once {
                 match seen.entry(identity) {
                     Entry::Vacant(place) => {
                         place.insert(inputs.len());
                     }
                     Entry::Occupied(first) => {
                         let first = &mut inputs[*first.get()];
-                        first.refuse_if_read_once(&input.name)?;
-                        first.sides.push(side);
+                        first.refuse_if_read_once(input.name())?;
+                        first.identity.sides.push(side);
                         continue;
                     }
                 }
             }
-            input.number = inputs.len();
-            input.sides = vec![side];
-            input.keying = match &input.access {
-                Access::Parts(parts) => Keying::of_parts(parts, number, opening)?,
-                Access::Stream(stream) => {
-                    let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                    let file = stream.as_ref();
-                    file.map_or(Ok(None), |file| {
-                        Keying::of_stream(file, number, &input.name, opening)
-                    })?
+            input.identity.number = inputs.len();
+            input.identity.sides = vec![side];
+            input.records.keying = match input.parts() {
+                Some(parts) => Keying::of_parts(parts, number, opening)?,
+                None => {
+                    let read = |file: &File| Keying::of_stream(file, number, input.name(), opening);
+                    input.access.look_at_stream(read).transpose()?.flatten()
                 }
             };
             inputs.push(input);
@@ -99,11 +96,11 @@ impl Input {
 
     /// The error for a second name of what can be read only once.
     fn refuse_if_read_once(&self, name: &Path) -> Result<()> {
-        if !self.is_read_once {
+        if !self.access.is_read_once {
             return Ok(());
         }
-        let (first, second) = (self.name.display(), name.display());
-        let what = if self.name == name {
+        let (first, second) = (self.name().display(), name.display());
+        let what = if self.name() == name {
             format!("{second}: was named twice, but can only be read once")
         } else {
             format!("{second}: is the same as {first}, but can only be read once")
@@ -135,18 +132,16 @@ impl Input {
         let is_warm = metadata.is_file() && file::is_cached(&file, metadata.size());
         let by_position = metadata.is_file() && *source != Source::Stdin && has_size(&file);
         let is_read_once = is_read_once(&file, &metadata);
-        let access = if by_position {
+        let mut access = if by_position {
             let form = Form::of_file(&file, metadata.size(), &name, number, opening)?;
             let (path, name) = (name.clone(), name.clone());
-            Access::Parts(Parts::one(path, name, &metadata, is_warm, form))
+            let only = Parts::one(path, name, &metadata, is_warm, form);
+            Access::of_parts(only, opening.decodes)
         } else {
-            Access::Stream(Mutex::new(Some(file)))
+            Access::of_stream(file, opening.decodes)
         };
-        let input = Self {
-            is_read_once,
-            ..Self::new(name, access, opening.decodes)
-        };
-        Ok((input, vec![FileId::of(&metadata)]))
+        access.is_read_once = is_read_once;
+        Ok((Self::new(name, access), vec![FileId::of(&metadata)]))
     }
 
     /// Starts reading what a program gives.
@@ -154,13 +149,9 @@ impl Input {
         let name = reader.name().to_owned();
         let (file, feed) = reader.start()?;
         let metadata = file.metadata().map_err(|error| unreadable(&name, error))?;
-        let access = Access::Stream(Mutex::new(Some(file)));
-        let input = Self {
-            feed: Some(feed),
-            is_read_once: true,
-            ..Self::new(name, access, opening.decodes)
-        };
-        Ok((input, vec![FileId::of(&metadata)]))
+        let mut access = Access::of_stream(file, opening.decodes);
+        (access.feed, access.is_read_once) = (Some(feed), true);
+        Ok((Self::new(name, access), vec![FileId::of(&metadata)]))
     }
 
     /// Checks many files that are one side.
@@ -174,8 +165,8 @@ impl Input {
         }
         let parts = Parts::check(files.shared_paths(), number, opening)?;
         let identity = parts.all().iter().map(|part| part.state.id).collect();
-        let input = Self::new(name, Access::Parts(parts), opening.decodes);
-        Ok((input, identity))
+        let access = Access::of_parts(parts, opening.decodes);
+        Ok((Self::new(name, access), identity))
     }
 }
 
@@ -192,7 +183,7 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
             advice: "add --csv, --tsv, --jsonl or --delimiter, or give a Parquet file (not through a pipe)".into(),
         });
     }
-    let first = inputs.iter().find(|input| input.sides.contains(&1));
+    let first = inputs.iter().find(|input| input.sides().contains(&1));
     match first {
         Some(first) if keys.row_numbers && !first.is_table() => Err(Error::Usage {
             what: format!(

@@ -111,15 +111,19 @@ impl Parts {
         }
     }
 
-    /// The same where only the lines count that begin in `range` of the only file. What of it lies behind the end of
-    /// the file is left out.
+    /// Returns the same where only the lines count that begin in `range` of the only file.
     pub(super) fn in_range(self, range: Range<u64>) -> Self {
-        let size = self.bytes();
-        let start = range.start.min(size);
         Self {
-            range: Some(start..range.end.clamp(start, size)),
+            range: Some(range),
             ..self
         }
+    }
+
+    /// Returns `range` without what lies behind the end of the only file.
+    pub(super) fn clamped(&self, range: Range<u64>) -> Range<u64> {
+        let size = self.bytes();
+        let start = range.start.min(size);
+        start..range.end.clamp(start, size)
     }
 
     /// Where in a part the lines begin that are read, in bytes.

@@ -90,7 +90,7 @@ pub(crate) fn sample(
                 Ok(())
             };
             let size = for_each_decoded_window(parts, WINDOWS, WINDOW, memory_bytes, stop, add)?;
-            input.note_likely_bytes(size);
+            input.found.note_likely_bytes(size);
             size
         }
     };
