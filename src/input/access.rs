@@ -8,11 +8,11 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use crate::decode::compressed::Decoding;
+use crate::decode::feed::Feed;
+use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
-use crate::input::compressed::Decoding;
-use crate::input::feed::Feed;
 use crate::input::parts::{Padding, Parts};
-use crate::input::stream::StoppableStream;
 
 /// The way to the bytes of an input.
 #[derive(Debug)]

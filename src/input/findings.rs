@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::input::foreign::Told;
+use crate::input::beginning::Told;
 
 /// The counts of a complete reading.
 #[derive(Debug, Clone, Copy)]

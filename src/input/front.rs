@@ -7,15 +7,15 @@
 use std::fs::File;
 use std::path::Path;
 
+use crate::decode::compressed::{Front as Format, recognise};
+use crate::decode::io_error::unreadable;
+use crate::decode::request::Opening;
+use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
-use crate::input::compressed::{Front as Format, recognise};
-use crate::input::foreign::{Beginning, explained};
-use crate::input::io_error::unreadable;
-use crate::input::lines::LineFormat;
+use crate::input::beginning::{Beginning, explained};
 use crate::input::parts::Parts;
-use crate::input::request::Opening;
-use crate::input::stream::StoppableStream;
 use crate::input::supply::Supply;
+use crate::lines::LineFormat;
 use crate::memory::budget::MemoryBudget;
 use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, Header, MOST_HEADER_BYTES, PassedOver};

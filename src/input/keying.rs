@@ -8,12 +8,12 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::foreign::explained;
+use crate::input::beginning::explained;
 use crate::input::front::{Front, front_of_part, front_of_stream};
-use crate::input::lines::LineFormat;
 use crate::input::parts::Parts;
-use crate::input::request::Opening;
+use crate::lines::LineFormat;
 use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
 

@@ -1,9 +1,9 @@
-//! Inputs: files, pipes, and the chunks of whole lines that are read from them.
+//! Inputs: what a caller names, and what is known of it before it is read.
 //!
-//! *Owns:* what a caller names ([`source`]), opening and identifying inputs ([`opening`], [`Input`]) and their files
-//! ([`parts`]), sampling them ([`windows`], [`sample`]), where records have their keys ([`keying`]), one reading of an
-//! input ([`reading`]) in chunks that end at line ends ([`chunk`]), and the one place that knows what a line is
-//! ([`lines`]). Nothing else in the crate knows terminators.
+//! *Owns:* what a caller names ([`source`]), opening and identifying it ([`opening`], [`Input`]), its files ([`parts`])
+//! and the pieces of them that are decoded ([`pieces`]), the bytes in order ([`supply`]), where records have their keys
+//! ([`keying`]), and samples ([`sample`](mod@sample)). Below it are what a line is ([`lines`](crate::lines)) and the
+//! decoding of bytes ([`decode`](crate::decode)); above it is [`reading`](crate::reading) in chunks.
 //!
 //! *Invariants.*
 //! - All inputs are opened and checked before any work starts. What an input is decides whether it was
@@ -12,53 +12,21 @@
 //! - A regular file is closed again after the check and opened anew for each pass, so that any
 //!   number of inputs and parts runs under any descriptor limit. A file that changed fails the run.
 //! - A pipe stays open and is read once. What must be read twice is spooled first.
-//! - A compressed file is read in order, and decoded anew for each pass ([`compressed`]).
 //!
-//! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe, one per
-//! file being read.
+//! *Cost:* no memory that grows with the input, save what is known of each file; one descriptor per pipe.
 
 mod access;
-mod ahead;
-mod block;
-pub(crate) mod chunk;
-pub(crate) mod claims;
-pub(crate) mod compressed;
-mod feed;
-pub(crate) mod file;
-pub(crate) mod file_state;
+mod beginning;
 mod findings;
-pub(crate) mod first_lines;
-pub(crate) mod foreign;
-mod form;
 mod front;
-pub(crate) mod io_error;
 pub(crate) mod keying;
-mod lanes;
-pub(crate) mod last_end;
-pub(crate) mod lines;
-pub(crate) mod long_lines;
-pub(crate) mod notices;
+mod notices;
 mod opening;
-#[cfg(feature = "parquet")]
-pub(crate) mod parquet;
-#[cfg(not(feature = "parquet"))]
-#[path = "no_parquet.rs"]
-pub(crate) mod parquet;
 pub(crate) mod parts;
-mod pieces;
-pub(crate) mod place;
-pub(crate) mod placed;
-mod quotes;
-pub(crate) mod range;
-pub(crate) mod reading;
-pub(crate) mod repeats;
-pub(crate) mod request;
+pub(crate) mod pieces;
 pub(crate) mod sample;
-pub(crate) mod source;
-pub(crate) mod stream;
-mod stream_chunks;
+mod source;
 pub(crate) mod supply;
-pub(crate) mod windows;
 
 use std::fs::File;
 use std::ops::{Add, Range};
@@ -66,21 +34,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::decode::compressed::Decoding;
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
+use crate::decode::stream::StoppableStream;
 use crate::error::{Error, Result};
 use crate::input::access::Access;
-use crate::input::compressed::Decoding;
 use crate::input::findings::Findings;
-use crate::input::form::Form;
-use crate::input::io_error::unreadable;
 use crate::input::keying::{Keying, Records};
 use crate::input::parts::Parts;
-use crate::input::stream::StoppableStream;
 use crate::input::supply::Supply;
 use crate::memory::budget::MemoryBudget;
 use crate::record::Columns;
 use crate::sys::file_id::FileId;
 
-pub use crate::input::feed::Reader;
 pub(crate) use crate::input::findings::ReadCounts;
 pub use crate::input::source::{Files, Source};
 
@@ -353,7 +320,7 @@ impl Input {
     }
 
     /// Returns its files; `None` for a stream.
-    fn parts(&self) -> Option<&Parts> {
+    pub(crate) fn parts(&self) -> Option<&Parts> {
         self.access.parts()
     }
 

@@ -4,9 +4,9 @@
 //! watches ([`Input::watch_fronts`]). *Cost:* see [`foreign`](super::foreign).
 
 use crate::input::Input;
-use crate::input::foreign::{Beginning, FRONT_BYTES, are_mixed};
+use crate::input::beginning::{Beginning, FRONT_BYTES, are_mixed};
 use crate::input::keying::Keying;
-use crate::input::lines::LineFormat;
+use crate::lines::LineFormat;
 use crate::notice::{Foreign, Notice};
 use crate::record::{BYTE_ORDER_MARK, noted_delimiter};
 

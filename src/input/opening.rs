@@ -11,17 +11,18 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::decode::feed::Reader;
+use crate::decode::file;
+use crate::decode::file_state::has_size;
+use crate::decode::form::Form;
+use crate::decode::io_error::{STDIN, unreadable};
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
+use crate::input::Input;
 use crate::input::access::Access;
-use crate::input::feed::Reader;
-use crate::input::file_state::has_size;
-use crate::input::form::Form;
-use crate::input::io_error::{STDIN, unreadable};
 use crate::input::keying::Keying;
 use crate::input::parts::Parts;
-use crate::input::request::Opening;
 use crate::input::source::{Files, Source};
-use crate::input::{Input, file};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 

@@ -16,27 +16,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::decode::compressed::Decoding;
+use crate::decode::file;
+use crate::decode::file_state::{FileState, has_size};
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
+use crate::decode::parquet::Table;
+use crate::decode::request::Opening;
 use crate::error::{Error, Result};
-use crate::input::compressed::Decoding;
-use crate::input::file;
-use crate::input::file_state::{FileState, has_size};
-use crate::input::form::Form;
-use crate::input::io_error::unreadable;
-use crate::input::parquet::Table;
-use crate::input::request::Opening;
 use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
 
 /// What is known of one file since it was checked.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) state: FileState,
+pub(crate) struct Part {
+    pub(crate) state: FileState,
     /// Where it starts in the side: the bytes of the parts before it.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Whether most of it was in the page cache. Asked before anything else was read of it.
-    pub(super) is_warm: bool,
+    pub(crate) is_warm: bool,
     /// How its bytes become lines.
-    pub(super) form: Form,
+    pub(crate) form: Form,
 }
 
 /// Computes what one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed
@@ -52,7 +52,7 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
 
 /// The regular files of an input: can be read by position, any number of times.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     /// Where each is.
     paths: Arc<Vec<PathBuf>>,
     /// As many, in the same order.
@@ -67,7 +67,7 @@ pub(super) struct Parts {
 
 /// Bytes behind compressed data that were passed over.
 #[derive(Debug, Default)]
-pub(super) struct Padding {
+pub(crate) struct Padding {
     /// Of the file that is named; 0 where nothing was.
     bytes: AtomicU64,
     part: AtomicUsize,
@@ -75,13 +75,13 @@ pub(super) struct Padding {
 
 impl Padding {
     /// Notes `bytes` of a file; of several files one is remembered.
-    pub(super) fn note(&self, part: usize, bytes: u64) {
+    pub(crate) fn note(&self, part: usize, bytes: u64) {
         self.part.store(part, Ordering::Relaxed);
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// The number of a file, and the bytes of it.
-    pub(super) fn found(&self) -> Option<(usize, u64)> {
+    pub(crate) fn found(&self) -> Option<(usize, u64)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (self.part.load(Ordering::Relaxed), bytes))
     }
@@ -89,7 +89,7 @@ impl Padding {
 
 impl Parts {
     /// The one file at `path`, which messages call `name`.
-    pub(super) fn one(
+    pub(crate) fn one(
         path: PathBuf,
         name: PathBuf,
         metadata: &Metadata,
@@ -112,7 +112,7 @@ impl Parts {
     }
 
     /// Returns the same where only the lines count that begin in `range` of the only file.
-    pub(super) fn in_range(self, range: Range<u64>) -> Self {
+    pub(crate) fn in_range(self, range: Range<u64>) -> Self {
         Self {
             range: Some(range),
             ..self
@@ -120,19 +120,19 @@ impl Parts {
     }
 
     /// Returns `range` without what lies behind the end of the only file.
-    pub(super) fn clamped(&self, range: Range<u64>) -> Range<u64> {
+    pub(crate) fn clamped(&self, range: Range<u64>) -> Range<u64> {
         let size = self.bytes();
         let start = range.start.min(size);
         start..range.end.clamp(start, size)
     }
 
     /// Where in a part the lines begin that are read, in bytes.
-    pub(super) fn range(&self, part: usize) -> Range<u64> {
+    pub(crate) fn range(&self, part: usize) -> Range<u64> {
         self.range.clone().unwrap_or(0..self.all[part].state.size)
     }
 
     /// Whether only a range of the file is read.
-    pub(super) fn has_range(&self) -> bool {
+    pub(crate) fn has_range(&self) -> bool {
         self.range.is_some()
     }
 
@@ -142,7 +142,7 @@ impl Parts {
     /// # Errors
     /// [`Error::Input`] for the first that cannot be read, [`Error::Usage`] for the first that is not a regular
     /// file.
-    pub(super) fn check(
+    pub(crate) fn check(
         paths: Arc<Vec<PathBuf>>,
         number: u32,
         opening: Opening<'_>,
@@ -190,22 +190,22 @@ impl Parts {
     }
 
     /// All parts.
-    pub(super) fn all(&self) -> &[Part] {
+    pub(crate) fn all(&self) -> &[Part] {
         &self.all
     }
 
     /// The number of bytes that were passed over at the end of one.
-    pub(super) fn padding(&self) -> &Padding {
+    pub(crate) fn padding(&self) -> &Padding {
         &self.padding
     }
 
     /// How messages call a part.
-    pub(super) fn name(&self, part: usize) -> &Path {
+    pub(crate) fn name(&self, part: usize) -> &Path {
         self.name.as_deref().unwrap_or(&self.paths[part])
     }
 
     /// The same with `name` for the only file.
-    pub(super) fn called(self, name: PathBuf) -> Self {
+    pub(crate) fn called(self, name: PathBuf) -> Self {
         Self {
             name: Some(name),
             ..self
@@ -213,30 +213,30 @@ impl Parts {
     }
 
     /// How many files were named as one side; `None` where one was named as itself.
-    pub(super) fn count(&self) -> Option<u64> {
+    pub(crate) fn count(&self) -> Option<u64> {
         let count = self.all.len() as u64;
         self.name.is_none().then_some(count)
     }
 
     /// What decoding the files takes; `None` where none is compressed.
-    pub(super) fn decoding(&self) -> Option<Decoding> {
+    pub(crate) fn decoding(&self) -> Option<Decoding> {
         let all = self.all.iter().filter_map(|part| part.form.decoding());
         all.reduce(Decoding::with)
     }
 
     /// Those that are Parquet files.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.all.iter().filter_map(|part| part.form.table())
     }
 
     /// All bytes, as they are in the files.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let last = self.all.last();
         last.map_or(0, |part| part.start + part.state.size)
     }
 
     /// Whether most bytes were in the page cache when the files were checked.
-    pub(super) fn is_warm(&self) -> bool {
+    pub(crate) fn is_warm(&self) -> bool {
         let warm = self.all.iter().filter(|part| part.is_warm);
         let warm: u64 = warm.map(|part| part.state.size).sum();
         // A single file is warm or not, however small it is.
@@ -247,7 +247,7 @@ impl Parts {
     }
 
     /// The part that has the byte at `position` of the side; of an empty side the last.
-    pub(super) fn at(&self, position: u64) -> usize {
+    pub(crate) fn at(&self, position: u64) -> usize {
         // Empty parts start where the next one does: the last of them has the byte.
         let behind = self.all.partition_point(|part| part.start <= position);
         behind.saturating_sub(1)
@@ -258,7 +258,7 @@ impl Parts {
     ///
     /// # Errors
     /// [`Error::Input`] where it cannot be opened any more, [`Error::InputChanged`].
-    pub(super) fn open(&self, part: usize) -> Result<File> {
+    pub(crate) fn open(&self, part: usize) -> Result<File> {
         let opened = File::open(&self.paths[part]);
         let file = opened.map_err(|error| unreadable(self.name(part), error))?;
         self.verify(part, &file)?;
@@ -270,7 +270,7 @@ impl Parts {
     ///
     /// # Errors
     /// [`Error::InputChanged`], with what differs.
-    pub(super) fn verify(&self, part: usize, file: &File) -> Result<()> {
+    pub(crate) fn verify(&self, part: usize, file: &File) -> Result<()> {
         let name = self.name(part);
         let metadata = file.metadata().map_err(|error| unreadable(name, error))?;
         let state = self.all[part].state;

@@ -10,27 +10,27 @@
 //! | of BGZF, or by pzstd | frames of 1 MiB or more, with the lines that begin in them |
 //! | Parquet | row groups with 65,536 rows or more |
 
+use crate::decode::compressed::border_after;
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
 use crate::error::Result;
-use crate::input::compressed::border_after;
-use crate::input::form::Form;
-use crate::input::io_error::unreadable;
 use crate::input::parts::Parts;
 use crate::sys::sync::{Mutex, PoisonError};
 
 /// A piece of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// The number of its file.
-    pub(super) part: usize,
+    pub(crate) part: usize,
     /// Where it begins in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Where the next piece begins; `None` for the last of a file.
-    pub(super) end: Option<u64>,
+    pub(crate) end: Option<u64>,
 }
 
 impl Piece {
     /// A whole file.
-    pub(super) fn whole(part: usize) -> Self {
+    pub(crate) fn whole(part: usize) -> Self {
         Self {
             part,
             start: 0,
@@ -39,7 +39,7 @@ impl Piece {
     }
 
     /// All of its file that is before it.
-    pub(super) fn before(part: usize, start: u64) -> Self {
+    pub(crate) fn before(part: usize, start: u64) -> Self {
         Self {
             part,
             start: 0,
@@ -48,14 +48,14 @@ impl Piece {
     }
 
     /// Whether it is a whole file.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         *self == Self::whole(self.part)
     }
 }
 
 /// The pieces of an input that nobody has claimed yet.
 #[derive(Debug)]
-pub(super) struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     parts: &'a Parts,
     cuts: Cuts,
     /// Where the next one begins: a file, and a place in it as in [`Piece::start`].
@@ -64,7 +64,7 @@ pub(super) struct Pieces<'a> {
 
 /// Where files are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cuts {
+pub(crate) enum Cuts {
     /// Nowhere: each file is one piece.
     None,
     /// Between rows, but not within lines: where these end shows only from the start of a file on.
@@ -75,7 +75,7 @@ pub(super) enum Cuts {
 
 impl<'a> Pieces<'a> {
     /// All pieces of the files.
-    pub(super) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
+    pub(crate) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
         Self {
             parts,
             cuts,
@@ -84,7 +84,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// The files.
-    pub(super) fn parts(&self) -> &'a Parts {
+    pub(crate) fn parts(&self) -> &'a Parts {
         self.parts
     }
 
@@ -92,7 +92,7 @@ impl<'a> Pieces<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`], of the file that it is of, where that is looked into.
-    pub(super) fn claim(&self) -> Result<Option<Piece>> {
+    pub(crate) fn claim(&self) -> Result<Option<Piece>> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let (part, start) = *next;
         if part == self.parts.all().len() {

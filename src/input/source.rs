@@ -7,8 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::input::feed::Reader;
-use crate::input::io_error::STDIN;
+use crate::decode::feed::Reader;
+use crate::decode::io_error::STDIN;
 
 /// What a user names as an input: one side of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]

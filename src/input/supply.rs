@@ -14,14 +14,14 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::decode::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
+use crate::decode::form::Form;
+use crate::decode::io_error::unreadable;
+use crate::decode::parquet::Rows;
+use crate::decode::stream::{Filled, StoppableStream};
 use crate::error::{Error, Result};
-use crate::input::compressed::{Decoder, Front, PieceDecoder, SOURCE_BYTES, Source, recognise};
-use crate::input::form::Form;
-use crate::input::io_error::unreadable;
-use crate::input::parquet::Rows;
 use crate::input::parts::{Padding, Parts};
 use crate::input::pieces::{Piece, Pieces};
-use crate::input::stream::{Filled, StoppableStream};
 use crate::memory::budget::MemoryBudget;
 use crate::temp::copy::CopyReader;
 
@@ -77,7 +77,7 @@ pub(crate) struct PieceOpening<'a> {
 impl<'a> Supply<'a> {
     /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If it
     /// is to be decoded, the decoder gets its memory from `budget`.
-    pub(super) fn of_stream(
+    pub(crate) fn of_stream(
         stream: StoppableStream<'a>,
         name: &'a Path,
         decodes: bool,
@@ -105,7 +105,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Pieces::claim`] and [`Parts::open`], of the first.
-    pub(super) fn of_pieces(
+    pub(crate) fn of_pieces(
         pieces: &Arc<Pieces<'a>>,
         opening: PieceOpening<'a>,
     ) -> Result<Option<Self>> {
@@ -128,7 +128,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`].
-    pub(super) fn of_piece(
+    pub(crate) fn of_piece(
         parts: &'a Parts,
         piece: Piece,
         opening: &PieceOpening<'a>,
@@ -149,7 +149,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`].
-    pub(super) fn of_part(
+    pub(crate) fn of_part(
         parts: &'a Parts,
         part: usize,
         stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -165,7 +165,7 @@ impl<'a> Supply<'a> {
 
     /// How many bytes of a compressed file were taken to give those that it gave; `None` where it is plain or all of it
     /// was read.
-    pub(super) fn taken_bytes(&self) -> Option<u64> {
+    pub(crate) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
             Bytes::Piece(decoder) => Some(decoder.given_bytes()),
@@ -181,13 +181,13 @@ impl<'a> Supply<'a> {
     }
 
     /// The piece that is read; of a pipe all of it.
-    pub(super) fn place(&self) -> Piece {
+    pub(crate) fn place(&self) -> Piece {
         let following = self.following.as_ref();
         following.map_or(Piece::whole(0), |following| following.piece)
     }
 
     /// The decoded bytes of the files before the one that is read, where no other thread reads some of them.
-    pub(super) fn part_start(&self) -> u64 {
+    pub(crate) fn part_start(&self) -> u64 {
         self.following
             .as_ref()
             .map_or(0, |following| following.part_start)
@@ -271,7 +271,7 @@ impl<'a> Supply<'a> {
     }
 
     /// True if the file that is read can be read again from anywhere.
-    pub(super) fn can_seek(&self) -> bool {
+    pub(crate) fn can_seek(&self) -> bool {
         let is_file = self.following.is_some() && self.again.is_empty();
         is_file && matches!(self.bytes, Bytes::Plain(_))
     }
@@ -280,7 +280,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`StoppableStream::go_back`].
-    pub(super) fn go_back(&mut self, (bytes, copy): (u64, Option<CopyReader<'a>>)) -> Result<()> {
+    pub(crate) fn go_back(&mut self, (bytes, copy): (u64, Option<CopyReader<'a>>)) -> Result<()> {
         self.given_bytes -= bytes;
         match (copy, &mut self.bytes) {
             (Some(copy), _) => self.again.push(copy),
@@ -320,7 +320,7 @@ impl<'a> Supply<'a> {
     ///
     /// # Errors
     /// As [`Parts::open`] of the file that was read, and of the next; as [`Pieces::claim`].
-    pub(super) fn next_piece(&mut self) -> Result<bool> {
+    pub(crate) fn next_piece(&mut self) -> Result<bool> {
         self.verify()?;
         let Some(following) = &mut self.following else {
             return Ok(false);

@@ -32,10 +32,10 @@ use std::time::Duration;
 
 use crate::batch::Scratch;
 use crate::error::{Error, Result};
-use crate::input::chunk::{Chunk, Cut, Pooled};
-use crate::input::reading::Reading;
 use crate::memory::buffer::Buffer;
 use crate::pass::tally::{Tally, Worker};
+use crate::reading::Reading;
+use crate::reading::chunk::{Chunk, Cut, Pooled};
 use crate::run::Run;
 use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;

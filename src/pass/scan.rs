@@ -25,15 +25,15 @@
 
 use crate::error::Result;
 use crate::input::Input;
-use crate::input::chunk::ChunkRules;
-use crate::input::long_lines::LongLines;
-use crate::input::placed::PlacedFailure;
-use crate::input::reading::{Reading, ReadingRules};
 use crate::input::supply::PieceOpening;
 use crate::memory::budget::MemoryBudget;
 use crate::pass::pipeline::pipeline;
 use crate::pass::tally::Tally;
 pub(crate) use crate::pass::tally::Worker;
+use crate::reading::chunk::ChunkRules;
+use crate::reading::failure::PlacedFailure;
+use crate::reading::long_lines::LongLines;
+use crate::reading::{Reading, ReadingRules};
 use crate::run::{Phase, Run};
 
 /// Reads all lines of `input`, handing them in batches to workers that `new_worker` makes, one per
