@@ -265,10 +265,10 @@ impl Expected {
         } = *header;
         let refuse = |what: String, advice: &str| {
             let (name, offset) = place;
-            Err(Error::Usage {
-                what: format!("{}: the frame at byte {offset} is {what}", name.display()),
-                advice: advice.into(),
-            })
+            Err(Error::usage(
+                format!("{}: the frame at byte {offset} is {what}", name.display()),
+                advice,
+            ))
         };
         if received.job.is_some_and(|other| other != job) {
             return refuse(
