@@ -28,8 +28,6 @@
 //! for all that exist, so returning one never waits. *Cost:* the chunk buffers of the
 //! plan's layout; a wake-up or two per chunk.
 
-use std::time::Duration;
-
 use crate::batch::Scratch;
 use crate::error::{Error, Result};
 use crate::input::chunk::{Chunk, Cut, Pooled};
@@ -38,15 +36,11 @@ use crate::memory::buffer::Buffer;
 use crate::pass::tally::{Tally, Worker};
 use crate::run::Run;
 use crate::sys::failpoint::fail_point;
-use crate::sys::first_error::FirstFailure;
+use crate::sys::first_error::{FirstFailure, LOOK_UP};
 use crate::sys::sync::atomic::{AtomicUsize, Ordering};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use crate::sys::sync::thread;
 use crate::sys::threads::{Handout, Team};
-
-/// How often a waiting thread checks for the failure of another. It bounds how long a failed run takes to
-/// stop, and costs twenty wake-ups a second while there is nothing to do.
-const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Goes through all chunks of `reading` on the run's workers, while reader threads read ahead. Returns when
 /// every thread has ended. Failures are noted in the tally.

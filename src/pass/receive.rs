@@ -24,7 +24,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::batch::{Ordinals, Scratch, for_each_batch};
 use crate::error::{Error, Result};
@@ -38,13 +37,10 @@ use crate::pass::spill::ToBuckets;
 use crate::run::{Phase, Run};
 use crate::spill::block::Records;
 use crate::spill::writer::BucketWriter;
-use crate::sys::first_error::{FirstFailure, PanicAlarm};
+use crate::sys::first_error::{FirstFailure, LOOK_UP, PanicAlarm};
 use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use crate::sys::sync::thread;
 use crate::sys::threads;
-
-/// How often a waiting thread checks for the failure of another.
-const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What frames must be, to be received.
 #[derive(Debug, Clone, Copy)]

@@ -1,13 +1,19 @@
 //! The first failure of work that several threads share.
 //!
-//! *Owns:* which error is reported when more than one thread fails, and the flag by which the
-//! others learn of it. *Invariants:* the first error given wins; a thread that stops because
-//! another failed reports [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed
-//! load to look.
+//! *Owns:* which error is reported when more than one thread fails, the flag by which the others learn of it, and the
+//! waits that end with it. *Invariants:* the first error given wins; a thread that stops because another failed reports
+//! [`Error::Interrupted`], which never replaces a cause. *Cost:* a relaxed load to look; twenty wake-ups a second for a
+//! thread that waits.
+
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
-use crate::sys::sync::{Mutex, PoisonError};
+use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How often a waiting thread looks for the failure of another, which does not wake it. It bounds how long a failed run
+/// takes to stop.
+pub(crate) const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// Keeps the first error. Shared by reference between the threads of a pass.
 ///
@@ -62,6 +68,20 @@ impl FirstFailure {
         } else {
             Ok(())
         }
+    }
+
+    /// Waits until `woken` is notified or it is time to look; the caller looks whether it has what it waits for.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed. The lock is given back then.
+    pub(crate) fn wait<'g, T>(
+        &self,
+        woken: &Condvar,
+        guard: MutexGuard<'g, T>,
+    ) -> Result<MutexGuard<'g, T>> {
+        self.check()?;
+        let waited = woken.wait_timeout(guard, LOOK_UP);
+        Ok(waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
     /// The first error. Called when all threads have ended: taking it by value makes sure of that.
