@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
+use crate::sys::sync::channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender};
 use crate::sys::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How often a waiting thread looks for the failure of another, which does not wake it. It bounds how long a failed run
@@ -70,6 +71,34 @@ impl FirstFailure {
         }
     }
 
+    /// Receives the next message; waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed, or nobody can send any more.
+    pub(crate) fn receive<T>(&self, from: &Receiver<T>) -> Result<T> {
+        loop {
+            self.check()?;
+            match from.recv_timeout(LOOK_UP) {
+                Err(RecvTimeoutError::Timeout) => {}
+                received => return received.map_err(|_| Error::Interrupted),
+            }
+        }
+    }
+
+    /// Sends a message; waits for room.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] when something has failed, or nobody receives any more. The message is lost.
+    pub(crate) fn send<T>(&self, to: &Sender<T>, mut message: T) -> Result<()> {
+        loop {
+            self.check()?;
+            match to.send_timeout(message, LOOK_UP) {
+                Err(SendTimeoutError::Timeout(back)) => message = back,
+                sent => return sent.map_err(|_| Error::Interrupted),
+            }
+        }
+    }
+
     /// Waits until `woken` is notified or it is time to look; the caller looks whether it has what it waits for.
     ///
     /// # Errors
@@ -90,18 +119,5 @@ impl FirstFailure {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
             .map_or(Ok(()), Err)
-    }
-}
-
-/// Turns a panic of the thread that holds it into a failure that the other threads see, so that
-/// none of them waits forever. The panic itself goes on to the thread that joins this one.
-#[derive(Debug)]
-pub(crate) struct PanicAlarm<'a>(pub(crate) &'a FirstFailure);
-
-impl Drop for PanicAlarm<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.note(Error::Interrupted);
-        }
     }
 }
