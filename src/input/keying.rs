@@ -236,15 +236,14 @@ impl Keying {
         let other = self.columns.iter().position(|columns| columns != first);
         match other.or(self.other_part) {
             None => Ok(()),
-            Some(part) => Err(Error::Usage {
-                what: format!(
+            Some(part) => Err(Error::usage(
+                format!(
                     "{}: its fields are not in the same places as those of {}",
                     name(part).display(),
                     name(0).display()
                 ),
-                advice: "use the same fields in the same order in all files whose lines are written, or add --keys-only"
-                    .into(),
-            }),
+                "use the same fields in the same order in all files whose lines are written, or leave out `of_records`",
+            )),
         }
     }
 

@@ -118,20 +118,19 @@ impl Input {
     /// # Errors
     /// [`Error::Usage`] for anything but one plain file, whose lines can begin anywhere.
     pub(crate) fn in_range(self, range: Range<u64>) -> Result<Self> {
-        let refuse = |what: &str, advice: &str| Error::Usage {
-            what: format!("{}: {what}", self.name().display()),
-            advice: advice.into(),
+        let refuse = |what: &str, advice: &str| {
+            Error::usage(format!("{}: {what}", self.name().display()), advice)
         };
         let Some(parts) = self.parts() else {
             return Err(refuse(
                 "is not a regular file, so it has no ranges",
-                "leave out --range, or name a file",
+                "leave out `range`, or name a file",
             ));
         };
         if parts.decoding().is_some() {
             return Err(refuse(
                 "is compressed, so it cannot be read from the middle",
-                "leave out --range: one command reads all of it",
+                "leave out `range`: one command reads all of it",
             ));
         }
         let range = parts.clamped(range);

@@ -183,7 +183,7 @@ impl Parts {
             Some(other) if self.tables().next().is_some() => Err(Error::Undecodable {
                 path: self.name(other).to_owned(),
                 what: "is not a Parquet file, as others of this side are".into(),
-                advice: "fetch it again, leave it out, or, if it has records, add --csv, --tsv or --jsonl",
+                advice: "fetch it again, leave it out, or, if it has records, add `Syntax::Csv`, `Syntax::Delimited(b'\\t')` or `Syntax::JsonLines`",
             }),
             _ => Ok(()),
         }
@@ -303,11 +303,11 @@ fn check(path: &Path, number: u32, opening: Opening<'_>) -> Result<Part> {
 }
 
 fn not_a_part(path: &Path) -> Error {
-    Error::Usage {
-        what: format!(
+    Error::usage(
+        format!(
             "{}: is not a regular file, but a side of several files takes only regular files",
             path.display()
         ),
-        advice: "copy it to a file, or give it as a side of its own".into(),
-    }
+        "copy it to a file, or give it as a side of its own",
+    )
 }

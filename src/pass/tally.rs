@@ -24,8 +24,8 @@ use crate::sys::failpoint::fail_point;
 use crate::sys::first_error::FirstFailure;
 
 /// The advice for a record without a key that looks like a comment.
-const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with --comment '#'; else correct it, or \
-                          leave such records out with --bad-records skip";
+const OR_COMMENT: &str = "if lines that begin with # are comments, pass over them with `comment` '#'; else correct it, or \
+                          leave such records out with `BadRecords::Skip`";
 
 /// What each worker of a scan has for itself: it is made on the worker's thread, used there alone, and
 /// dropped there. What workers share is borrowed by the closure that makes them.
@@ -189,14 +189,14 @@ impl<'a> Tally<'a> {
         };
         let bytes = chunk.bytes();
         if chunk.position() + bytes.len() as u64 > MOST_ORDERED_BYTES {
-            return Err(Error::Usage {
-                what: format!(
-                    "{}: is too long for --order input (at most {})",
+            return Err(Error::usage(
+                format!(
+                    "{}: is too long for `Order::Input` (at most {})",
                     self.input.name().display(),
                     display_bytes(MOST_ORDERED_BYTES)
                 ),
-                advice: "leave out --order input".into(),
-            });
+                "leave out `Order::Input`",
+            ));
         }
         Ok(Ordinals::ByPlace {
             address: bytes.as_ptr() as usize,

@@ -29,18 +29,14 @@ pub(super) fn design_of(sized: &SizedJob, strategy: Strategy) -> Result<Design, 
 /// the last input alone, and those of a union where a worker comes to them first.
 fn approximate(sized: &SizedJob) -> Result<Design, Error> {
     let (rule, keeps_order) = (sized.rule(), sized.rule().order() == Order::Input);
-    let usage = |what: &str, advice: &str| {
-        Err(Error::Usage {
-            what: format!("{OF_STRATEGY}{what}"),
-            advice: advice.into(),
-        })
-    };
+    let usage =
+        |what: &str, advice: &str| Err(Error::usage(format!("{OF_STRATEGY}{what}"), advice));
     if rule.finds_common() {
         let is_first_last = sized.order.last().is_none_or(|&last| last == 0);
         if keeps_order && !is_first_last {
             return usage(
                 "bloom can keep the input order only if the largest input comes first",
-                "name the largest input first, or leave out --order input",
+                "name the largest input first, or leave out `Order::Input`",
             );
         }
         return bloom(sized);
@@ -50,10 +46,10 @@ fn approximate(sized: &SizedJob) -> Result<Design, Error> {
         Some(Approximate::Union) if !keeps_order => Ok(absent::union(sized)),
         Some(Approximate::Union) => usage(
             "bloom cannot tell where a line of a union first occurs",
-            "choose an exact strategy, or leave out --order input",
+            "choose an exact strategy, or leave out `Order::Input`",
         ),
         None => usage(
-            "bloom works only with a plain intersect, diff or union (no --at-least, --all, --which or --count; --repeats only with diff; --key only with diff or --keys-only)",
+            "bloom works only with a plain intersect, diff or union (no `at_least`, `with_all`, `Label::Sides` or `Label::Count`; `with_repeats` only with diff; `keys` only with diff or without `of_records`)",
             "choose an exact strategy, or leave the choice to auto",
         ),
     }

@@ -161,23 +161,25 @@ impl StoredFilter {
     /// found. A CR may be stripped of lines that are looked up where none was stripped of those that were inserted.
     pub(crate) fn check_reading(&self, format: LineFormat, key_form: KeyForm) -> Result<()> {
         let stored = self.header.format;
-        let refuse = |what: &str, advice: String| Error::Usage {
-            what: format!(
-                "{}: this filter was built with other {what}",
-                self.path.display()
-            ),
-            advice,
+        let refuse = |what: &str, advice: String| {
+            Error::usage(
+                format!(
+                    "{}: this filter was built with other {what}",
+                    self.path.display()
+                ),
+                advice,
+            )
         };
         if stored.terminator != format.terminator {
             let advice = if stored.terminator == 0 {
-                "add -z, because its lines end in NUL"
+                "add `terminator`, because its lines end in NUL"
             } else {
-                "leave out -z, because its lines end in a newline"
+                "leave out `terminator`, because its lines end in a newline"
             };
             return Err(refuse("line ends", advice.into()));
         }
         if stored.strip_cr && !format.strip_cr {
-            let advice = "add --strip-cr, because it was built with --strip-cr";
+            let advice = "add `strip_cr`, because it was built with `strip_cr`";
             return Err(refuse("line ends", advice.into()));
         }
         match self.header.key_form.advice(key_form) {
@@ -189,10 +191,9 @@ impl StoredFilter {
     /// Refuses a filter that cannot be added to this one.
     pub(crate) fn check_alike(&self, other: &Self) -> Result<()> {
         let name = |error| match error {
-            Error::Usage { what, advice } => Error::Usage {
-                what: format!("{}: {what}", other.path.display()),
-                advice,
-            },
+            Error::Usage { what, advice } => {
+                Error::usage(format!("{}: {what}", other.path.display()), advice)
+            }
             error => error,
         };
         check_alike((self.shape(), self.rules()), (other.shape(), other.rules())).map_err(name)
