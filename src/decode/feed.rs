@@ -70,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// The name that messages have for it.
+    /// Returns the name that messages have for it.
     pub fn name(&self) -> &Path {
         &self.name
     }

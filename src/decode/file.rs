@@ -17,8 +17,8 @@ use crate::memory::buffer::PAGE;
 use crate::sys::direct_io::{is_refusal, set_direct};
 use crate::sys::failpoint::fail_point;
 
-/// How many places of a file are probed for being cached, spread evenly over it; a file of fewer pages has one in
-/// each.
+/// The number of places of a file that are probed for being cached, spread evenly over it; a file of fewer pages has
+/// one in each.
 const CACHE_PROBES: u64 = 16;
 
 /// A regular file that several threads read by position.
@@ -27,8 +27,8 @@ pub(crate) struct PositionedFile {
     file: File,
     /// Its size when it was checked, in bytes. Nothing behind it is read.
     size: u64,
-    /// Whether the descriptor has `O_DIRECT` set. Goes down once, where the file system refuses a read, and
-    /// never up again.
+    /// True if the descriptor has `O_DIRECT` set. Goes down once, where the file system refuses a read, and never up
+    /// again.
     direct: AtomicBool,
 }
 
@@ -43,17 +43,17 @@ impl PositionedFile {
         }
     }
 
-    /// The file itself, for its metadata.
+    /// Returns the file itself, for its metadata.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Whether it is read through the page cache, which has most of it.
+    /// Returns true if it is read through the page cache, which has most of it.
     pub(crate) fn is_warm(&self) -> bool {
         !self.direct.load(Ordering::Relaxed)
     }
 
-    /// Its size when it was opened, in bytes.
+    /// Returns its size when it was opened, in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -94,9 +94,9 @@ impl PositionedFile {
     }
 }
 
-/// Whether most probed places are in the page cache. Each probe asks for a byte that must come without waiting
-/// (`RWF_NOWAIT`): the kernel answers `EAGAIN` where the disk would have to be asked. Where the kernel cannot
-/// tell, buffered reading is the safe assumption.
+/// Returns true if most probed places are in the page cache. Each probe asks for a byte that must come without waiting
+/// (`RWF_NOWAIT`): the kernel answers `EAGAIN` where the disk would have to be asked. Where the kernel cannot tell,
+/// buffered reading is the safe assumption.
 pub(crate) fn is_cached(file: &File, size: u64) -> bool {
     let mut byte = [0u8];
     let probes = size.div_ceil(PAGE).clamp(1, CACHE_PROBES);

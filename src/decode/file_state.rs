@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::sys::file_id::FileId;
 
-/// What tells that a file is still as it was at the start.
+/// The properties that tell whether a file is still as it was at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileState {
     /// Device and inode.
@@ -44,7 +44,7 @@ impl FileState {
         }
     }
 
-    /// Which of the properties differ, in words.
+    /// Says in words which of the properties differ.
     fn difference(&self, now: &Self) -> Option<String> {
         if self.id != now.id {
             return Some("another file now has this name".into());
@@ -60,8 +60,8 @@ impl FileState {
     }
 }
 
-/// Whether the size of a regular file is true. Files of /proc claim to be empty and are not, those of
-/// /sys claim a page and have less: they are read to their end, like a stream.
+/// Returns true if the size of a regular file is true. Files of /proc claim to be empty and are not, those of /sys
+/// claim a page and have less: they are read to their end, like a stream.
 pub(crate) fn has_size(file: &File) -> bool {
     let Ok(metadata) = file.metadata() else {
         return true;

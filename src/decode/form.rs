@@ -1,4 +1,4 @@
-//! What form an input is in: plain lines, compressed, or a Parquet file.
+//! The form of an input: plain lines, compressed, or a Parquet file.
 //!
 //! *Owns:* finding it out when a file is opened ([`Form`]). *Invariants:* the first bytes decide, not the name. *Cost:*
 //! a look at the first bytes; see [`crate::decode::compressed`] and [`crate::decode::parquet`].
@@ -13,7 +13,7 @@ use crate::decode::parquet::Table;
 use crate::decode::request::Opening;
 use crate::error::Result;
 
-/// How the bytes of a file become lines.
+/// The form of a file: how its bytes become lines.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
     /// They are lines.
@@ -25,7 +25,8 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it `name`.
+    /// Recognises the form of a file of `size` bytes that belongs to the input with `number`, from 1. Messages call it
+    /// `name`.
     ///
     /// # Errors
     /// Where it cannot be read; as [`Table::open`].
@@ -47,13 +48,13 @@ impl Form {
         Self::of_text(file, size).map_err(fail)
     }
 
-    /// As [`Form::of_file`], of a file that is no Parquet file.
+    /// Recognises the form of a file that is no Parquet file.
     pub(crate) fn of_text(file: &File, size: u64) -> std::io::Result<Self> {
         let decoding = Decoding::of_file(file, size)?;
         Ok(decoding.map_or(Self::Plain, Self::Compressed))
     }
 
-    /// What decoding it takes; `None` where it is read as it is.
+    /// Returns what decoding it takes; `None` where it is read as it is.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
         match self {
             Self::Plain => None,
@@ -62,7 +63,7 @@ impl Form {
         }
     }
 
-    /// The table that it is.
+    /// Returns the table that it is.
     pub(crate) fn table(&self) -> Option<&Arc<Table>> {
         match self {
             Self::Table(table) => Some(table),

@@ -1,4 +1,4 @@
-//! What stands in for [`crate::decode::parquet`] in a build that reads no Parquet files: it refuses them.
+//! A stand-in for [`crate::decode::parquet`] in a build that reads no Parquet files: it refuses them.
 //!
 //! *Owns:* the refusal. *Invariants:* a Parquet file is not taken for lines because its reader is missing. *Cost:*
 //! none.

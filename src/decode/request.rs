@@ -1,4 +1,4 @@
-//! What a caller says of how inputs are opened.
+//! The rules of a caller for opening inputs.
 //!
 //! *Owns:* [`Opening`]. *Invariants:* it says nothing about any single input.
 
@@ -6,18 +6,18 @@ use crate::interrupt::Interrupt;
 use crate::lines::LineFormat;
 use crate::record::Keys;
 
-/// How inputs are opened.
+/// The rules for opening inputs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening<'a> {
-    /// Whether what is compressed is decoded.
+    /// True if what is compressed is decoded.
     pub(crate) decodes: bool,
-    /// What a line is.
+    /// The rules by which lines are told apart.
     pub(crate) format: LineFormat,
-    /// Where the keys of lines are; `None` where a line is its own key.
+    /// The places of keys in lines; `None` where a line is its own key.
     pub(crate) keys: Option<&'a Keys>,
     /// The number of the first input with the caller, 1 for all of them.
     pub(crate) first_number: u32,
-    /// What a decoder may have that reads a header, in bytes.
+    /// The memory of a decoder that reads a header, in bytes.
     pub(crate) memory_bytes: u64,
     /// Ends the waiting for a header.
     pub(crate) interrupt: &'a Interrupt,
@@ -25,7 +25,7 @@ pub(crate) struct Opening<'a> {
 
 #[cfg(test)]
 impl<'a> Opening<'a> {
-    /// For lines that are their own keys.
+    /// Asks for lines that are their own keys.
     pub(crate) fn plain(interrupt: &'a Interrupt) -> Self {
         Self {
             interrupt,

@@ -14,7 +14,7 @@ use crate::decode::io_error::unreadable;
 use crate::error::Result;
 use crate::sys::first_error::LOOK_UP;
 
-/// How long a read waits before it checks whether the run is to stop.
+/// The time that a read waits before it checks whether the run is to stop.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: LOOK_UP.subsec_nanos() as _,
@@ -30,16 +30,16 @@ const NOW: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// What came of reading a stream.
+/// The result of reading a stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filled {
     /// Bytes that were read.
     pub(crate) bytes: usize,
-    /// Whether there are no more.
+    /// True if there are no more.
     pub(crate) is_ended: bool,
 }
 
-/// How a stream is read whose lines are wanted as soon as they are there.
+/// The rules for a stream whose lines are wanted as soon as they are there.
 #[derive(Clone, Copy)]
 struct Prompt<'a> {
     terminator: u8,
@@ -52,7 +52,7 @@ pub(crate) struct StoppableStream<'a> {
     file: File,
     /// The note about the end of the reader that feeds it; `None` where any end is the end of the input.
     feed: Option<Feed>,
-    /// Where lines are wanted as soon as they are there.
+    /// The rules for lines that are wanted as soon as they are there; `None` where they are not.
     prompt: Option<Prompt<'a>>,
     /// An error when the run is to stop.
     stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -71,13 +71,13 @@ impl<'a> StoppableStream<'a> {
         }
     }
 
-    /// The same stream, whose end `feed` must confirm.
+    /// Returns the same stream, whose end `feed` must confirm.
     pub(crate) fn fed_by(self, feed: Option<Feed>) -> Self {
         Self { feed, ..self }
     }
 
-    /// The same stream, to be read in pieces as they come, once they hold the end of a line.
-    /// `waiting` is called with `true` when reading begins to wait, and with `false` when it no longer does.
+    /// Returns the same stream, to be read in pieces as they come, once they hold the end of a line. `waiting` is
+    /// called with `true` when reading begins to wait, and with `false` when it no longer does.
     pub(crate) fn promptly(
         self,
         terminator: u8,

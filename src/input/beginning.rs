@@ -1,4 +1,4 @@
-//! Whether the beginning of an input speaks against lines of text.
+//! The beginning of an input, and whether it speaks against lines of text.
 //!
 //! *Owns:* the one rule, for files, pipes and what was decoded. *Invariants:* nothing but a hint depends on it; lines
 //! of text with a few odd bytes are never foreign: it takes a known beginning, more NUL bytes than lines, or many
@@ -88,9 +88,9 @@ pub(super) struct Beginning<'a> {
     pub(super) name: &'a Path,
     /// The byte that ends its lines.
     pub(super) terminator: u8,
-    /// Whether what is compressed is decoded.
+    /// True if what is compressed is decoded.
     pub(super) decodes: bool,
-    /// Whether it is the file as it is stored, with nothing decoded.
+    /// True if it is the file as it is stored, with nothing decoded.
     pub(super) is_stored: bool,
 }
 
@@ -131,7 +131,7 @@ impl Beginning<'_> {
         *kind
     }
 
-    /// Whether lines end in CR alone.
+    /// Recognises lines that end in CR alone.
     fn lone_carriage_returns(&self, bytes: &[u8]) -> Option<Foreign> {
         let inner = bytes.strip_suffix(b"\r").unwrap_or(bytes);
         let is_so = self.terminator == b'\n'
@@ -158,8 +158,8 @@ fn known(bytes: &[u8]) -> Option<Foreign> {
     MARKUP.iter().any(begins).then_some(Foreign::Markup)
 }
 
-/// The blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in the piece
-/// itself.
+/// Recognises the blocks of Hadoop's snappy: the length of a block, that of its first piece, and the length again in
+/// the piece itself.
 fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
     /// No block of Hadoop is longer.
     const MOST: u64 = 1 << 26;
@@ -182,7 +182,7 @@ fn hadoop_snappy(bytes: &[u8]) -> Option<Foreign> {
     None
 }
 
-/// A zlib stream of the usual window: its header is text now and then, and what follows is not.
+/// Recognises a zlib stream of the usual window: its header is text now and then, and what follows is not.
 fn zlib(bytes: &[u8]) -> Option<Foreign> {
     let is_header = matches!(bytes, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..]);
     let is_so =
@@ -190,7 +190,7 @@ fn zlib(bytes: &[u8]) -> Option<Foreign> {
     is_so.then_some(Foreign::Zlib)
 }
 
-/// UTF-16 or UTF-32 without a mark: most characters have one byte that is not 0.
+/// Recognises UTF-16 or UTF-32 without a mark: most characters have one byte that is not 0.
 fn wide(bytes: &[u8]) -> Option<Foreign> {
     // As many NUL bytes are at each place of four.
     let mut zeros = [0; 4];
@@ -212,8 +212,8 @@ fn wide(bytes: &[u8]) -> Option<Foreign> {
     }
 }
 
-/// Whether bytes are no text: more of them are 0 than end lines, or many are control bytes. A NUL byte in some line of
-/// a list is odd, and no more.
+/// Returns true if bytes are no text: more of them are 0 than end lines, or many are control bytes. A NUL byte in some
+/// line of a list is odd, and no more.
 fn is_binary(bytes: &[u8], terminator: u8) -> bool {
     let count = |byte: u8| memchr::memchr_iter(byte, bytes).count();
     if terminator != 0 && count(0) > count(terminator) {
@@ -235,7 +235,7 @@ fn is_binary(bytes: &[u8], terminator: u8) -> bool {
     (kinds & !1).count_ones() >= LEAST_KINDS
 }
 
-/// Whether bytes are UTF-8 without control bytes; a character may be cut at the end.
+/// Returns true if bytes are UTF-8 without control bytes; a character may be cut at the end.
 fn is_text(bytes: &[u8]) -> bool {
     let is_utf8 = match std::str::from_utf8(bytes) {
         Ok(_) => true,
@@ -244,17 +244,17 @@ fn is_text(bytes: &[u8]) -> bool {
     is_utf8 && !bytes.iter().copied().any(is_control)
 }
 
-/// Whether no text has this byte, or hardly any.
+/// Returns true if no text has this byte, or hardly any.
 fn is_control(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\t' | b'\n' | 0x0b | 0x0c | b'\r' | 0x1b)
 }
 
-/// Whether about half of `ends` line ends, of which `after_cr` have a CR before them, are of either kind.
+/// Returns true if about half of `ends` line ends have a CR before them, as `after_cr` of them do.
 pub(super) fn are_mixed(ends: u64, after_cr: u64) -> bool {
     4 * after_cr >= ends && 4 * after_cr <= 3 * ends && ends > 0
 }
 
-/// The error with what explains it, where a file or stream whose header or fields are wrong is no plain text.
+/// Adds to an error what explains it, where a file or stream whose header or fields are wrong is no plain text.
 pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
     match (error, foreign.filter(|kind| kind.explains_errors())) {
         (Error::Usage { what, .. }, Some(kind)) => Error::usage(
@@ -270,7 +270,7 @@ pub(super) fn explained(error: Error, foreign: Option<Foreign>) -> Error {
 pub(super) struct Told(AtomicU32);
 
 impl Default for Told {
-    /// Nothing is told until somebody is to hear of it.
+    /// Tells nothing until somebody is to hear of it.
     fn default() -> Self {
         Self(AtomicU32::new(u32::MAX))
     }
@@ -282,13 +282,13 @@ impl Told {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the kind was not told yet; it is now.
+    /// Returns true if the kind was not told yet; it is now.
     pub(super) fn is_new(&self, kind: Foreign) -> bool {
         let bit = 1 << kind as u32;
         self.0.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Whether anything may be told.
+    /// Returns true if anything may be told.
     pub(super) fn is_armed(&self) -> bool {
         self.0.load(Ordering::Relaxed) != u32::MAX
     }

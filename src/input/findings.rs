@@ -35,7 +35,7 @@ pub(super) struct Findings {
 }
 
 impl Default for Findings {
-    /// Nothing was found yet.
+    /// Has found nothing yet.
     fn default() -> Self {
         Self {
             lines: AtomicU64::new(0),

@@ -1,4 +1,4 @@
-//! What a text has before its first record: a header, and what may come before that.
+//! The front of a text, which comes before its first record: a header, and what may come before that.
 //!
 //! *Owns:* reading it, from a file or from a stream. *Invariants:* comments and blank lines before a header are passed
 //! over; nothing behind the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its

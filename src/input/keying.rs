@@ -1,4 +1,4 @@
-//! How the lines of an input are records: where their keys are, and which of its lines are headers.
+//! The rules by which lines of an input are records: where their keys are, and which lines are headers.
 //!
 //! *Owns:* what is known of each file since its header was read. *Invariants:* the columns of every file are known
 //! before any record is read; the header of a file is no record of it. *Cost:* reading headers
@@ -17,10 +17,10 @@ use crate::lines::LineFormat;
 use crate::notice::Foreign;
 use crate::record::{BYTE_ORDER_MARK, BadRecords, Columns, Header, Key, Keys, PassedOver, Syntax};
 
-/// How the lines of an input are records.
+/// The rules by which the lines of an input are records.
 #[derive(Debug)]
 pub(crate) struct Keying {
-    /// Where the keys are in each file; of a stream there is one.
+    /// The places of the keys in each file; of a stream there is one.
     columns: Vec<Arc<Columns>>,
     /// The bytes of each file before its first record: a header, with comments and blank lines before it.
     fronts: Vec<u64>,
@@ -30,15 +30,15 @@ pub(crate) struct Keying {
     drops_marks: bool,
     /// The header of the first file that has one, and the number of that file.
     header: Option<(Header, usize)>,
-    /// What each of its fields is called, by the rules for comparing keys.
+    /// The names of its fields, by the rules for comparing keys.
     names: Vec<Vec<u8>>,
     /// The number of a file whose header has other names, or in another order.
     other_part: Option<usize>,
     /// Bytes that were read of a stream as its header, and the lines in them.
     taken: Taken,
-    /// The kind of data that the header of a stream shows, if that is no plain text.
+    /// Returns the kind of data that the header of a stream shows, if that is no plain text.
     foreign_header: Option<Foreign>,
-    /// Whether a record without a key is left out.
+    /// True if a record without a key is left out.
     skips_bad: bool,
 }
 
@@ -185,7 +185,7 @@ impl Keying {
         self.taken
     }
 
-    /// Where the keys are in the file with this number.
+    /// Returns the places of the keys in the file with this number.
     pub(crate) fn columns(&self, part: usize) -> &Arc<Columns> {
         &self.columns[part]
     }
@@ -195,20 +195,20 @@ impl Keying {
         self.fronts[part]
     }
 
-    /// The lines of the file with this number that are no records; `None` where all are.
+    /// Returns the rule for lines of the file with this number that are no records; `None` where all are.
     pub(crate) fn passed_over(&self, part: usize) -> Option<PassedOver> {
         self.passed_over[part]
     }
 
-    /// The bytes at the start of a file that begins with `front` which are no part of its first record: those of a byte
-    /// order mark.
+    /// Counts the bytes at the start of a file that are no part of its first record: those of a byte order mark, if
+    /// `front`, with which it begins, has one.
     pub(crate) fn mark(&self, front: &[u8]) -> usize {
         let has_mark = self.drops_marks && front.starts_with(BYTE_ORDER_MARK);
         if has_mark { BYTE_ORDER_MARK.len() } else { 0 }
     }
 
-    /// The first record of the file with this number, which begins with `bytes`, and what separates its fields; `None`
-    /// where it has none, or its key is in none of them.
+    /// Finds the first record of the file with this number, which begins with `bytes`, and what separates its fields;
+    /// `None` where it has none, or its key is in none of them.
     pub(super) fn first_record<'b>(
         &self,
         part: usize,
@@ -222,7 +222,7 @@ impl Keying {
         Some((first, delimiter))
     }
 
-    /// The kind of data that the header of a stream shows, if that is no plain text.
+    /// Returns the kind of data that the header of a stream shows, if that is no plain text.
     pub(super) fn foreign_header(&self) -> Option<Foreign> {
         self.foreign_header
     }
@@ -247,8 +247,8 @@ impl Keying {
         }
     }
 
-    /// The header of an answer of records, or else of their keys, without its terminator: that of the first file that
-    /// has one.
+    /// Returns the header of an answer of records, or else of their keys, without its terminator: that of the first
+    /// file that has one.
     pub(crate) fn header(&self, of_records: bool) -> Option<Vec<u8>> {
         let (header, part) = self.header.as_ref()?;
         let record = &header.record;
@@ -266,22 +266,22 @@ impl Keying {
         })
     }
 
-    /// What the fields are called, by the header and the rules for comparing keys; none without a header.
+    /// Returns the names of the fields, by the header and the rules for comparing keys; none without a header.
     pub(crate) fn names(&self) -> &[Vec<u8>] {
         &self.names
     }
 
-    /// Whether a CR before the line end is no part of any key.
+    /// Returns true if a CR before the line end is no part of any key.
     pub(crate) fn ignores_cr(&self) -> bool {
         self.columns[0].ignores_cr()
     }
 
-    /// Whether a record without a key is left out.
+    /// Returns true if a record without a key is left out.
     pub(crate) fn skips_bad(&self) -> bool {
         self.skips_bad
     }
 
-    /// The same for a copy of a stream, which has no header.
+    /// Returns the same for a copy of a stream, which has no header.
     pub(super) fn of_copy(self) -> Self {
         let fronts = vec![0; self.fronts.len()];
         Self { fronts, ..self }
@@ -325,7 +325,7 @@ impl Records {
     }
 }
 
-/// The lines of a text of the input with `number` that are no records.
+/// Returns the rule for lines of a text that are no records, of the input with `number`.
 fn passed_over(keys: &Keys, number: u32) -> PassedOver {
     PassedOver::of(keys, !keys.fields_of(number).is_empty())
 }

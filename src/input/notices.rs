@@ -34,12 +34,12 @@ impl Input {
         })
     }
 
-    /// Whether nothing was told of it.
+    /// Returns true if somebody is to hear of it, and nothing was told.
     pub(crate) fn seems_plain(&self) -> bool {
         self.found.told.is_silent()
     }
 
-    /// The notice for what a header that was read of a stream shows of it.
+    /// Looks at the header that was read of a stream: the notice if it shows that the stream is no plain text.
     pub(crate) fn look_at_header(&self) -> Option<Notice> {
         let kind = self.keying()?.foreign_header()?;
         self.found.told.is_new(kind).then(|| Notice::Foreign {
@@ -78,13 +78,13 @@ impl Input {
             .or_else(|| self.mixed_line_ends(rest, format))
     }
 
-    /// Whether the first record is a note about the delimiter, where it has fields.
+    /// Recognises a first record that is a note about the delimiter, where records have fields.
     fn noted_delimiter(&self, part: usize, bytes: &[u8], format: LineFormat) -> Option<Foreign> {
         let (first, _) = self.keying()?.first_record(part, bytes, format)?;
         noted_delimiter(first).map(|_| Foreign::DelimiterNote)
     }
 
-    /// Whether a stream, of which no sample can be taken, has line ends of both kinds.
+    /// Recognises line ends of both kinds in a stream, of which no sample can be taken.
     fn mixed_line_ends(&self, bytes: &[u8], format: LineFormat) -> Option<Foreign> {
         if self.is_file() || !self.keeps_carriage_returns(format) {
             return None;
@@ -95,7 +95,7 @@ impl Input {
         are_mixed(ends, after_cr).then_some(Foreign::MixedLineEnds)
     }
 
-    /// Whether a CR before a line end is a part of the line, or of its key.
+    /// Returns true if a CR before a line end is a part of the line, or of its key.
     pub(super) fn keeps_carriage_returns(&self, format: LineFormat) -> bool {
         let ignores_cr = self.keying().is_some_and(Keying::ignores_cr);
         format.terminator == b'\n' && !format.strip_cr && !ignores_cr

@@ -1,4 +1,4 @@
-//! Opening inputs: what each source is, and which of them are the same.
+//! The opening of inputs: what each source is, and which of them are the same.
 //!
 //! *Owns:* the checks before any work starts. *Invariants:* what an input is decides whether it was named twice, not
 //! what it is called; what can be read only once is refused the second time. *Cost:* one descriptor for each pipe; a
@@ -26,8 +26,8 @@ use crate::input::source::{Files, Source};
 use crate::record::{Field, Keys, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What tells an input from all others: the files in their order, and how they are read, if that is otherwise than for
-/// other inputs: where their keys are, and whether they have headers.
+/// The identity of an input: its files in their order, and what is special about reading them: the fields of their
+/// keys, if they have their own, and whether they have headers.
 type Identity = (Vec<FileId>, Vec<Field>, bool);
 
 impl Input {
@@ -95,7 +95,7 @@ impl Input {
         Ok(inputs)
     }
 
-    /// The error for a second name of what can be read only once.
+    /// Refuses a second name of what can be read only once.
     fn refuse_if_read_once(&self, name: &Path) -> Result<()> {
         if !self.access.is_read_once {
             return Ok(());
@@ -194,22 +194,22 @@ fn check_tables(inputs: &[Input], keys: &Keys) -> Result<()> {
     }
 }
 
-/// The fields of the input with this number, if it has its own.
+/// Returns the fields of the input with this number, if it has its own.
 fn own_fields(keys: Option<&Keys>, number: u32) -> Vec<Field> {
     let own = keys.map_or(&[][..], |keys| &keys.fields_of);
     let own = own.iter().find(|(input, _)| *input == number);
     own.map_or_else(Vec::new, |(_, fields)| fields.clone())
 }
 
-/// Whether what was read of `file` can be read again under no name. Other devices, such as
-/// `/dev/null`, give the same at every opening.
+/// Returns true if what was read of `file` can be read again under no name. Other devices, such as `/dev/null`, give
+/// the same at every opening.
 fn is_read_once(file: &File, metadata: &Metadata) -> bool {
     let kind = metadata.file_type();
     kind.is_fifo() || kind.is_socket() || (kind.is_char_device() && rustix::termios::isatty(file))
 }
 
-/// Standard input as a file of its own, so that it is closed like any other. One that is only for
-/// writing is refused before any work is done.
+/// Opens standard input as a file of its own, so that it is closed like any other. One that is only for writing is
+/// refused before any work is done.
 fn stdin() -> io::Result<File> {
     use rustix::fs::OFlags;
     let stdin = rustix::io::dup(std::io::stdin())?;

@@ -27,15 +27,15 @@ use crate::error::{Error, Result};
 use crate::record::{Columns, Syntax};
 use crate::sys::file_id::FileId;
 
-/// What is known of one file since it was checked.
+/// The knowledge of one file since it was checked.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) state: FileState,
-    /// Where it starts in the side: the bytes of the parts before it.
+    /// Its start in the side: the bytes of the parts before it.
     pub(crate) start: u64,
-    /// Whether most of it was in the page cache. Asked before anything else was read of it.
+    /// True if most of it was in the page cache. Asked before anything else was read of it.
     pub(crate) is_warm: bool,
-    /// How its bytes become lines.
+    /// The form in which it has lines.
     pub(crate) form: Form,
 }
 
@@ -53,12 +53,12 @@ pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
 /// The regular files of an input: can be read by position, any number of times.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    /// Where each is.
+    /// The path of each.
     paths: Arc<Vec<PathBuf>>,
-    /// As many, in the same order.
+    /// Their parts, in the same order.
     all: Vec<Part>,
-    /// How messages call the only file, which is another name than its path where it is the copy of a pipe.
-    /// `None` where each file is called by its path.
+    /// The name of the only file in messages, which is not its path where it is the copy of a pipe. `None` where each
+    /// file is called by its path.
     name: Option<PathBuf>,
     /// The lines that begin in these bytes of the only file are the input; `None` for all lines.
     range: Option<Range<u64>>,
@@ -80,7 +80,7 @@ impl Padding {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// The number of a file, and the bytes of it.
+    /// Returns the number of a file, and the bytes of it that were passed over.
     pub(crate) fn found(&self) -> Option<(usize, u64)> {
         let bytes = self.bytes.load(Ordering::Relaxed);
         (bytes > 0).then(|| (self.part.load(Ordering::Relaxed), bytes))
@@ -88,7 +88,7 @@ impl Padding {
 }
 
 impl Parts {
-    /// The one file at `path`, which messages call `name`.
+    /// Makes the one part of the file at `path`, which messages call `name`.
     pub(crate) fn one(
         path: PathBuf,
         name: PathBuf,
@@ -126,12 +126,12 @@ impl Parts {
         start..range.end.clamp(start, size)
     }
 
-    /// Where in a part the lines begin that are read, in bytes.
+    /// Returns the bytes of a part in which the lines begin that are read.
     pub(crate) fn range(&self, part: usize) -> Range<u64> {
         self.range.clone().unwrap_or(0..self.all[part].state.size)
     }
 
-    /// Whether only a range of the file is read.
+    /// Returns true if only a range of the file is read.
     pub(crate) fn has_range(&self) -> bool {
         self.range.is_some()
     }
@@ -189,22 +189,22 @@ impl Parts {
         }
     }
 
-    /// All parts.
+    /// Returns all parts.
     pub(crate) fn all(&self) -> &[Part] {
         &self.all
     }
 
-    /// The number of bytes that were passed over at the end of one.
+    /// Returns the note of the bytes that were passed over at the end of one.
     pub(crate) fn padding(&self) -> &Padding {
         &self.padding
     }
 
-    /// How messages call a part.
+    /// Returns the name of a part in messages.
     pub(crate) fn name(&self, part: usize) -> &Path {
         self.name.as_deref().unwrap_or(&self.paths[part])
     }
 
-    /// The same with `name` for the only file.
+    /// Returns the same with `name` for the only file.
     pub(crate) fn called(self, name: PathBuf) -> Self {
         Self {
             name: Some(name),
@@ -212,30 +212,30 @@ impl Parts {
         }
     }
 
-    /// How many files were named as one side; `None` where one was named as itself.
+    /// Counts the files that were named as one side; `None` where one was named as itself.
     pub(crate) fn count(&self) -> Option<u64> {
         let count = self.all.len() as u64;
         self.name.is_none().then_some(count)
     }
 
-    /// What decoding the files takes; `None` where none is compressed.
+    /// Returns what decoding the files takes; `None` where none is compressed.
     pub(crate) fn decoding(&self) -> Option<Decoding> {
         let all = self.all.iter().filter_map(|part| part.form.decoding());
         all.reduce(Decoding::with)
     }
 
-    /// Those that are Parquet files.
+    /// Iterates over those that are Parquet files.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.all.iter().filter_map(|part| part.form.table())
     }
 
-    /// All bytes, as they are in the files.
+    /// Counts all bytes, as they are in the files.
     pub(crate) fn bytes(&self) -> u64 {
         let last = self.all.last();
         last.map_or(0, |part| part.start + part.state.size)
     }
 
-    /// Whether most bytes were in the page cache when the files were checked.
+    /// Returns true if most bytes were in the page cache when the files were checked.
     pub(crate) fn is_warm(&self) -> bool {
         let warm = self.all.iter().filter(|part| part.is_warm);
         let warm: u64 = warm.map(|part| part.state.size).sum();
@@ -246,7 +246,7 @@ impl Parts {
         }
     }
 
-    /// The part that has the byte at `position` of the side; of an empty side the last.
+    /// Finds the part that has the byte at `position` of the side; of an empty side the last.
     pub(crate) fn at(&self, position: u64) -> usize {
         // Empty parts start where the next one does: the last of them has the byte.
         let behind = self.all.partition_point(|part| part.start <= position);

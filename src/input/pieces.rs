@@ -1,8 +1,8 @@
 //! Pieces of an input that is decoded: each is decoded from its start to its end, by one thread at a time.
 //!
 //! *Owns:* which pieces there are ([`Piece`]), and who decodes which: they are claimed in their order ([`Pieces`]).
-//! *Invariants:* every line of the input belongs to one piece, and every piece is claimed once. *Cost:* a file is opened for
-//! each piece of it, and looked into for where it ends.
+//! *Invariants:* every line of the input belongs to one piece, and every piece is claimed once. *Cost:* a file is
+//! opened for each piece of it, and looked into for where it ends.
 //!
 //! | a file | its pieces |
 //! |---|---|
@@ -22,14 +22,14 @@ use crate::sys::sync::{Mutex, PoisonError};
 pub(crate) struct Piece {
     /// The number of its file.
     pub(crate) part: usize,
-    /// Where it begins in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
+    /// Its beginning in the file: a byte of a compressed file, a row group of a Parquet file; 0 at its beginning.
     pub(crate) start: u64,
-    /// Where the next piece begins; `None` for the last of a file.
+    /// The beginning of the next piece; `None` for the last of a file.
     pub(crate) end: Option<u64>,
 }
 
 impl Piece {
-    /// A whole file.
+    /// Makes a piece of a whole file.
     pub(crate) fn whole(part: usize) -> Self {
         Self {
             part,
@@ -38,7 +38,7 @@ impl Piece {
         }
     }
 
-    /// All of its file that is before it.
+    /// Makes a piece of all that comes before `start` in a file.
     pub(crate) fn before(part: usize, start: u64) -> Self {
         Self {
             part,
@@ -47,7 +47,7 @@ impl Piece {
         }
     }
 
-    /// Whether it is a whole file.
+    /// Returns true if it is a whole file.
     pub(crate) fn is_whole(&self) -> bool {
         *self == Self::whole(self.part)
     }
@@ -58,11 +58,11 @@ impl Piece {
 pub(crate) struct Pieces<'a> {
     parts: &'a Parts,
     cuts: Cuts,
-    /// Where the next one begins: a file, and a place in it as in [`Piece::start`].
+    /// The beginning of the next one: a file, and a place in it as in [`Piece::start`].
     next: Mutex<(usize, u64)>,
 }
 
-/// Where files are cut.
+/// The places at which files are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cuts {
     /// Nowhere: each file is one piece.
@@ -74,7 +74,7 @@ pub(crate) enum Cuts {
 }
 
 impl<'a> Pieces<'a> {
-    /// All pieces of the files.
+    /// Has all pieces of the files.
     pub(crate) fn new(parts: &'a Parts, cuts: Cuts) -> Self {
         Self {
             parts,
@@ -83,12 +83,12 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The files.
+    /// Returns the files.
     pub(crate) fn parts(&self) -> &'a Parts {
         self.parts
     }
 
-    /// The next piece; `None` where there are no more.
+    /// Claims the next piece; `None` where there are no more.
     ///
     /// # Errors
     /// As [`Parts::open`], of the file that it is of, where that is looked into.
@@ -103,7 +103,7 @@ impl<'a> Pieces<'a> {
         Ok(Some(Piece { part, start, end }))
     }
 
-    /// Where the piece ends that begins at `start` of a file.
+    /// Finds the end of the piece that begins at `start` of a file.
     fn end(&self, part: usize, start: u64) -> Result<Option<u64>> {
         let about = &self.parts.all()[part];
         match (&about.form, self.cuts) {

@@ -1,4 +1,4 @@
-//! Where the bytes come from that are cut in order: a pipe, or files that are decoded or whose rows become records.
+//! The bytes that are cut in order: those of a pipe, and of files that are decoded or whose rows become records.
 //!
 //! *Owns:* the choice between bytes as they are and decoded ones, and the way from one piece of an input to the next.
 //!
@@ -40,7 +40,7 @@ pub(crate) struct Supply<'a> {
     is_spent: bool,
 }
 
-/// How a stream is read.
+/// The way in which a stream is read.
 enum Bytes<'a> {
     /// Nothing has come yet. It may be compressed.
     Unknown(StoppableStream<'a>),
@@ -55,7 +55,7 @@ enum Bytes<'a> {
 /// The pieces of an input, one after the other.
 struct Following<'a> {
     pieces: Arc<Pieces<'a>>,
-    /// How to read each.
+    /// The rules for reading each.
     opening: PieceOpening<'a>,
     /// The one that is read.
     piece: Piece,
@@ -63,10 +63,10 @@ struct Following<'a> {
     part_start: u64,
 }
 
-/// What it takes to read a piece.
+/// The rules for reading a piece.
 #[derive(Clone)]
 pub(crate) struct PieceOpening<'a> {
-    /// What lines end in.
+    /// The byte that ends a line.
     pub(crate) terminator: u8,
     /// Returns an error when the run is to stop.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -75,8 +75,8 @@ pub(crate) struct PieceOpening<'a> {
 }
 
 impl<'a> Supply<'a> {
-    /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If it
-    /// is to be decoded, the decoder gets its memory from `budget`.
+    /// Supplies the bytes of the pipe that messages call `name`; what is passed over at its end goes to `padding`. If
+    /// it is to be decoded, the decoder gets its memory from `budget`.
     pub(crate) fn of_stream(
         stream: StoppableStream<'a>,
         name: &'a Path,
@@ -163,8 +163,7 @@ impl<'a> Supply<'a> {
         Self::of_piece(parts, Piece::whole(part), &opening)
     }
 
-    /// How many bytes of a compressed file were taken to give those that it gave; `None` where it is plain or all of it
-    /// was read.
+    /// Counts the bytes of a file that were taken to give those that it gave; `None` where that is not known.
     pub(crate) fn taken_bytes(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::Decoded(decoder) => Some(decoder.given_bytes()),
@@ -180,13 +179,13 @@ impl<'a> Supply<'a> {
         self.given_bytes
     }
 
-    /// The piece that is read; of a pipe all of it.
+    /// Returns the piece that is read; of a pipe all of it.
     pub(crate) fn place(&self) -> Piece {
         let following = self.following.as_ref();
         following.map_or(Piece::whole(0), |following| following.piece)
     }
 
-    /// The decoded bytes of the files before the one that is read, where no other thread reads some of them.
+    /// Counts the decoded bytes of the files before the one that is read, where no other thread reads some of them.
     pub(crate) fn part_start(&self) -> u64 {
         self.following
             .as_ref()
@@ -224,7 +223,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// As [`Supply::fill`], without a word about what is wrong with a file.
+    /// Works as [`Supply::fill`], but does not look whether a file changed.
     fn fill_any(&mut self, buffer: &mut [u8]) -> Result<Filled> {
         while let Some(copy) = self.again.last_mut() {
             match copy.fill(buffer)? {
@@ -270,7 +269,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// True if the file that is read can be read again from anywhere.
+    /// Returns true if the file that is read can be read again from anywhere.
     pub(crate) fn can_seek(&self) -> bool {
         let is_file = self.following.is_some() && self.again.is_empty();
         is_file && matches!(self.bytes, Bytes::Plain(_))

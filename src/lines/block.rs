@@ -5,7 +5,7 @@
 /// Bytes that are searched together.
 pub(crate) const SEARCHED: usize = 64;
 
-/// `bytes`, at most [`SEARCHED`] of them, with zeros behind them up to a whole block.
+/// Returns `bytes`, at most [`SEARCHED`] of them, with zeros after them up to a whole block.
 #[inline]
 pub(crate) fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
     let mut block = [0; SEARCHED];
@@ -13,7 +13,7 @@ pub(crate) fn filled(bytes: &[u8]) -> [u8; SEARCHED] {
     block
 }
 
-/// A bit for each byte of `block` that is `byte`.
+/// Returns a bit for each byte of `block` that is `byte`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {
@@ -30,7 +30,7 @@ pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {
     equal(0) | equal(1) | equal(2) | equal(3)
 }
 
-/// A bit for each byte of `block` that is `byte`.
+/// Returns a bit for each byte of `block` that is `byte`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn matches(block: &[u8; SEARCHED], byte: u8) -> u64 {

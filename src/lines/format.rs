@@ -8,12 +8,12 @@ use crate::lines::block::{SEARCHED, matches};
 use crate::lines::quotes::{Marks, Quotes, Walk};
 use crate::record::Dialect;
 
-/// How lines are told apart.
+/// The rules by which lines are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineFormat {
     /// The byte that ends a line: a newline, or NUL.
     pub terminator: u8,
-    /// Whether one CR before the terminator (or the end of the input) is left out of the line.
+    /// True if one CR before the terminator (or the end of the input) is left out of the line.
     pub strip_cr: bool,
     /// The quotes of a CSV file, in which a terminator belongs to the line; `None` where quotes are bytes like all
     /// others.
@@ -34,7 +34,7 @@ impl Default for LineFormat {
 }
 
 impl LineFormat {
-    /// The lines of `bytes`, which must begin at the start of a line.
+    /// Iterates over the lines of `bytes`, which must begin at the start of a line.
     ///
     /// ```
     /// use outset::LineFormat;
@@ -45,12 +45,12 @@ impl LineFormat {
         Lines::new(self, bytes)
     }
 
-    /// Where the first terminator is.
+    /// Finds the first terminator.
     pub(crate) fn find(self, bytes: &[u8]) -> Option<usize> {
         memchr::memchr(self.terminator, bytes)
     }
 
-    /// The bytes that mean something where quotes count.
+    /// Returns the bytes that mean something where quotes count; `None` where they do not.
     #[inline]
     pub(crate) fn marks(self) -> Option<Marks> {
         let marks = |dialect| Marks {
@@ -71,7 +71,7 @@ impl LineFormat {
         }
     }
 
-    /// The same without regard to quotes: for a piece of a file that may begin between some.
+    /// Returns the same without regard to quotes: for a piece of a file that may begin between some.
     pub(crate) fn unquoted(self) -> Self {
         Self {
             quoted: None,
@@ -79,7 +79,7 @@ impl LineFormat {
         }
     }
 
-    /// Where the last terminator is.
+    /// Finds the last terminator.
     pub(crate) fn find_last(self, bytes: &[u8]) -> Option<usize> {
         memchr::memrchr(self.terminator, bytes)
     }
@@ -94,7 +94,7 @@ impl LineFormat {
 pub struct Lines<'a> {
     format: LineFormat,
     bytes: &'a [u8],
-    /// Where the next line starts.
+    /// The start of the next line.
     start: usize,
     /// The end of what was searched: a multiple of [`SEARCHED`], or the end of the bytes.
     searched: usize,
@@ -117,7 +117,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Where the next line ends: at a terminator, or the end of the bytes.
+    /// Finds the end of the next line: a terminator, or the end of the bytes.
     #[expect(clippy::inline_always, reason = "as `next`")]
     #[inline(always)]
     fn next_end(&mut self) -> usize {
@@ -139,7 +139,7 @@ impl<'a> Lines<'a> {
         end
     }
 
-    /// As [`Lines::next_end`], where fewer bytes are left than a block has. They are searched again for each line,
+    /// Works as [`Lines::next_end`] where fewer bytes are left than a block has. They are searched again for each line,
     /// which is short work.
     #[inline(never)]
     fn next_end_in_rest(&mut self) -> usize {
@@ -151,7 +151,7 @@ impl<'a> Lines<'a> {
         found.map_or(self.bytes.len(), |found| from + found)
     }
 
-    /// As [`Lines::next_end`], from the start of the line on. The search goes on behind it.
+    /// Works as [`Lines::next_end`] from the start of the line on. The search goes on after it.
     #[inline(never)]
     fn next_end_by_walk(&mut self, marks: Marks) -> usize {
         let all = self.bytes.len();
@@ -162,7 +162,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// As [`Quotes::ends`]. Values and a call of its own, so that [`Lines`] stays in registers where there are no quotes.
+/// Calls [`Quotes::ends`]: with values, and in a function of its own, so that [`Lines`] stays in registers where there
+/// are no quotes.
 #[inline(never)]
 fn ends_outside(quotes: Quotes, block: &[u8; SEARCHED], marks: Marks) -> Option<(u64, Quotes)> {
     quotes.ends(block, SEARCHED, marks)

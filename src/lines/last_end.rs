@@ -24,7 +24,7 @@ pub(crate) struct LastEnd {
 }
 
 impl LastEnd {
-    /// A search whose first record starts here.
+    /// Begins a search whose first record starts here.
     pub(crate) fn new(first: usize) -> Self {
         Self {
             first,
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::record::{Dialect, Keys, Syntax};
 
-    /// Where the records of `bytes` begin and end, by a loop over bytes and fields.
+    /// Finds where the records of `bytes` begin and end, by a loop over bytes and fields.
     fn records(bytes: &[u8], format: LineFormat) -> Vec<(usize, usize)> {
         let (mut records, mut start) = (Vec::new(), 0);
         while start < bytes.len() {
@@ -113,7 +113,7 @@ mod tests {
         records
     }
 
-    /// Where a record ends, and whether it is damaged.
+    /// Finds the end of a record, and whether it is damaged.
     fn end_of_record(bytes: &[u8], start: usize, format: LineFormat) -> (usize, bool) {
         let dialect = format.quoted.unwrap();
         let line_end = |from: usize| {

@@ -1,4 +1,4 @@
-//! Where the records of a CSV file end.
+//! The quotes of a CSV file, and where its records end.
 //!
 //! *Owns:* telling the line ends that stand in quoted fields from those that end records. *Invariants:* a record ends
 //! where [`record`](crate::record) says that its fields end. A field that is damaged, because text follows its closing
@@ -107,7 +107,7 @@ impl Quotes {
     }
 }
 
-/// A bit for each byte that has an odd number of set bits at or below it.
+/// Returns a bit for each byte that has an odd number of set bits at or below it.
 fn running_parity(bits: u64) -> u64 {
     [1, 2, 4, 8, 16, 32]
         .iter()
@@ -128,7 +128,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// A way through the record that starts here.
+    /// Begins a way through the record that starts here.
     pub(crate) fn new(start: usize) -> Self {
         Self {
             start,
@@ -186,13 +186,12 @@ impl Walk {
         }
     }
 
-    /// The start of the quoted field that the way stopped in.
+    /// Returns the start of the quoted field in which the way stopped.
     pub(crate) fn open_field(&self) -> Option<usize> {
         self.open
     }
 
-    /// A way that is in a quoted field, of which the bytes before are not there. It goes to the end of that field
-    /// alone.
+    /// Begins a way inside a quoted field, whose earlier bytes are not there. It goes to the end of that field alone.
     pub(crate) fn inside() -> Self {
         Self {
             open: Some(0),
@@ -200,7 +199,7 @@ impl Walk {
         }
     }
 
-    /// The place up to which the way has come: what comes before it is not looked at again.
+    /// Returns the place up to which the way has come: what comes before it is not looked at again.
     pub(crate) fn at(&self) -> usize {
         self.at
     }

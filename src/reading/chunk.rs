@@ -21,25 +21,24 @@ use crate::reading::place::Place;
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(super) buffer: Buffer,
-    /// Where the first line starts in the buffer: in a file's chunk behind what belongs to the chunk before.
+    /// The start of the first line in the buffer: in a file's chunk after what belongs to the chunk before.
     pub(super) start: usize,
-    /// Where the last line ends in the buffer, terminator included. Above `start`: no chunk is empty.
+    /// The end of the last line in the buffer, terminator included. Above `start`: no chunk is empty.
     pub(super) end: usize,
     /// The number of the file that it is of, in the order of the input; 0 for a stream.
     pub(crate) part: usize,
     /// The bytes of the files before that one.
     pub(super) part_start: u64,
-    /// Where the piece starts in the file that it is of, as [`crate::input::pieces`] says; 0 where the file is read
-    /// from its start.
+    /// The start of the piece in its file, as [`crate::input::pieces`] says; 0 where the file is read from its start.
     pub(super) piece_start: u64,
-    /// Where the first line starts in that piece, or else in the file or stream, in bytes.
+    /// The start of the first line in that piece, or else in the file or stream, in bytes.
     pub(super) offset: u64,
-    /// Whether the buffer goes back to the pool, or was made for one long line.
+    /// True if the buffer goes back to the pool; else it was made for one long line.
     pub(crate) is_pooled: bool,
 }
 
 impl Chunk {
-    /// The lines with their terminators.
+    /// Returns the lines with their terminators.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
@@ -50,18 +49,18 @@ impl Chunk {
         (front.saturating_sub(self.offset) as usize).min(self.bytes().len())
     }
 
-    /// True if it has the first bytes of a file.
+    /// Returns true if it has the first bytes of a file.
     pub(crate) fn is_first_of_file(&self) -> bool {
         self.offset == 0 && self.piece_start == 0
     }
 
-    /// Where the first line starts in the side, in bytes: in all its files, one behind the other. Positions of
+    /// Returns the start of the first line in the side, in bytes: in all its files, one after the other. Positions of
     /// the chunks of a reading are in the order of its lines.
     pub(crate) fn position(&self) -> u64 {
         self.part_start + self.offset
     }
 
-    /// Where a line of this chunk starts, for messages.
+    /// Finds the start of a line of this chunk, for messages.
     pub(crate) fn place_of(&self, line: &[u8]) -> Place {
         let bytes = self.bytes();
         let from_start = (line.as_ptr() as u64).wrapping_sub(bytes.as_ptr() as u64);
@@ -78,13 +77,13 @@ impl Chunk {
         }
     }
 
-    /// The memory, to be used again.
+    /// Returns the memory, to be used again.
     pub(crate) fn into_buffer(self) -> Buffer {
         self.buffer
     }
 }
 
-/// What came of one pooled buffer; and a line too long for it.
+/// The result of reading into one pooled buffer, and a line too long for it.
 #[derive(Debug)]
 pub(crate) struct Cut {
     /// The lines in the buffer, or the buffer alone.
@@ -102,7 +101,7 @@ pub(crate) enum Pooled {
     Spare(Buffer),
 }
 
-/// What all chunks of one reading have in common.
+/// The rules that all chunks of one reading have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkRules<'a> {
     pub(crate) format: LineFormat,
@@ -113,7 +112,7 @@ pub(crate) struct ChunkRules<'a> {
 }
 
 impl ChunkRules<'_> {
-    /// The size of a pooled buffer: the range, a page before it and a page behind it.
+    /// Returns the size of a pooled buffer: the range, a page before it and a page after it.
     pub(crate) fn buffer_bytes(chunk_bytes: u64) -> u64 {
         chunk_bytes + 2 * PAGE
     }

@@ -1,4 +1,4 @@
-//! Who reads which range of which file.
+//! The ranges of files, and which thread reads which of them.
 //!
 //! *Owns:* the next range to be read, and the files that are open for a reading.
 //!
@@ -45,7 +45,7 @@ struct State {
     number: u64,
     /// The file that it is of. The number of files when there are no more.
     part: usize,
-    /// Where its range starts in that file.
+    /// The start of its range in that file.
     start: u64,
     /// Files of several ranges, and the one that the reading began with.
     open: Vec<OpenFile>,
@@ -55,7 +55,7 @@ struct State {
 struct OpenFile {
     part: usize,
     file: Arc<PositionedFile>,
-    /// How many of its ranges are not read yet.
+    /// The number of its ranges that are not read yet.
     unread: u64,
 }
 
@@ -63,14 +63,14 @@ struct OpenFile {
 struct Claim {
     number: u64,
     part: usize,
-    /// Where it starts in the file.
+    /// Its start in the file.
     start: u64,
     /// The file, where several threads may read it.
     shared: Option<Arc<PositionedFile>>,
 }
 
 impl<'a> Claims<'a> {
-    /// Whether all threads read the same file.
+    /// Returns true if all threads read the same file.
     pub(super) fn has_one_file(&self) -> bool {
         self.parts.all().len() == 1
     }
@@ -200,7 +200,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// In how many ranges `bytes` of a file are read.
+/// Counts the ranges in which `bytes` of a file are read.
 fn ranges(bytes: u64, chunk_bytes: u64) -> u64 {
     bytes.div_ceil(chunk_bytes).max(1)
 }

@@ -7,8 +7,8 @@
 //! 2. The other threads stop, as after any failure. When all have ended, the reading and its decoders are dropped.
 //! 3. The calling thread looks up the place: it has the memory of the decoders for itself, and nobody does the same.
 //!
-//! *Invariants:* the place belongs to the error that is reported. *Cost:* decoding the file up to the line, once, if the
-//! reading fails.
+//! *Invariants:* the place belongs to the error that is reported. *Cost:* decoding the file up to the line, once, if
+//! the reading fails.
 
 use std::sync::OnceLock;
 
@@ -27,12 +27,12 @@ use crate::sys::first_error::FirstFailure;
 #[derive(Debug, Default)]
 pub(crate) struct PlacedFailure {
     first: FirstFailure,
-    /// Where the line is that the first failure is of; not set where it is of none.
+    /// The place of the line that the first failure is about; not set where it is about none.
     place: OnceLock<Place>,
 }
 
 impl PlacedFailure {
-    /// What all threads look at.
+    /// Returns the failure that all threads look at.
     pub(crate) fn first(&self) -> &FirstFailure {
         &self.first
     }
@@ -46,14 +46,14 @@ impl PlacedFailure {
         Error::Interrupted
     }
 
-    /// The first failure of a pass that reads no input: its errors say where they are. To be called when all threads have
-    /// ended.
+    /// Returns the first failure of a pass that reads no input: its errors say where they are. To be called when all
+    /// threads have ended.
     pub(crate) fn into_unplaced(self) -> Result<()> {
         self.first.into_result()
     }
 
-    /// The first failure, with the place of its line in the file. To be called when all threads have ended and nothing
-    /// of `input` is decoded any more: `opening` grants a decoder as much as all of them had.
+    /// Returns the first failure, with the place of its line in the file. To be called when all threads have ended and
+    /// nothing of `input` is decoded any more: `opening` grants a decoder as much as all of them had.
     pub(crate) fn into_result(self, input: &Input, opening: &PieceOpening<'_>) -> Result<()> {
         let result = self.first.into_result();
         let Some(place) = self.place.into_inner() else {
@@ -75,7 +75,7 @@ impl PlacedFailure {
 }
 
 impl Input {
-    /// Where `place` is for the user: its line, from 1, or `None` where lines cannot be counted, and its offset; the
+    /// Finds `place` for the user: its line, from 1, or `None` where lines cannot be counted, and its offset. The
     /// header of a stream counts, too.
     pub(crate) fn place_of(&self, place: Place, opening: &PieceOpening<'_>) -> (Option<u64>, u64) {
         let offset = self.offset_of(place, opening);
@@ -87,8 +87,8 @@ impl Input {
         (line, bytes + offset)
     }
 
-    /// Where `place` is in its file or stream, in bytes when it is decoded; in its piece where the file cannot be
-    /// decoded up to there any more.
+    /// Finds `place` in its file or stream, in decoded bytes; in its piece where the file can no longer be decoded up
+    /// to there.
     pub(crate) fn offset_of(&self, place: Place, opening: &PieceOpening<'_>) -> u64 {
         let before = self
             .parts()
@@ -97,7 +97,7 @@ impl Input {
     }
 }
 
-/// How many lines end in the bytes of a file before `offset`.
+/// Counts the lines that end in the bytes of a file before `offset`.
 fn lines_before(
     parts: &Parts,
     part: usize,
@@ -118,7 +118,7 @@ fn lines_before(
     Ok(lines)
 }
 
-/// The decoded bytes of a file that are before the piece that `place` is in: the file is decoded up to there.
+/// Counts the decoded bytes of a file before the piece that has `place`: the file is decoded up to there.
 ///
 /// # Errors
 /// As [`Parts::open`] and [`Supply::fill`].

@@ -20,9 +20,9 @@ use crate::sys::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The consumer, as the budget's messages name it.
 const LONG_LINE: &str = "a long line";
-/// What is advised beyond the need: a mebibyte, which is how precise advice is.
+/// The bytes that are advised beyond the need: a mebibyte, the precision of the advice.
 const SLACK: u64 = 1 << 20;
-/// How long a reader sleeps before it looks again whether the workers have given memory back.
+/// The time that a reader sleeps before it looks again whether the workers have given memory back.
 const WAIT: Duration = Duration::from_micros(50);
 
 /// The memory for lines that do not fit a pooled buffer. One reader at a time puts a long line
@@ -42,14 +42,14 @@ pub(crate) struct LongLines<'a> {
 
 /// Knows how the memory of the process is divided.
 pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
-    /// The least memory limit of the process, in bytes, under which long lines would have `needed_bytes`,
-    /// where they had `room_bytes` now. No less than the limit in force.
+    /// Returns the least memory limit of the process, in bytes, under which long lines would have `needed_bytes`, where
+    /// they have `room_bytes` now. No less than the limit in force.
     fn limit_for_long_lines(&self, needed_bytes: u64, room_bytes: u64) -> u64;
 }
 
 impl<'a> LongLines<'a> {
-    /// Room for long lines of `budget`'s size in all, for a scan whose failure or interrupt ends the
-    /// waiting. A budget that is larger than the layout's share has what is left beside all else.
+    /// Makes room for long lines of `budget`'s size in all, for a scan whose failure or interrupt ends the waiting. A
+    /// budget that is larger than the layout's share has what is left beside all else.
     pub(crate) fn new(
         budget: MemoryBudget,
         advice: &'a dyn LimitAdvice,
@@ -71,7 +71,7 @@ impl<'a> LongLines<'a> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error if the scan is to stop.
+    /// Fails if the scan is to stop.
     pub(super) fn check(&self) -> Result<()> {
         self.failure.first().check()?;
         self.interrupt.check()
@@ -82,7 +82,7 @@ impl<'a> LongLines<'a> {
         self.failure.note_at(place, error)
     }
 
-    /// A first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
+    /// Grants a first buffer of `bytes` for the line at `offset` of the file or stream `name`. Call it in turn.
     ///
     /// # Errors
     /// [`Error::LineTooLong`] where the whole budget has not as much.
@@ -92,8 +92,8 @@ impl<'a> LongLines<'a> {
         })
     }
 
-    /// A buffer of `bytes` for a line that takes as many, with what is stored beside it, at `offset` of `name`. Only one
-    /// thread may ask for these.
+    /// Grants a buffer of `bytes` for a line that takes all of them with what is stored beside it, at `offset` of
+    /// `name`. Only one thread may ask for these.
     ///
     /// # Errors
     /// [`Error::LineTooLong`] where the whole budget has not as much.
@@ -139,8 +139,8 @@ impl<'a> LongLines<'a> {
         }
     }
 
-    /// The error for a line that does not fit alone. Where `line_bytes` are not known it is taken for one
-    /// that is twice as long as what fits.
+    /// Makes the error for a line that does not fit alone. Where `line_bytes` is not known, the line is assumed to be
+    /// twice as long as what fits.
     pub(super) fn too_long(&self, name: &Path, offset: u64, line_bytes: Option<u64>) -> Error {
         let longest_bytes = self.budget.limit_bytes();
         let needed = line_bytes.map_or(longest_bytes.saturating_mul(2), long_line_buffer);
@@ -157,7 +157,7 @@ impl<'a> LongLines<'a> {
     }
 }
 
-/// The buffer that holds a line of a file, in bytes: it begins and ends at a page.
+/// Returns the size of the buffer that holds a line of a file, in bytes: it begins and ends at a page.
 pub(crate) fn long_line_buffer(line_bytes: u64) -> u64 {
     round_up(line_bytes, PAGE).saturating_add(2 * PAGE)
 }

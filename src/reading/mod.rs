@@ -4,8 +4,8 @@
 //! compressed in order, in one lane or several. A pass does not know which it has.
 //!
 //! *Invariants.*
-//! - Every byte of the input comes in exactly one chunk; chunks are numbered from 0, without a gap, and in the order of the
-//!   input where it is not read in several lanes.
+//! - Every byte of the input comes in exactly one chunk; chunks are numbered from 0, without a gap, and in the order of
+//!   the input where it is not read in several lanes.
 //! - A file is compared with the one that was checked at the start, when it is opened and again when it is closed, or
 //!   at the end of the reading by every thread that finds it.
 //!
@@ -52,10 +52,10 @@ const WARM_CHUNK: u64 = 256 << 10;
 /// spill file for each thread that writes. With two readers it runs within 16.
 const OTHER_FILES: u64 = 14;
 
-/// How a reading stops, and what it is part of.
+/// The rules of a reading: its chunks, its memory, and its end.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadingRules<'a> {
-    /// What a chunk is. The chunks of a cached file are smaller where these are large.
+    /// The rules for chunks. The chunks of a cached file are smaller where these are large.
     pub(crate) chunks: ChunkRules<'a>,
     /// Grants the buffers for unfinished lines.
     pub(crate) budget: &'a MemoryBudget,
@@ -63,7 +63,7 @@ pub(crate) struct ReadingRules<'a> {
     pub(crate) decoding: &'a MemoryBudget,
     /// Keeps what must be read before its turn, and cannot be read again.
     pub(crate) space: &'a TempSpace,
-    /// As many pieces of the input are decoded at the same time, at most; 1 where chunks are to come in order.
+    /// The most pieces of the input that are decoded at the same time; 1 where chunks are to come in order.
     pub(crate) lanes: usize,
     /// Returns an error when the run is to stop; asked while a stream is silent.
     pub(crate) stop: &'a (dyn Fn() -> Result<()> + Sync),
@@ -145,23 +145,24 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether workers are to read it themselves: nothing is gained by reading ahead of the work where it comes from
-    /// the page cache, and where each of them has something to decode.
+    /// Returns true if workers are to read it themselves: reading ahead of the work gains nothing where the bytes come
+    /// from the page cache, or where each worker has something to decode.
     pub(crate) fn is_read_by_workers(&self) -> bool {
         self.is_read_by_workers
     }
 
-    /// Bytes of a chunk, at most; a chunk for one long line may have more.
+    /// Returns the bytes of a chunk, at most; a chunk for one long line may have more.
     pub(crate) fn chunk_bytes(&self) -> u64 {
         self.chunk_bytes
     }
 
-    /// Bytes of the buffers that [`Reading::next`] is to have.
+    /// Returns the bytes of the buffers that [`Reading::next`] is to have.
     pub(crate) fn buffer_bytes(&self) -> u64 {
         ChunkRules::buffer_bytes(self.chunk_bytes)
     }
 
-    /// How many of `threads` can read at the same time. Of several files, each may have one of its own open.
+    /// Counts those of `threads` that can read at the same time. Of several files, each thread may have one of its own
+    /// open.
     pub(crate) fn readers(&self, threads: usize) -> usize {
         match &self.chunks {
             Chunks::Files(claims) if claims.has_one_file() => threads,
@@ -185,7 +186,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What gives the bytes of files, some of which are decoded: several supplies where that is possible, else one.
+/// Opens supplies of files, some of which are decoded: several where that is possible, else one.
 fn supplies<'a>(
     input: &'a Input,
     parts: &'a Parts,

@@ -81,7 +81,7 @@ impl RangeReader<'_> {
         })
     }
 
-    /// The bytes `start..end` of `buffer`, which begin at `offset` of the file.
+    /// Makes a chunk of the bytes `start..end` of `buffer`, which begin at `offset` of the file.
     fn chunk(
         &self,
         buffer: Buffer,
@@ -102,7 +102,7 @@ impl RangeReader<'_> {
         }
     }
 
-    /// How messages call the file.
+    /// Returns the name of the file in messages.
     fn name(&self) -> &Path {
         self.parts.name(self.part)
     }
@@ -143,8 +143,8 @@ impl RangeReader<'_> {
         }
     }
 
-    /// Where the line ends that goes on at `from`, a multiple of the page size: what lies between is read
-    /// through `window`, piece by piece.
+    /// Finds the end of the line that goes on at `from`, a multiple of the page size: what lies between is read through
+    /// `window`, piece by piece.
     fn end_of_line(&self, window: &mut Buffer, from: u64) -> Result<u64> {
         let size = self.file.size();
         let mut at = from;
@@ -179,9 +179,9 @@ impl RangeReader<'_> {
     }
 }
 
-/// Which part of `data` the range `start..end` owns: from the first line that starts in it to the
-/// end of the last, and whether that end was seen. `None` where no line starts in the range. `data`
-/// begins a page before `start`, unless the input does.
+/// Finds the part of `data` that the range `start..end` owns: from the first line that starts in it to the end of the
+/// last, and whether that end was seen. `None` where no line starts in the range. `data` begins a page before `start`,
+/// or with the input.
 fn owned_lines(
     format: LineFormat,
     data: &[u8],

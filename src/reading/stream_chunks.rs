@@ -33,7 +33,7 @@ use crate::temp::space::TempSpace;
 /// The consumer, as the budget's messages name it.
 const CARRY: &str = "an unfinished line";
 
-/// What came of a buffer.
+/// The result of reading into a buffer.
 pub(crate) enum Next {
     /// It was read into.
     Cut(Cut),
@@ -53,9 +53,9 @@ pub(crate) struct StreamChunks<'a> {
     carry: Buffer,
     /// Bytes of the carry in use.
     carried: usize,
-    /// Where the next chunk starts in the stream or piece, in bytes.
+    /// The start of the next chunk in the stream or piece, in bytes.
     offset: u64,
-    /// Whether the stream or piece has no more bytes. The carry may still have some.
+    /// True if the stream or piece has no more bytes. The carry may still have some.
     is_ended: bool,
     /// The search for the last line end of the present buffer.
     search: LastEnd,
@@ -141,7 +141,7 @@ impl<'a> StreamChunks<'a> {
         }
     }
 
-    /// As [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
+    /// Works as [`StreamChunks::read_long_line`], in turn, with the line's place in its piece.
     fn read_in_turn(&mut self, front: &[u8]) -> Result<Chunk> {
         let long_lines = self.rules.long_lines;
         let bytes = 2 * ChunkRules::buffer_bytes(self.rules.chunk_bytes);
@@ -197,7 +197,7 @@ impl<'a> StreamChunks<'a> {
         Ok(self.chunk(long, end, false))
     }
 
-    /// How messages call the stream or file.
+    /// Returns the name of the stream or file in messages.
     fn name(&self) -> &'a Path {
         self.input.part_name(self.supply.place().part)
     }
@@ -212,9 +212,9 @@ impl<'a> StreamChunks<'a> {
         Ok(filled + read.bytes)
     }
 
-    /// Where the whole lines of `data` end, of which `searched` bytes were searched before; keeps what follows them.
-    /// `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream the
-    /// last line needs no terminator.
+    /// Finds the end of the whole lines of `data`, of which `searched` bytes were searched before; keeps what follows
+    /// them. `None` where no line ends in it, or where what follows has no room in the carry. At the end of the stream
+    /// the last line needs no terminator.
     fn cut(&mut self, data: &[u8], searched: usize) -> Option<usize> {
         if self.is_ended {
             return Some(data.len());
@@ -235,7 +235,7 @@ impl<'a> StreamChunks<'a> {
         Some(end)
     }
 
-    /// The next chunk: the first `end` bytes of `buffer`.
+    /// Makes the next chunk of the first `end` bytes of `buffer`.
     fn chunk(&mut self, buffer: Buffer, end: usize, is_pooled: bool) -> Chunk {
         let offset = self.offset;
         self.offset += end as u64;

@@ -1,9 +1,9 @@
-//! Where the frames of a compressed file begin, as far as the file says so itself.
+//! The beginnings of the frames of a compressed file, as far as the file tells them itself.
 //!
 //! *Owns:* the two layouts that say it, and cutting a file into pieces of them, so that several threads decode it.
-//! *Invariants:* a border is only where the file says that a frame begins, and where one is recognised. That it is true shows
-//! when the piece before it is decoded, whose last frame must end there. *Cost:* a look at each frame's header: 60 of BGZF for each
-//! piece.
+//! *Invariants:* a border is only where the file says that a frame begins, and where one is recognised. That it is true
+//! shows when the piece before it is decoded, whose last frame must end there. *Cost:* a look at each frame's header:
+//! 60 of BGZF for each piece.
 //!
 //! ```text
 //!  BGZF    │ 1f 8b 08 04 ··· "BC" 2 size-1 │ deflated, up to 64 KiB of content │ sum, size │ 1f 8b ···
@@ -18,24 +18,25 @@ use std::io;
 use crate::decode::compressed::bytes_at;
 use crate::decode::compressed::format::{Compression, Front, HEADER_BYTES, recognise};
 
-/// A piece has at least as many bytes in the file: enough to make up for the line that two of them decode. Tests have small files.
+/// A piece has at least as many bytes in the file: enough to make up for the line that two of them decode. Tests have
+/// small files.
 pub(crate) const PIECE_BYTES: u64 = if cfg!(test) { 300 } else { 1 << 20 };
 
 /// The bytes of an empty block, which is the last of a file.
 pub(super) const MARKER_BYTES: u64 = 28;
 /// The fixed front of a gzip member with extra fields: magic, method, flags.
 const GZIP_WITH_EXTRA: [u8; 4] = [0x1f, 0x8b, 8, 4];
-/// Where the extra fields of a gzip member begin, behind their length.
+/// The offset of the extra fields of a gzip member, after their length.
 const EXTRA: usize = 12;
 /// The field of BGZF, and how many bytes it has.
 const BLOCK_SIZE: [u8; 4] = [b'B', b'C', 2, 0];
-/// What pzstd puts before each frame: a skippable frame with the size of the next.
+/// The bytes that pzstd puts before each frame: a skippable frame with the size of the next.
 pub(super) const FRAME_SIZE: [u8; 8] = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0];
 /// The bytes of that.
 const FRAME_SIZE_BYTES: usize = 12;
 
-/// The first border that is [`PIECE_BYTES`] or more behind the one at `start`, in a file of `size` bytes; `None` where there is
-/// none, or the file does not say.
+/// Finds the first border that is [`PIECE_BYTES`] or more after the one at `start`, in a file of `size` bytes; `None`
+/// where there is none, or the file does not say.
 ///
 /// # Errors
 /// Where the file cannot be read.
@@ -52,7 +53,7 @@ pub(crate) fn border_after(file: &File, start: u64, size: u64) -> io::Result<Opt
     }
 }
 
-/// Where the frame at `start` ends; `None` where none begins that says so, and where it does not end in the file.
+/// Finds the end of the frame at `start`; `None` where no frame begins that tells it, and where it is not in the file.
 fn frame_end(file: &File, start: u64, size: u64) -> io::Result<Option<u64>> {
     let mut header = [0; HEADER_BYTES];
     let header = bytes_at(file, start, size, &mut header)?;
@@ -60,7 +61,7 @@ fn frame_end(file: &File, start: u64, size: u64) -> io::Result<Option<u64>> {
     Ok(bytes.map(|bytes| start + bytes).filter(|&end| end <= size))
 }
 
-/// The bytes of the BGZF block that begins with `header`.
+/// Counts the bytes of the BGZF block that begins with `header`.
 pub(super) fn block_bytes(header: &[u8]) -> Option<u64> {
     if !header.starts_with(&GZIP_WITH_EXTRA) {
         return None;
@@ -72,7 +73,7 @@ pub(super) fn block_bytes(header: &[u8]) -> Option<u64> {
     Some(u64::from(u16::from_le_bytes([*low, *high])) + 1)
 }
 
-/// The bytes of the frame of zstd that begins with `header`, and of its size before it.
+/// Counts the bytes of the frame of zstd that begins with `header`, and of its size before it.
 fn frame_bytes(header: &[u8]) -> Option<u64> {
     let (size, frame) = header.strip_prefix(&FRAME_SIZE)?.split_first_chunk()?;
     let is_frame = recognise(frame, false) == Front::Frame(Compression::Zstd);

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::size::{display_at_least, display_bytes};
 
-/// What to do about a compressed file that is damaged.
+/// The advice about a compressed file that is damaged.
 const FETCH_AGAIN: &str = "copy or fetch it again, or read it as it is with `decompress: false`";
 
 /// Decodes a compressed file.
@@ -40,11 +40,11 @@ pub(crate) struct Decoder<'a> {
     budget: MemoryBudget,
     /// The memory of the frame, which the next one has too, and its bytes.
     memory: Option<(Reservation, u64)>,
-    /// Where the frames end that are wanted, though others may follow: a byte of the file.
+    /// The end of the frames that are wanted, though others may follow: a byte of the file.
     border: Option<u64>,
-    /// What must still come by what the last frame says.
+    /// The data that must still come by what the last frame says.
     missing: Option<&'static str>,
-    /// What the frames are; `None` before the first.
+    /// The compression of the frames; `None` before the first.
     compression: Option<Compression>,
     /// Bytes behind the last member of gzip that are no data.
     padding: u64,
@@ -78,12 +78,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The number of bytes behind the last member of gzip that were passed over: known at the end.
+    /// Counts the bytes after the last member of gzip that were passed over: known at the end.
     pub(crate) fn padding(&self) -> u64 {
         self.padding
     }
 
-    /// The same for the frames that end at `border`, a byte of the file.
+    /// Returns the same for the frames that end at `border`, a byte of the file.
     pub(crate) fn up_to(self, border: Option<u64>) -> Self {
         Self { border, ..self }
     }
@@ -130,7 +130,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// How many bytes of the file were taken so far.
+    /// Counts the bytes of the file that were taken so far.
     pub(crate) fn given_bytes(&self) -> u64 {
         match &self.state {
             State::Between(source) | State::AtBorder(source) => source.given_bytes(),
@@ -275,7 +275,7 @@ impl<'a> Decoder<'a> {
         Ok(needed_bytes)
     }
 
-    /// The error for what the decoder says at this byte of the file.
+    /// Makes the error for what the decoder says at this byte of the file.
     fn failure(&mut self, error: io::Error, given_bytes: u64) -> Error {
         self.state = State::Ended { given_bytes };
         let kind = self.kind();
@@ -298,7 +298,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The error for a file that has fewer bytes than its compression says.
+    /// Makes the error for a file that has fewer bytes than its compression says.
     fn cut_short(&self, given_bytes: u64) -> Error {
         self.undecodable(format!(
             "the {} data end early, at byte {given_bytes}",
@@ -306,7 +306,7 @@ impl<'a> Decoder<'a> {
         ))
     }
 
-    /// The error for `what`, which stands where nothing or a further frame should.
+    /// Makes the error for `what`, which stands where nothing or a further frame should.
     fn followed_by(&self, what: &str, given_bytes: u64) -> Error {
         let kind = self.kind();
         self.undecodable(format!(
@@ -322,13 +322,13 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// What the data are called.
+    /// Returns the name of the kind of data.
     fn kind(&self) -> &'static str {
         self.compression.map_or("compressed", Compression::name)
     }
 }
 
-/// Whether a byte behind data of this kind is none of them if nothing else follows: zeros, and behind gzip what an
+/// Returns true if a byte after data of this kind is padding, where nothing else follows: zeros, and after gzip what an
 /// editor, a form or a tape leaves at the end of a file.
 fn pads(kind: Compression, byte: u8) -> bool {
     match kind {
@@ -338,8 +338,8 @@ fn pads(kind: Compression, byte: u8) -> bool {
     }
 }
 
-/// The refusal of data of this kind that take more memory than was set aside. The first frame of a file is planned for,
-/// so one that is refused comes through a pipe.
+/// Refuses data of this kind that take more memory than was set aside. The first frame of a file is planned for, so one
+/// that is refused comes through a pipe.
 fn too_large(name: &Path, kind: &str, is_first: bool, needed_bytes: u64) -> Error {
     let least_bytes = least_for_decoding(needed_bytes);
     let advice = match least_bytes {
@@ -364,8 +364,8 @@ fn too_large(name: &Path, kind: &str, is_first: bool, needed_bytes: u64) -> Erro
     }
 }
 
-/// The memory limit that leaves `needed_bytes` to decoding what the plan did not know of: it goes by the first frame or
-/// pages of a file, and does not know what comes through a pipe. `None` where no limit leaves as much.
+/// Computes the memory limit that leaves `needed_bytes` to decoding what the plan did not know of: the plan goes by the
+/// first frame or pages of a file, and does not know what comes through a pipe. `None` where no limit leaves as much.
 pub(crate) fn least_for_decoding(needed_bytes: u64) -> Option<u64> {
     // Threads and code take up to an eighth of the limit, and some more.
     let is_left = needed_bytes <= MOST_UNPLANNED_BYTES;

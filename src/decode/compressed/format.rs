@@ -1,4 +1,4 @@
-//! Which compression a file has, and what decoding it takes.
+//! The compression of a file, and what decoding it takes.
 //!
 //! *Owns:* the first bytes of each format, and the memory that its headers ask for. *Invariants:* nothing is allocated
 //! here, and nothing is trusted but what the header says of the memory that a decoder will want.
@@ -26,7 +26,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// As messages call it.
+    /// Returns its name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -37,9 +37,9 @@ impl Compression {
         }
     }
 
-    /// How many bytes are written or read in the time of a decoded one. A core decodes 300 to 500 MB/s of gzip, 700 and
-    /// more of zstd and lz4, 100 of xz, 30 of bzip2; a run writes and reads a little more than 1 GB/s, and hashes its
-    /// lines while others are decoded.
+    /// Returns the number of bytes that are written or read in the time of a decoded one. A core decodes 300 to 500
+    /// MB/s of gzip, 700 and more of zstd and lz4, 100 of xz, 30 of bzip2; a run writes and reads a little more than 1
+    /// GB/s, and hashes its lines while others are decoded.
     pub(super) fn cost(self) -> u64 {
         match self {
             Self::Gzip => 2,
@@ -50,7 +50,7 @@ impl Compression {
     }
 }
 
-/// What some bytes are the beginning of.
+/// The kind of data that some bytes begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Front {
     /// Nothing that is decoded.
@@ -67,12 +67,12 @@ pub(crate) enum Front {
     Parquet,
 }
 
-/// As many bytes tell what a file is, and what its first decoder takes.
+/// The number of bytes that tell what a file is, and what its first decoder takes.
 pub(crate) const HEADER_BYTES: usize = 64;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const BZIP2: &[u8] = b"BZh";
-/// What comes behind "BZh" and a digit: the magic of a block, or of the end of a stream without blocks.
+/// The bytes after "BZh" and a digit: the magic of a block, or of the end of a stream without blocks.
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -109,7 +109,7 @@ pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
     }
 }
 
-/// Whether these are the first bytes of bzip2, which are text: `None` if not.
+/// Recognises the first bytes of bzip2, which are text; `None` for others.
 fn bzip2(bytes: &[u8], is_all: bool) -> Option<Front> {
     let Some(behind) = bytes.strip_prefix(BZIP2) else {
         return BZIP2.starts_with(bytes).then_some(Front::Unclear);
@@ -130,7 +130,7 @@ fn bzip2(bytes: &[u8], is_all: bool) -> Option<Front> {
     }
 }
 
-/// Whether a skippable frame begins here: `None` if not.
+/// Recognises the beginning of a skippable frame; `None` for anything else.
 fn skippable(bytes: &[u8]) -> Option<Front> {
     let (&first, magic) = bytes.split_first()?;
     if !(0x50..=0x5f).contains(&first) {
@@ -146,15 +146,15 @@ fn skippable(bytes: &[u8]) -> Option<Front> {
     }
 }
 
-/// What a decoder has beside its window, in bytes: its tables and what it reads at a time.
+/// The memory of a decoder besides its window, in bytes: its tables and what it reads at a time.
 const TABLES: u64 = 128 << 10;
 /// The largest window of zstd, 2 GiB.
 const MOST_WINDOW: u64 = 1 << 31;
 /// The largest block of zstd. A decoder has one of compressed bytes, and room for two behind its window.
 const ZSTD_BLOCK: u64 = 128 << 10;
 
-/// What the decoder of a member or frame takes, in bytes, going by its header: at most [`HEADER_BYTES`] of it. A header
-/// that makes no sense asks for little: its decoder refuses it.
+/// Computes the memory that the decoder of a member or frame takes, in bytes, from at most [`HEADER_BYTES`] of its
+/// header. A header that makes no sense asks for little: its decoder refuses it.
 pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
     let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
     let window = match compression {
@@ -169,7 +169,7 @@ pub(crate) fn decoder_bytes(compression: Compression, header: &[u8]) -> u64 {
     window + TABLES
 }
 
-/// The window of a zstd frame: RFC 8878, 3.1.1.1.
+/// Reads the window of a zstd frame: RFC 8878, 3.1.1.1.
 fn zstd_window(header: &[u8]) -> u64 {
     let at = |place: usize| u64::from(header.get(place).copied().unwrap_or(0));
     let descriptor = at(4);
@@ -190,7 +190,8 @@ fn zstd_window(header: &[u8]) -> u64 {
         .min(1 << 56)
 }
 
-/// The dictionary of the first block of an xz stream: the xz file format, 3.1 and 5.3.1. 0 for a stream without blocks.
+/// Reads the dictionary of the first block of an xz stream: the xz file format, 3.1 and 5.3.1. 0 for a stream without
+/// blocks.
 fn xz_dictionary(header: &[u8]) -> u64 {
     /// The identifier of LZMA2, the last filter of a block, and the length of its one property.
     const LZMA2: [u8; 2] = [0x21, 1];

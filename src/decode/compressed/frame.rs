@@ -55,7 +55,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// The next decoded bytes; none at the end of the frame, whose checksums are right then.
+    /// Reads the next decoded bytes; none at the end of the frame, whose checksums are right then.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -79,7 +79,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// How many bytes of the source the frames took so far; a part of them may not be decoded yet.
+    /// Counts the bytes of the source that the frames took so far; a part of them may not be decoded yet.
     pub(super) fn given_bytes(&self) -> u64 {
         match self {
             Self::Gzip(decoder) => decoder.get_ref().given_bytes(),
@@ -90,7 +90,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The source, which stands behind the frame.
+    /// Returns the source, which stands after the frame.
     pub(super) fn into_source(self) -> Source<'a> {
         match self {
             Self::Gzip(decoder) => decoder.into_inner(),

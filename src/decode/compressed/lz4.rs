@@ -1,8 +1,8 @@
-//! Whether a frame of lz4 was read to its end.
+//! A walk along a frame of lz4, which shows whether it was read to its end.
 //!
-//! *Owns:* a walk along the parts of a frame while its decoder reads them: the crate's decoder gives no bytes at the end of a
-//! frame, but also at a block without bytes, and where blocks are missing. *Invariants:* every byte that the decoder gets is
-//! walked over once. *Cost:* a few instructions for each read.
+//! *Owns:* a walk along the parts of a frame while its decoder reads them: the crate's decoder gives no bytes at the
+//! end of a frame, but also at a block without bytes, and where blocks are missing. *Invariants:* every byte that the
+//! decoder gets is walked over once. *Cost:* a few instructions for each read.
 //!
 //! ```text
 //!  magic 4 │ flags 1 │ block size 1 │ content size 0 or 8 │ dictionary 0 or 4 │ checksum 1
@@ -21,11 +21,11 @@ pub(super) struct Lz4Source<'a> {
     source: Source<'a>,
     part: Part,
     flags: u8,
-    /// Whether the decoder asked for more than there is.
+    /// True if the decoder asked for more than there is.
     is_cut_short: bool,
 }
 
-/// What comes next.
+/// The part of a frame that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// The header, of which this many bytes were read.
@@ -49,22 +49,22 @@ impl<'a> Lz4Source<'a> {
         }
     }
 
-    /// Whether the frame is complete.
+    /// Returns true if the frame is complete.
     pub(super) fn is_at_end(&self) -> bool {
         self.part == Part::End(0)
     }
 
-    /// Whether the source ended before the frame.
+    /// Returns true if the source ended before the frame.
     pub(super) fn is_cut_short(&self) -> bool {
         self.is_cut_short && !self.is_at_end()
     }
 
-    /// What it reads from.
+    /// Returns the source that it reads.
     pub(super) fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// What it read from.
+    /// Returns the source that it has read.
     pub(super) fn into_source(self) -> Source<'a> {
         self.source
     }
@@ -113,7 +113,7 @@ impl<'a> Lz4Source<'a> {
         }
     }
 
-    /// `bytes` if this bit of the flags is set, else 0.
+    /// Returns `bytes` if this bit of the flags is set, else 0.
     fn if_flag(&self, bit: u32, bytes: u64) -> u64 {
         u64::from(self.flags >> bit & 1) * bytes
     }

@@ -9,8 +9,9 @@
 //!                     └─▶ Frame: the decoder of one format ──▶ chunk buffer
 //! ```
 //!
-//! The thread that reads an input decodes it, beside the workers that hash its lines. Where there are several files, or one that
-//! says where its frames begin ([`borders`]), each worker decodes a piece of its own ([`crate::input::pieces`]).
+//! The thread that reads an input decodes it, beside the workers that hash its lines. Where there are several files, or
+//! one that says where its frames begin ([`borders`]), each worker decodes a piece of its own
+//! ([`crate::input::pieces`]).
 //!
 //! *Cost:* a thread for as long as decoding takes; see [`mod@format`] for the memory.
 
@@ -36,33 +37,34 @@ pub(crate) use format::{Front, HEADER_BYTES, decoder_bytes, recognise};
 pub(crate) use piece::PieceDecoder;
 pub(crate) use source::{SOURCE_BYTES, Source};
 
-/// The share of the memory that decoders get in any case, as one by this number: what a pipe needs, and a later frame of a
-/// file, shows too late for the plan.
+/// The share of the memory that decoders get in any case, as one by this number: what a pipe needs, and a later frame
+/// of a file, shows too late for the plan.
 pub(crate) const UNPLANNED_SHARE: u64 = 32;
-/// The most bytes for that: what the largest presets of gzip, bzip2, xz, lz4 and zstd take, except for --ultra and --long of zstd.
+/// The most bytes for that: what the largest presets of gzip, bzip2, xz, lz4 and zstd take, except for --ultra and
+/// --long of zstd.
 pub(crate) const MOST_UNPLANNED_BYTES: u64 = 72 << 20;
 
-/// As many frames that mean nothing are passed over to find the header of one that does.
+/// The most frames that mean nothing which are passed over to find the header of one that does.
 const MOST_SKIPPED: usize = 16;
 
-/// What it takes to decode an input.
+/// The cost of decoding an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoding {
     /// Memory while it is read, in bytes, going by its first frame.
     pub memory_bytes: u64,
     /// A decoded byte costs as much time as this many that are written or read.
     pub cost: u64,
-    /// As many pieces of it can be decoded at the same time, at most: files, or what a file is made of.
+    /// The most pieces of it that can be decoded at the same time: files, or what a file is made of.
     pub pieces: u64,
 }
 
-/// About how many pieces a file of `size` bytes has that can be decoded at the same time.
+/// Estimates the pieces of a file of `size` bytes that can be decoded at the same time.
 fn pieces_of(file: &File, size: u64) -> io::Result<u64> {
     let border = border_after(file, 0, size)?;
     Ok(border.map_or(1, |border| size.div_ceil(border)))
 }
 
-/// What the first bytes of a file of `size` bytes are.
+/// Recognises a file of `size` bytes by its first bytes.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -72,8 +74,8 @@ pub(crate) fn front_of(file: &File, size: u64) -> io::Result<Front> {
     Ok(recognise(front, front.len() as u64 == size))
 }
 
-/// The bytes of a file of `size` bytes from `start`, as many as `buffer` has room for; none where it has become shorter, which the
-/// next look at it shows.
+/// Reads the bytes of a file of `size` bytes from `start`, as many as `buffer` has room for; none where the file has
+/// become shorter, which the next look at it shows.
 fn bytes_at<'b>(file: &File, start: u64, size: u64, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let left = size.saturating_sub(start);
     let wanted = left.min(buffer.len() as u64) as usize;
@@ -92,8 +94,8 @@ impl Decoding {
         pieces: 1,
     };
 
-    /// What a file of `size` bytes takes, going by the header of its first frame that has content; `None` where it is not
-    /// compressed.
+    /// Computes what decoding a file of `size` bytes takes, from the header of its first frame that has content; `None`
+    /// where it is not compressed.
     pub(crate) fn of_file(file: &File, size: u64) -> io::Result<Option<Self>> {
         let mut front = [0; HEADER_BYTES];
         let mut start = 0;
@@ -117,7 +119,7 @@ impl Decoding {
         Ok(Some(Self::OF_PIPE))
     }
 
-    /// What decoding files takes together: the larger memory and the larger cost of both, and the pieces of each.
+    /// Adds the decoding of other files: the larger memory and the larger cost of both, and the pieces of each.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
             memory_bytes: self.memory_bytes.max(other.memory_bytes),

@@ -16,7 +16,7 @@ use crate::decode::compressed::Decoder;
 use crate::decode::stream::Filled;
 use crate::error::Result;
 
-/// As many bytes are decoded at a time to find the end of the last line.
+/// The bytes that are decoded at a time to find the end of the last line.
 const LOOKED_AT: usize = 4 << 10;
 
 /// Decodes the lines of a piece.
@@ -26,13 +26,13 @@ pub(crate) struct PieceDecoder<'a> {
     stage: Stage,
 }
 
-/// What is decoded next.
+/// The data that are decoded next.
 enum Stage {
     /// The end of a line that belongs to a piece before.
     Before,
     /// The frames of the piece.
     Within,
-    /// What is behind them of the last line.
+    /// The rest of the last line, which comes after them.
     Behind,
     Ended,
 }
@@ -98,12 +98,12 @@ impl<'a> PieceDecoder<'a> {
         })
     }
 
-    /// As [`Decoder::padding`].
+    /// Returns [`Decoder::padding`].
     pub(crate) fn padding(&self) -> u64 {
         self.decoder.padding()
     }
 
-    /// Where in the file the next byte is taken.
+    /// Returns the offset in the file of the next byte that is taken.
     pub(crate) fn given_bytes(&self) -> u64 {
         self.decoder.given_bytes()
     }

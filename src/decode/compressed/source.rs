@@ -1,7 +1,7 @@
 //! Compressed bytes as they are in a file or come through a pipe.
 //!
-//! *Owns:* the buffer in front of a decoder. *Invariants:* every byte of the stream is given once, in order, however much
-//! of it was looked at before. *Cost:* [`SOURCE_BYTES`] of memory, and a copy of the compressed bytes.
+//! *Owns:* the buffer in front of a decoder. *Invariants:* every byte of the stream is given once, in order, however
+//! much of it was looked at before. *Cost:* [`SOURCE_BYTES`] of memory, and a copy of the compressed bytes.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::error::Result;
 use crate::memory::budget::MemoryBudget;
 use crate::memory::buffer::Buffer;
 
-/// What is read at a time, in bytes.
+/// The bytes that are read at a time.
 pub(crate) const SOURCE_BYTES: u64 = 64 << 10;
 
 /// A stream of compressed bytes that can be looked into.
 pub(crate) struct Source<'a> {
     stream: StoppableStream<'a>,
-    /// How messages call it.
+    /// Its name in messages.
     name: &'a Path,
     buffer: Buffer,
     /// The bytes of the buffer that were not given yet.
     start: usize,
     end: usize,
-    /// Where in the stream the next one is.
+    /// The offset of the next one in the stream.
     given_bytes: u64,
     is_ended: bool,
 }
@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The same of a stream that begins at byte `start` of a file.
+    /// Returns the same of a stream that begins at byte `start` of a file.
     pub(crate) fn from(self, start: u64) -> Self {
         Self {
             given_bytes: start,
@@ -61,17 +61,17 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// How messages call the stream.
+    /// Returns the name of the stream in messages.
     pub(super) fn name(&self) -> &'a Path {
         self.name
     }
 
-    /// Where in the stream, or in the file that it is of, the next byte is.
+    /// Returns the offset of the next byte in the stream, or in its file.
     pub(super) fn given_bytes(&self) -> u64 {
         self.given_bytes
     }
 
-    /// The next `count` bytes without giving them; fewer at the end of the stream.
+    /// Returns the next `count` bytes without giving them; fewer at the end of the stream.
     ///
     /// # Errors
     /// As [`StoppableStream::fill`].
@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
 }
 
 impl BufRead for Source<'_> {
-    /// An error of the crate goes through the decoder as the inner error of another.
+    /// Reads more if nothing is left. An error of the crate goes through the decoder as the inner error of another.
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.start == self.end && !self.is_ended {
             (self.start, self.end) = (0, 0);

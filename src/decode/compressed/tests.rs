@@ -19,7 +19,7 @@ fn formats() -> impl Iterator<Item = (&'static str, impl Fn(&[u8]) -> Vec<u8>)> 
     })
 }
 
-/// What messages call the data that a program writes.
+/// Returns the name in messages of the data that a program writes.
 fn kind(program: &str) -> &str {
     match program {
         "bgzip" => "gzip",

@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 use crate::memory::budget::{MemoryBudget, Reservation};
 use crate::size::{display_at_least, display_bytes};
 
-/// What the columns of one reading may have.
+/// The memory that the columns of one reading may have.
 #[derive(Debug)]
 pub(super) struct Allowance {
-    /// How messages call the file.
+    /// The name of the file in messages.
     name: PathBuf,
-    /// What the process has beside the budget, in bytes, where there is nothing else that takes from it.
+    /// The memory of the process besides the budget, in bytes, where nothing else takes from it.
     beside_bytes: Option<u64>,
     granted: Mutex<Granted>,
 }
@@ -24,13 +24,13 @@ pub(super) struct Allowance {
 #[derive(Debug)]
 struct Granted {
     memory: Reservation,
-    /// Bytes of each column, by its place in the key, and of the record behind them. Of a copy: of its pages, of the values
-    /// that are written, and of what is remembered for the footer.
+    /// Bytes of each column, by its place in the key, and of the record behind them. Of a copy: of its pages, of the
+    /// values that are written, and of what is remembered for the footer.
     columns: Vec<u64>,
 }
 
 impl Allowance {
-    /// Nothing yet, for as many columns and a record as one more.
+    /// Grants nothing yet to `columns` columns, and to a record as one more.
     pub(super) fn new(name: PathBuf, columns: usize, budget: &MemoryBudget) -> Self {
         Self {
             name,
@@ -42,7 +42,8 @@ impl Allowance {
         }
     }
 
-    /// The same for a process that has `bytes` beside the budget and does nothing else meanwhile: more memory is all for it.
+    /// Returns the same for a process that has `bytes` besides the budget and does nothing else meanwhile: more memory
+    /// is all for this reading.
     pub(super) fn beside(self, bytes: u64) -> Self {
         Self {
             beside_bytes: Some(bytes),
@@ -73,7 +74,7 @@ impl Allowance {
         }
     }
 
-    /// The error where `needed_bytes` are more than there is.
+    /// Makes the error for `needed_bytes` that are more than there is.
     pub(super) fn too_large(&self, needed_bytes: u64) -> Error {
         let (work, least_bytes, other_way) = match self.beside_bytes {
             Some(beside_bytes) => (

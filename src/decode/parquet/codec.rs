@@ -1,7 +1,7 @@
 //! Decompressing a page.
 //!
-//! *Owns:* the compressions of Parquet. *Invariants:* no more is decompressed than the header of the page announced, whatever
-//! its bytes want to become; a page that becomes less or more is damaged. *Cost:* one pass over the page.
+//! *Owns:* the compressions of Parquet. *Invariants:* no more is decompressed than the header of the page announced,
+//! whatever its bytes want to become; a page that becomes less or more is damaged. *Cost:* one pass over the page.
 //!
 //! *Sources:* Compression.md of Parquet's format.
 
@@ -51,12 +51,12 @@ pub(super) fn decompress(
     check(written, bytes)
 }
 
-/// Whether pages in this compression can be read.
+/// Returns true if pages in this compression can be read.
 pub(super) fn is_known(codec: CompressionCodec) -> bool {
     !matches!(codec, CompressionCodec::BROTLI | CompressionCodec::LZO)
 }
 
-/// As messages call it.
+/// Returns its name in messages.
 pub(super) fn name(codec: CompressionCodec) -> String {
     format!("{codec:?}").to_lowercase()
 }
@@ -76,8 +76,8 @@ fn lz4(stored: &[u8], out: &mut [u8]) -> io::Result<usize> {
         .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// Blocks as Hadoop writes them, each behind the number of its bytes when decompressed and when not; `None` where this is
-/// none.
+/// Blocks as Hadoop writes them, each behind the number of its bytes when decompressed and when not; `None` where this
+/// is none.
 fn hadoop_lz4(mut stored: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut written = 0;
     while !stored.is_empty() {

@@ -59,7 +59,8 @@ impl Column {
         }
     }
 
-    /// The value of the next row as text, which may be put together in `scratch`; `None` for NULL. There must be one.
+    /// Reads the value of the next row as text, which may be put together in `scratch`; `None` for NULL. There must be
+    /// a row.
     ///
     /// # Errors
     /// Where the column is damaged or ends early.
@@ -93,10 +94,10 @@ trait Cells: Send {
     /// Decodes up to `most` rows, at least one; returns how many.
     fn decode(&mut self, most: usize) -> Result<usize>;
 
-    /// Whether there are no more.
+    /// Returns true if there are no more.
     fn is_at_end(&mut self) -> Result<bool>;
 
-    /// The next value as text, which may be put together in `scratch`; `None` for NULL. There must be one.
+    /// Takes the next value as text, which may be put together in `scratch`; `None` for NULL. There must be one.
     fn take<'v>(&'v mut self, form: Form, scratch: &'v mut Vec<u8>) -> Option<&'v [u8]>;
 }
 

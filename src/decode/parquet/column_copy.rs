@@ -1,8 +1,8 @@
 //! Copying some rows of a column of a row group.
 //!
-//! *Owns:* the way of values from the pages that are read to the column that is written. *Invariants:* the values are those of
-//! the rows, with their levels; a page that was read is not kept because of a value in it; values that take much memory are
-//! copied in pieces, or have it granted. *Cost:* what is decoded at a time, and a copy of some of it.
+//! *Owns:* the way of values from the pages that are read to the column that is written. *Invariants:* the values are
+//! those of the rows, with their levels; a page that was read is not kept because of a value in it; values that take
+//! much memory are copied in pieces, or have it granted. *Cost:* what is decoded at a time, and a copy of some of it.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -17,23 +17,24 @@ use crate::decode::parquet::page_header::VALUE_BYTES;
 use crate::decode::parquet::pages::Chunk;
 use crate::decode::parquet::values::{Decoded, Values, guard};
 
-/// Who has memory of a copy, by their places in the [`Allowance`]: the pages that are read, the values that are copied, and
-/// what is remembered for the footer.
+/// Who has memory of a copy, by their places in the [`Allowance`]: the pages that are read, the values that are copied,
+/// and what is remembered for the footer.
 const PAGES: usize = 0;
 const COPIES: usize = 1;
 pub(super) const FOOTER: usize = 2;
 pub(super) const USERS: usize = 3;
 
-/// As many bytes of values are copied at a time without a grant.
+/// The bytes of values that are copied at a time without a grant.
 const PIECE_BYTES: u64 = 256 << 10;
-/// What a column takes that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for it.
+/// The memory of a column that is written, in bytes: a page, a dictionary of 1 MiB with its table, and what waits for
+/// it.
 pub(super) const WRITER_BYTES: u64 = 8 << 20;
 
 /// A copy of some rows of a column of a row group.
 pub(super) struct ColumnCopy<'a> {
     pub(super) file: &'a Arc<File>,
     pub(super) column: &'a ColumnDescPtr,
-    /// Where the column is.
+    /// The place of the column in the file.
     pub(super) chunk: Chunk,
     pub(super) memory: &'a Arc<Allowance>,
     /// The rows, numbered from the start of the row group; they ascend.

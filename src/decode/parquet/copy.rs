@@ -44,7 +44,7 @@ use crate::sys::machine;
 const FOOTER_SHARE: u64 = 2;
 /// The most rows of a row group that is written.
 const GROUP_ROWS: usize = 1 << 17;
-/// What is remembered of a column of a row group that was written, in bytes.
+/// The memory of a column of a row group that was written, in bytes.
 const WRITTEN_COLUMN_BYTES: u64 = 1 << 10;
 
 /// A Parquet file of which some rows are to be copied.
@@ -60,10 +60,10 @@ pub struct RowCopy {
 /// Is called with bytes and rows of the file that a copy is done with, which [`RowCopy::bytes_of`] foretells.
 pub type Advance<'a> = &'a dyn Fn(u64, u64);
 
-/// What became of a copy.
+/// The result of a copy.
 #[derive(Debug)]
 pub struct Copied<W> {
-    /// Where the file went, to be flushed.
+    /// The target of the file, to be flushed.
     pub target: W,
     /// The bytes of the file.
     pub bytes: u64,
@@ -71,7 +71,7 @@ pub struct Copied<W> {
     pub peak_rss_bytes: u64,
 }
 
-/// Where rows come from and in which memory.
+/// The file that rows come from, and the memory for them.
 struct Reading<'a> {
     copy: &'a RowCopy,
     metadata: &'a ParquetMetaData,
@@ -127,7 +127,7 @@ impl RowCopy {
         }
     }
 
-    /// About how many bytes of the file `rows` of its rows are.
+    /// Estimates the bytes of the file that `rows` of its rows take.
     pub fn bytes_of(&self, rows: u64) -> u64 {
         (self.state.size as f64 * rows as f64 / self.rows.max(1) as f64) as u64
     }
@@ -227,7 +227,7 @@ impl Reading<'_> {
         Ok(writer.bytes_written() as u64)
     }
 
-    /// Which of `numbers` are in which row group.
+    /// Finds the row group of each of `numbers`.
     fn spans(&self, numbers: &[u64]) -> Result<Vec<Span>> {
         let mut spans = Vec::new();
         let mut first = 0;
@@ -303,7 +303,7 @@ impl Reading<'_> {
     }
 }
 
-/// How the new file is written: as the old one was compressed, with what its writer noted in it.
+/// Returns the properties of the new file: the compression of the old one, with what its writer noted in it.
 fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     let notes = metadata.file_metadata().key_value_metadata().cloned();
     // An index of the pages would be held in memory until the end.
@@ -327,7 +327,7 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
     builder.build()
 }
 
-/// A failure of the writer, as the system told it.
+/// Returns a failure of the writer as the system told it.
 fn as_io(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {

@@ -1,7 +1,7 @@
-//! How many numbers a list of differences has.
+//! The length of a list of differences.
 //!
-//! *Owns:* counting them before a decoder makes room for as many. *Invariants:* nothing is decoded. *Cost:* one look at the
-//! front of each block.
+//! *Owns:* counting them before a decoder makes room for as many. *Invariants:* nothing is decoded. *Cost:* one look at
+//! the front of each block.
 //!
 //! *Sources:* Encodings.md of Parquet's format, "Delta Encoding":
 //!
@@ -10,7 +10,7 @@
 //!                                                             └ least difference │ bits of each part │ parts
 //! ```
 
-/// Where the values of a page of the first version begin: behind `levels` lists of levels, each behind its length.
+/// Finds the values of a page of the first version: after `levels` lists of levels, each after its length.
 pub(super) fn behind_levels(page: &[u8], levels: usize) -> Option<usize> {
     let mut start = 0;
     for _ in 0..levels {
@@ -20,8 +20,8 @@ pub(super) fn behind_levels(page: &[u8], levels: usize) -> Option<usize> {
     Some(start)
 }
 
-/// Whether `values` begins with `lists` lists of at most `most` numbers each. What the last of them has behind its front is
-/// not looked at.
+/// Returns true if `values` begins with `lists` lists of at most `most` numbers each. Of the last of them only the
+/// front is looked at.
 pub(super) fn counts_are_at_most(values: &[u8], lists: usize, most: u64) -> bool {
     let mut rest = values;
     for list in 1..=lists {
@@ -41,7 +41,7 @@ pub(super) fn counts_are_at_most(values: &[u8], lists: usize, most: u64) -> bool
     true
 }
 
-/// What stands before the blocks.
+/// The numbers before the blocks.
 struct Front {
     block_numbers: u64,
     parts: u64,
@@ -62,7 +62,7 @@ impl Front {
         (parts > 0).then_some((front, list))
     }
 
-    /// What stands behind the blocks.
+    /// Returns what follows the blocks.
     fn skip<'a>(&self, mut blocks: &'a [u8]) -> Option<&'a [u8]> {
         let of_part = self.block_numbers / self.parts;
         // The first number is in the front.

@@ -1,4 +1,4 @@
-//! What the footer of a file says.
+//! The footer of a file.
 //!
 //! *Owns:* reading it, and where a column of a row group is. *Invariants:* a footer is read in the memory that there is
 //! for it; what it says of places and sizes is checked against the file. *Cost:* the footer and some times its bytes
@@ -32,7 +32,7 @@ const TAIL_BYTES: u64 = 8;
 /// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the
 /// smallest row groups have 28 bytes there.
 const FOOTER_EXPANSION: u64 = 24;
-/// What a column takes while a footer is read, in bytes: its description and its path.
+/// The memory of a column while a footer is read, in bytes: its description and its path.
 const COLUMN_BYTES: u64 = 512;
 
 /// Reads the footer of a file.
@@ -101,7 +101,7 @@ pub(super) fn read_footer(
     Ok(metadata)
 }
 
-/// The refusal of a footer that takes `needed_bytes`: readers get half of the memory for it.
+/// Refuses a footer that takes `needed_bytes`: readers get half of the memory for it.
 fn footer_too_large(name: &Path, needed_bytes: u64) -> Error {
     let least_bytes = 2 * needed_bytes;
     Error::MemoryPlan {
@@ -115,7 +115,7 @@ fn footer_too_large(name: &Path, needed_bytes: u64) -> Error {
     }
 }
 
-/// Where what a footer describes ends: the last page, or the last index.
+/// Finds the end of what a footer describes: the last page, or the last index.
 fn described_bytes(metadata: &ParquetMetaData) -> u64 {
     let end = |start: Option<i64>, bytes: Option<i32>| {
         let end = start?.checked_add(bytes?.into())?;
@@ -173,7 +173,7 @@ pub(super) fn chunk_of(column: &ColumnChunkMetaData, size: u64) -> Result<Chunk,
     })
 }
 
-/// The first byte and the bytes of a column of a row group.
+/// Returns the first byte and the bytes of a column of a row group.
 fn chunk_range(column: &ColumnChunkMetaData) -> Result<(u64, u64), String> {
     // Some writers leave a 0 there for none.
     let data = Some(column.data_page_offset()).filter(|&start| start != 0);

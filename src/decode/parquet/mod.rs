@@ -1,4 +1,4 @@
-//! Parquet files as inputs: what is read of one are the columns of the key, as records in the syntax of the other
+//! Parquet files as inputs: their columns of the key are read, as records in the syntax of the other
 //! inputs.
 //!
 //! *Owns:* what is known of one before it is read ([`Table`]), and its readings ([`Rows`]). *Invariants:* a row is a
@@ -48,7 +48,7 @@ pub use copy::{Advance, Copied, RowCopy};
 pub(crate) use rows::Rows;
 pub(crate) use table::Table;
 
-/// The error for what `parquet`, or what it reads with, says of the file with this name.
+/// Makes the error for what `parquet`, or what it reads with, says of the file with this name.
 fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
     let mut advice = "copy or fetch it again, and check it with the program that wrote it";
     let why = match error {
@@ -71,7 +71,7 @@ fn failure(name: &Path, place: &str, error: ParquetError) -> Error {
     }
 }
 
-/// What messages call a row group.
+/// Returns the name of a row group in messages.
 fn group_name(number: usize) -> String {
     format!("row group {number} of the Parquet file")
 }

@@ -1,4 +1,4 @@
-//! Which column a field of the key is.
+//! The column that a field of the key names.
 //!
 //! *Owns:* looking columns up by their numbers and names. *Invariants:* one that is not there, or more than one, is an
 //! error before any row is read. *Cost:* a few looks at the schema.
@@ -10,7 +10,7 @@ use ::parquet::schema::types::SchemaDescriptor;
 use crate::error::{Error, Result};
 use crate::record::{Field, Keys, MOST_SHOWN, shown_names};
 
-/// The leaf that a field of the key is.
+/// Finds the leaf that a field of the key is.
 ///
 /// # Errors
 /// [`Error::Usage`] where there is none, or more than one.
@@ -58,8 +58,8 @@ pub(super) fn find(
     }
 }
 
-/// The leaves that a name stands for. A column that is called just so comes before one that the name leads to, and this
-/// before one that is called so by the rules for comparing keys.
+/// Finds the leaves that a name stands for. A column that is called just so comes before one that the name leads to,
+/// and this before one that is called so by the rules for comparing keys.
 fn called(keys: &Keys, field: &Field, schema: &SchemaDescriptor) -> Vec<usize> {
     let (path, plain, written) = (field.path(), field.plain_name(), field.to_string());
     let parts = |leaf: usize| schema.column(leaf).path().parts().to_vec();
@@ -81,7 +81,7 @@ fn called(keys: &Keys, field: &Field, schema: &SchemaDescriptor) -> Vec<usize> {
     ways.find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// The leaves that are so.
+/// Finds the leaves that are so.
 fn such(schema: &SchemaDescriptor, is_it: impl Fn(usize) -> bool) -> Vec<usize> {
     let leaves = 0..schema.num_columns();
     leaves.filter(|&leaf| is_it(leaf)).collect()

@@ -1,7 +1,7 @@
 //! The header of a page.
 //!
-//! *Owns:* reading it, so that its sizes are known before anything is allocated for the page. *Invariants:* nothing that a
-//! header says is taken for true here but for its own length. *Cost:* one look at each of its fields.
+//! *Owns:* reading it, so that its sizes are known before anything is allocated for the page. *Invariants:* nothing
+//! that a header says is taken for true here but for its own length. *Cost:* one look at each of its fields.
 //!
 //! *Sources:* parquet.thrift of Parquet's format 2.11.
 
@@ -13,12 +13,13 @@ use crate::decode::parquet::thrift::{Broken, Compact, MOST_DEPTH, Structure};
 
 /// Values that are decoded at a time.
 pub(super) const BATCH: u64 = 1024;
-/// Values that are decoded at a time where each may be as long as its page: they are put together from pieces of others.
+/// Values that are decoded at a time where each may be as long as its page: they are put together from pieces of
+/// others.
 pub(super) const BATCH_OF_DELTAS: u64 = 16;
-/// What a value takes in memory beside its bytes: a reference to them, and levels.
+/// The memory of a value besides its bytes: a reference to them, and levels.
 pub(super) const VALUE_BYTES: u64 = 40;
 
-/// What a page is, by its header.
+/// The header of a page: what it is, and its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PageHeader {
     pub(super) kind: PageKind,
@@ -60,7 +61,7 @@ pub(super) enum PageKind {
 }
 
 impl PageHeader {
-    /// The header that `bytes` begin with.
+    /// Reads the header that `bytes` begin with.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Broken> {
         let mut reader = Compact { rest: bytes };
         let fields = reader.structure(MOST_DEPTH)?;
@@ -105,7 +106,7 @@ impl PageHeader {
         })
     }
 
-    /// How its values are written; `None` of what is no data.
+    /// Returns the encoding of its values; `None` for a page without data.
     pub(super) fn encoding(&self) -> Option<Encoding> {
         match self.kind {
             PageKind::Data { encoding, .. } | PageKind::Data2 { encoding, .. } => Some(encoding),
@@ -113,7 +114,7 @@ impl PageHeader {
         }
     }
 
-    /// The rows of a column that has one value in each, 0 for what is no data.
+    /// Counts the rows of a column that has one value in each; 0 for a page without data.
     pub(super) fn values(&self) -> u64 {
         match self.kind {
             PageKind::Data { values, .. } | PageKind::Data2 { values, .. } => values.into(),
@@ -121,7 +122,7 @@ impl PageHeader {
         }
     }
 
-    /// The memory in bytes for a page while it is read and decoded, beside a dictionary that was read.
+    /// Computes the memory in bytes for a page while it is read and decoded, besides a dictionary that was read.
     pub(super) fn needed_bytes(&self, codec: CompressionCodec) -> u64 {
         let stored = match codec {
             CompressionCodec::UNCOMPRESSED => 0,
@@ -151,7 +152,7 @@ impl PageHeader {
             }
     }
 
-    /// A page as `parquet` wants it.
+    /// Makes a page as `parquet` wants it.
     pub(super) fn page(&self, buf: Bytes) -> Page {
         match self.kind {
             PageKind::Dictionary { values, encoding } => Page::DictionaryPage {
@@ -205,7 +206,7 @@ impl PageHeader {
     }
 }
 
-/// The encoding that a field names.
+/// Returns the encoding that a field names.
 fn encoding(page: &Structure, field: i64) -> Result<Encoding, Broken> {
     Ok(match page.number(field)? {
         0 => Encoding::PLAIN,

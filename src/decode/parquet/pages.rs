@@ -1,9 +1,9 @@
 //! The pages of a column, one after the other.
 //!
-//! *Owns:* reading a page and decompressing it, where `parquet` has a reader of its own that allocates what headers say.
-//! *Invariants:* memory is granted before it is allocated; what a decoder behind this would allocate going by the page is
-//! checked, too; a page that does not lie in its column, or has more values than are left, is an error. *Cost:* two pages at a
-//! time, one of them compressed, and the dictionary.
+//! *Owns:* reading a page and decompressing it, where `parquet` has a reader of its own that allocates what headers
+//! say. *Invariants:* memory is granted before it is allocated; what a decoder behind this would allocate going by the
+//! page is checked, too; a page that does not lie in its column, or has more values than are left, is an error. *Cost:*
+//! two pages at a time, one of them compressed, and the dictionary.
 //!
 //! ```text
 //!  column of a row group │ header │ dictionary │ header │ page │ header │ page │
@@ -31,27 +31,27 @@ use crate::decode::parquet::{codec, delta};
 /// Bytes that are read to find a header, at first and at most: its statistics may be long.
 const HEADER_BYTES: (u64, u64) = (256, 1 << 20);
 
-/// Where a column of a row group is in the file.
+/// The place of a column of a row group in the file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk {
     /// Its first byte.
     pub(super) start: u64,
-    /// As they are in the file, and when they are decompressed.
+    /// The bytes as they are in the file, and when they are decompressed.
     pub(super) bytes: u64,
     pub(super) raw_bytes: u64,
     pub(super) codec: CompressionCodec,
     /// Values, NULLs included.
     pub(super) values: u64,
-    /// Whether some of them may be written as differences to the one before: [`Encoding::DELTA_BYTE_ARRAY`].
+    /// True if some of them may be written as differences to the one before: [`Encoding::DELTA_BYTE_ARRAY`].
     pub(super) has_deltas: bool,
 }
 
-/// What the pages of a column are like, whichever row group they are in.
+/// The layout of the pages of a column, whichever row group they are in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// The least bytes of a value in a dictionary.
     pub(super) value_bytes: u64,
-    /// How many kinds of levels stand before the values: 0 to 2.
+    /// The kinds of levels that stand before the values: 0 to 2.
     pub(super) levels: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Pages {
     file: Arc<File>,
     chunk: Chunk,
     layout: Layout,
-    /// Where the next page, or its header, begins in the file.
+    /// The offset of the next page, or its header, in the file.
     offset: u64,
     /// The header of the next page, once it was read.
     next: Option<PageHeader>,
@@ -85,7 +85,7 @@ pub(super) struct LastPage {
 }
 
 impl Pages {
-    /// The pages of `chunk`, in the memory of the column with the number in `memory`. `last` is kept up to date.
+    /// Reads the pages of `chunk`, in the memory of the column with the number in `memory`. `last` is kept up to date.
     pub(super) fn new(
         file: Arc<File>,
         chunk: Chunk,
@@ -146,7 +146,7 @@ impl Pages {
         Some(header)
     }
 
-    /// The page behind its header.
+    /// Reads the page after its header.
     fn read(&mut self, header: &PageHeader) -> Result<Page> {
         let start = self.offset - header.stored_bytes;
         let is_of_differences = header.encoding() == Some(Encoding::DELTA_BYTE_ARRAY);
@@ -184,7 +184,7 @@ impl Pages {
             .map_err(|error| ParquetError::External(Box::new(error)))
     }
 
-    /// What a page becomes: of the second version its levels are not compressed.
+    /// Decompresses a page: in the second version its levels are not compressed.
     fn decompress(&self, header: &PageHeader, stored: Vec<u8>) -> Result<Vec<u8>> {
         let (levels, is_compressed) = match header.kind {
             PageKind::Data2 {

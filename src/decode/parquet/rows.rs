@@ -49,7 +49,7 @@ pub(crate) struct Rows<'a> {
     /// Some records, and how many bytes of them were given.
     records: Vec<u8>,
     given: usize,
-    /// Where values are put together that are no pieces of a page.
+    /// The buffer in which values are put together that are no pieces of a page.
     scratch: Vec<u8>,
     nulls: u64,
     bad: u64,
@@ -120,7 +120,8 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// About how many bytes of the file the records so far are from: as many of it as they are of the rows.
+    /// Estimates the bytes of the file that the records so far come from: the share of the file that they are of the
+    /// rows.
     pub(crate) fn taken_bytes(&self) -> u64 {
         let rows = self.number - self.first_number;
         let share = rows as f64 / self.table.rows.max(1) as f64;
@@ -238,7 +239,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What became of a row.
+/// The result of writing a row.
 enum Row {
     Written,
     /// It has NULL in the key.

@@ -1,18 +1,19 @@
-//! How large the schema in a footer is.
+//! The size of the schema in a footer.
 //!
-//! *Owns:* going through it before it is decoded: the decoder calls itself for each group in a group, and makes room for as many
-//! columns as a group claims. *Invariants:* what passes here has as many elements as it says, and no deep groups. *Cost:* one
-//! look at each element.
+//! *Owns:* going through it before it is decoded: the decoder calls itself for each group in a group, and makes room
+//! for as many columns as a group claims. *Invariants:* what passes here has as many elements as it says, and no deep
+//! groups. *Cost:* one look at each element.
 //!
-//! *Sources:* parquet.thrift of Parquet's format 2.11: the schema is a list of elements, each group before what is in it.
+//! *Sources:* parquet.thrift of Parquet's format 2.11: the schema is a list of elements, each group before what is in
+//! it.
 
 use crate::decode::parquet::thrift::{Compact, MOST_DEPTH};
 
 /// The most groups of a schema that lie in each other.
 const MOST_NESTING: usize = 100;
 
-/// How many columns the schema in this footer has, with the groups that they are in; `None` where it is damaged, or groups
-/// lie deeper in each other than [`MOST_NESTING`]. What it says of its size is not believed.
+/// Counts the columns of the schema in this footer, with the groups that they are in; `None` where it is damaged, or
+/// groups lie deeper in each other than [`MOST_NESTING`]. What it says of its size is not believed.
 pub(super) fn schema_columns(footer: &[u8]) -> Option<u64> {
     let mut reader = Compact { rest: footer };
     // The version, and behind it the schema: a list of structures.

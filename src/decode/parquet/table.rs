@@ -28,7 +28,7 @@ const COST: u64 = 2;
 
 /// The least rows of a piece that is decoded beside others, but for the last.
 const PIECE_ROWS: u64 = 1 << 16;
-/// As many pages of the largest row group show what memory a reading takes.
+/// The pages of the largest row group that show what memory a reading takes.
 const PAGES_LOOKED_AT: usize = 64;
 /// One by the share that the largest pages may be larger than those.
 const SLACK: u64 = 8;
@@ -43,16 +43,16 @@ pub(crate) struct Table {
     pub(super) rows: u64,
     /// The bytes of the file.
     pub(super) bytes: u64,
-    /// What a reading takes in bytes, as far as some pages show it.
+    /// The memory of a reading in bytes, as far as some pages show it.
     pub(super) memory_bytes: u64,
     pub(super) writing: Writing,
     /// The names of the columns as a record, with a terminator; of records that have a header.
     pub(super) header: Option<Vec<u8>>,
-    /// Whether the number of its row stands before each record.
+    /// True if the number of its row stands before each record.
     pub(super) has_row_numbers: bool,
-    /// Whether rows whose key cannot be written are left out.
+    /// True if rows whose key cannot be written are left out.
     pub(super) skips_bad: bool,
-    /// What the last reading left out.
+    /// The rows that the last reading left out.
     pub(super) left_out: LeftOut,
 }
 
@@ -73,12 +73,13 @@ pub(super) struct KeyColumn {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) rows: u64,
-    /// Where it has each column of the key.
+    /// The place of each column of the key.
     pub(super) chunks: Vec<Chunk>,
 }
 
 impl Table {
-    /// The table that `file` is: a Parquet file of `size` bytes, which belongs to the input with `number`, from 1.
+    /// Opens the table that `file` is: a Parquet file of `size` bytes, which belongs to the input with `number`, from
+    /// 1.
     ///
     /// # Errors
     /// [`Error::Usage`] where no column is named, or one that there is not; [`Error::Undecodable`] for a damaged file;
@@ -166,7 +167,7 @@ impl Table {
         })
     }
 
-    /// What decoding it takes.
+    /// Returns what decoding it takes.
     pub(crate) fn decoding(&self) -> Decoding {
         Decoding {
             memory_bytes: self.memory_bytes,
@@ -187,13 +188,13 @@ impl Table {
         (end < self.groups.len() as u64).then_some(end)
     }
 
-    /// How many pieces it has.
+    /// Counts its pieces.
     fn pieces(&self) -> u64 {
         let ends = std::iter::successors(self.piece_end(0), |&start| self.piece_end(start));
         1 + ends.count() as u64
     }
 
-    /// The numbers of the rows of some row groups.
+    /// Returns the numbers of the rows of some row groups.
     pub(super) fn rows_of(&self, groups: Range<usize>) -> Range<u64> {
         let rows = |groups: &[Group]| groups.iter().map(|group| group.rows).sum::<u64>();
         let start = rows(&self.groups[..groups.start]);
@@ -212,25 +213,25 @@ impl Table {
         self.left_out.bad.fetch_add(bad, Ordering::Relaxed);
     }
 
-    /// The names of its columns as a record, without the terminator.
+    /// Returns the names of its columns as a record, without the terminator.
     pub(crate) fn header(&self) -> Option<&[u8]> {
         let header = self.header.as_deref()?;
         header.split_last().map(|(_, names)| names)
     }
 
-    /// How many columns the key has.
+    /// Counts the columns of the key.
     pub(crate) fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// How many rows of the last reading have NULL in the key, and how many a key that cannot be written.
+    /// Counts the rows of the last reading that have NULL in the key, and those with a key that cannot be written.
     pub(crate) fn left_out(&self) -> (u64, u64) {
         let LeftOut { nulls, bad } = &self.left_out;
         (nulls.load(Ordering::Relaxed), bad.load(Ordering::Relaxed))
     }
 }
 
-/// A column of the key, if it can be one.
+/// Makes a column of the key, if it can be one.
 fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     let refuse = |what: &str| {
         Err(Error::usage(
@@ -254,7 +255,7 @@ fn key_column(column: ColumnDescPtr, name: &Path) -> Result<KeyColumn> {
     }
 }
 
-/// Where a row group has the columns of the key.
+/// Finds the columns of the key in a row group.
 fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Group, ParquetError> {
     let rows =
         u64::try_from(group.num_rows()).map_err(|_| damaged("it has a negative number of rows"))?;
@@ -274,7 +275,7 @@ fn group_of(group: &RowGroupMetaData, leaves: &[usize], size: u64) -> Result<Gro
     })
 }
 
-/// The names of the columns as a record with its terminator, if records have a header.
+/// Writes the names of the columns as a record with its terminator, if records have a header.
 fn header(
     is_wanted: bool,
     writing: &Writing,

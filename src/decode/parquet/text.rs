@@ -43,7 +43,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of this column; `None` where it cannot be a key.
+    /// Returns the form of this column; `None` where it cannot be a key.
     pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
         let old = column.converted_type();
         let decimal = |scale: i32, precision: i32| {
@@ -70,7 +70,7 @@ impl Form {
         }
     }
 
-    /// The form of integers with this logical type.
+    /// Returns the form of integers with this logical type.
     fn of_logical(logical: &LogicalType) -> Option<Self> {
         Some(match logical {
             LogicalType::Integer(IntType { is_signed, .. }) if !is_signed => Self::Unsigned,
@@ -86,7 +86,7 @@ impl Form {
         })
     }
 
-    /// The form of integers that have an old type alone.
+    /// Returns the form of integers that have an old type alone.
     fn of_old(old: Converted) -> Option<Self> {
         Some(match old {
             Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64 => {
@@ -106,7 +106,7 @@ impl Form {
         })
     }
 
-    /// Whether `text`, a value in this form, is a number in JSON.
+    /// Returns true if `text`, a value in this form, is a number in JSON.
     pub(super) fn is_number(self, text: &[u8]) -> bool {
         match self {
             Self::Signed | Self::Unsigned | Self::Decimal(_) => true,
@@ -251,14 +251,14 @@ impl Written for FixedLenByteArray {
     }
 }
 
-/// A number in decimal.
+/// Writes a number in decimal.
 fn written(number: impl Display, scratch: &mut Vec<u8>) -> &[u8] {
     // Writing to memory does not fail.
     let _cannot_fail = write!(scratch, "{number}");
     scratch
 }
 
-/// A decimal with `scale` digits behind the point.
+/// Writes a decimal with `scale` digits after the point.
 fn decimal(unscaled: i128, scale: u32, scratch: &mut Vec<u8>) -> &[u8] {
     let sign = if unscaled < 0 { "-" } else { "" };
     let digits = unscaled.unsigned_abs();
@@ -272,8 +272,8 @@ fn decimal(unscaled: i128, scale: u32, scratch: &mut Vec<u8>) -> &[u8] {
     scratch
 }
 
-/// A decimal whose digits are a number in two's complement, the high bytes first. One that is larger than any of 38
-/// digits, and so damaged, is written byte by byte.
+/// Writes a decimal whose digits are a number in two's complement, the high bytes first. One that is larger than any of
+/// 38 digits, and so damaged, is written byte by byte.
 fn decimal_of_bytes<'v>(bytes: &[u8], scale: u32, scratch: &'v mut Vec<u8>) -> &'v [u8] {
     let is_negative = bytes.first().is_some_and(|&byte| byte >= 0x80);
     let filler = if is_negative { 0xff } else { 0 };
@@ -292,7 +292,7 @@ fn decimal_of_bytes<'v>(bytes: &[u8], scale: u32, scratch: &'v mut Vec<u8>) -> &
     scratch
 }
 
-/// The day that is as many days after 1970-01-01.
+/// Writes the day that is `days` days after 1970-01-01.
 fn date(days: i64, scratch: &mut Vec<u8>) -> &[u8] {
     /// Days from 0000-03-01 to 1970-01-01.
     const TO_EPOCH: i64 = 719_468;
@@ -320,8 +320,8 @@ fn date(days: i64, scratch: &mut Vec<u8>) -> &[u8] {
     scratch
 }
 
-/// The time of a day, as many of the `units` of a second after midnight, with no more digits of a fraction than it
-/// needs.
+/// Writes the time of a day, `since_midnight` of the `units` of a second after midnight, with no more digits of a
+/// fraction than it needs.
 fn time(since_midnight: i64, units: i64, scratch: &mut Vec<u8>) {
     let (seconds, fraction) = (
         since_midnight.div_euclid(units),

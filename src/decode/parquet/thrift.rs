@@ -1,16 +1,17 @@
 //! Structures in Thrift's compact protocol.
 //!
-//! *Owns:* reading them without believing what they say of their sizes. *Invariants:* nothing is allocated but for fields that
-//! are there; a structure has an end, and no more than [`MOST_DEPTH`] others around it. *Cost:* one look at each field.
+//! *Owns:* reading them without believing what they say of their sizes. *Invariants:* nothing is allocated but for
+//! fields that are there; a structure has an end, and no more than [`MOST_DEPTH`] others around it. *Cost:* one look at
+//! each field.
 //!
 //! *Sources:* "Thrift compact protocol" of Apache Thrift:
 //!
 //! ```text
 //!  │ difference to the last number: 4, type: 4 │ the field │ ... │ 0 │
-//!                                                └ numbers as varints, zigzag; bytes behind their length; structures as this
+//!                                                └ numbers: zigzag varints; bytes: after their length; structures: this
 //! ```
 
-/// Why bytes are no structure.
+/// The reason why bytes are no structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Broken {
     /// It does not end in these bytes.
@@ -31,7 +32,7 @@ pub(super) enum Value {
     Bool(bool),
     Number(i64),
     Structure(Structure),
-    /// What no reader here asks for.
+    /// A value that no reader here asks for.
     Other,
 }
 
@@ -106,7 +107,7 @@ impl Compact<'_> {
         Ok((folded >> 1) as i64 ^ -((folded & 1) as i64))
     }
 
-    /// A structure, up to the byte that ends it.
+    /// Reads a structure, up to the byte that ends it.
     pub(super) fn structure(&mut self, depth: u32) -> Result<Structure, Broken> {
         let (mut fields, mut number) = (Vec::new(), 0);
         loop {
@@ -125,7 +126,7 @@ impl Compact<'_> {
         }
     }
 
-    /// A value of the type with this number.
+    /// Reads a value of the type with this number.
     pub(super) fn value(&mut self, kind: u8, depth: u32) -> Result<Value, Broken> {
         let depth = depth.checked_sub(1).ok_or(Broken::Wrong)?;
         Ok(match kind {

@@ -1,8 +1,9 @@
 //! The values of a column of a row group, decoded a few at a time.
 //!
-//! *Owns:* [`Values`], one reading of a column in order, and [`Decoded`], what it gives. *Invariants:* what is decoded at a time
-//! belongs to one page, so that pages before it are not held; of a column with lists it is one row. A column that ends before its
-//! rows do is an error, and so is a panic of the decoder. *Cost:* references into the page, and levels; see [`pages`](super::pages).
+//! *Owns:* [`Values`], one reading of a column in order, and [`Decoded`], what it gives. *Invariants:* what is decoded
+//! at a time belongs to one page, so that pages before it are not held; of a column with lists it is one row. A column
+//! that ends before its rows do is an error, and so is a panic of the decoder. *Cost:* references into the page, and
+//! levels; see [`pages`](super::pages).
 
 use std::fs::File;
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use crate::sys::guarded;
 pub(super) struct Values<T: DataType> {
     reader: ColumnReaderImpl<T>,
     page: Arc<LastPage>,
-    /// Whether a row has one value: the column has no lists.
+    /// True if a row has one value: the column has no lists.
     is_flat: bool,
-    /// Whether values may be differences, which are decoded to pass over them.
+    /// True if values may be differences, which are decoded to pass over them.
     has_deltas: bool,
     /// The row that comes next.
     next: u64,
@@ -98,8 +99,8 @@ impl<T: DataType> Values<T> {
         Ok(read)
     }
 
-    /// Passes over the rows before `row`, page by page where that is possible. Differences are decoded to do so, and no more of
-    /// them at a time than are read.
+    /// Passes over the rows before `row`, page by page where that is possible. Differences are decoded to do so, and no
+    /// more of them at a time than are read.
     ///
     /// # Errors
     /// As [`Values::read`].
@@ -119,7 +120,7 @@ impl<T: DataType> Values<T> {
         Ok(())
     }
 
-    /// Whether there are no more rows.
+    /// Returns true if there are no more rows.
     ///
     /// # Errors
     /// Where what follows is damaged.
@@ -131,8 +132,8 @@ impl<T: DataType> Values<T> {
         Ok(read == 0)
     }
 
-    /// How many rows of a column without lists may be decoded now: no more than the page has left. One, where it has none left:
-    /// how many the next has shows then.
+    /// Counts the rows of a column without lists that may be decoded now: those that the page has left. Where it has
+    /// none left, one: the next page shows then how many it has.
     fn in_page(&self) -> usize {
         let passed = self.page.passed.load(Ordering::Relaxed);
         let batch = self.page.batch.load(Ordering::Relaxed);
@@ -145,7 +146,7 @@ pub(super) fn guard<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
     guarded::guarded(call).unwrap_or_else(|| Err(damaged("its content makes no sense")))
 }
 
-/// What the pages of this column are like.
+/// Returns the layout of the pages of this column.
 fn layout(column: &ColumnDescriptor) -> Layout {
     let value_bytes = match column.physical_type() {
         Type::INT64 | Type::DOUBLE => 8,

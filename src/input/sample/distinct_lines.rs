@@ -1,4 +1,4 @@
-//! How many lines of an input are different, from a few windows of it.
+//! An estimate of the different lines of an input, from a few windows of it.
 //!
 //! *Owns:* the hashes of sampled lines, and the estimate. *Invariants:* nothing but the plan depends on it; without
 //! evidence of repeats all lines count as different. *Cost:* 8 bytes for each sampled line, at most [`MOST_LINES`] a
@@ -53,7 +53,7 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// A number that is known, or of which a sample shows nothing.
+    /// Returns a number that is known, or of which a sample shows nothing.
     pub fn exactly(lines: u64) -> Self {
         Self {
             least: lines,
@@ -62,7 +62,7 @@ impl Distinct {
         }
     }
 
-    /// What `change` makes of each number.
+    /// Returns what `change` makes of each number.
     pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
         Self {
             least: change(self.least),
@@ -71,7 +71,7 @@ impl Distinct {
         }
     }
 
-    /// The different lines of both inputs, if no line is in both.
+    /// Adds the different lines of another input, which has none of the same.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             least: self.least.saturating_add(other.least),
@@ -93,8 +93,8 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Nothing seen. Takes the memory for all windows at once: a large allocation goes back to the system when it is
-    /// freed, where several that grow would stay with the process and count as its own.
+    /// Has seen nothing. Takes the memory for all windows at once: a large allocation goes back to the system when it
+    /// is freed; several that grow would stay with the process and count as its own.
     pub(super) fn new() -> Self {
         Self {
             hashes: Vec::with_capacity((WINDOW_MASK as usize + 1) * MOST_LINES),
@@ -125,7 +125,7 @@ impl Repeats {
         self.hashes.dedup();
     }
 
-    /// About how many of `lines` lines are different.
+    /// Estimates how many of `lines` lines are different.
     pub(super) fn distinct(mut self, lines: u64) -> Distinct {
         if self.seen < LEAST_SEEN {
             return Distinct::exactly(lines);
@@ -175,8 +175,8 @@ impl Repeats {
     }
 }
 
-/// How many equal pairs there are, if no two of `windows` windows count for many more than most do. A pair is given by
-/// its two windows.
+/// Counts equal pairs, but no two of `windows` windows count for many more than most do. A pair is given by its two
+/// windows.
 fn unclustered(mut pairs: Vec<(u64, u64)>, windows: u64) -> f64 {
     pairs.sort_unstable();
     let of_two: Vec<usize> = pairs
@@ -199,7 +199,7 @@ fn unclustered(mut pairs: Vec<(u64, u64)>, windows: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What 32 windows of 500 lines say of `lines` lines, of which number `i` is `line(i)`.
+    /// Estimates from 32 windows of 500 lines the distinct ones of `lines` lines, of which number `i` is `line(i)`.
     fn estimate(lines: u64, line: impl Fn(u64) -> u64) -> Distinct {
         let mut repeats = Repeats::new();
         for window in 0..32 {

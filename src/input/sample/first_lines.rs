@@ -1,4 +1,4 @@
-//! Whether the first lines of files look like headers that nobody has told of.
+//! The first lines of files, which may be headers that nobody has told of.
 //!
 //! *Owns:* comparing them. *Invariants:* nothing but a hint depends on it. *Cost:* a checksum of each line.
 
@@ -10,7 +10,7 @@ pub(crate) struct FirstLines {
     files: u64,
     /// The XXH3-64 of the first of them.
     checksum: u64,
-    /// Whether another one is different, or one cannot be a header.
+    /// True if another one is different, or one cannot be a header.
     has_other: bool,
 }
 
@@ -27,7 +27,7 @@ impl FirstLines {
         (self.files, self.checksum) = (self.files + 1, checksum);
     }
 
-    /// Those of both.
+    /// Adds the first lines of other files.
     pub(crate) fn with(self, other: Self) -> Self {
         let differ = self.files > 0 && other.files > 0 && self.checksum != other.checksum;
         Self {
@@ -41,7 +41,7 @@ impl FirstLines {
         }
     }
 
-    /// Whether there are several, all of them equal, which could be headers.
+    /// Returns true if there are several, all of them equal, which could be headers.
     pub(crate) fn look_like_headers(self) -> bool {
         self.files > 1 && !self.has_other
     }

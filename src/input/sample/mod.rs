@@ -1,9 +1,9 @@
-//! What an input looks like, from a few windows of it: how many lines, and how long.
+//! A sample of an input: how many lines a few windows of it suggest, and how long.
 //!
 //! *Owns:* the estimates that the planner starts from. *Invariants:* nothing but the plan depends on an estimate; a
 //! wrong one costs time, never a line. *Cost:* at most 1 MiB read and 32 files opened per input (one of up to that size
-//! is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what [`repeats`](crate::input::sample::distinct_lines)
-//! takes.
+//! is counted exactly), or decoded of up to 8 files; 32 KiB of memory, and what
+//! [`repeats`](crate::input::sample::distinct_lines) takes.
 
 pub(crate) mod distinct_lines;
 pub(crate) mod first_lines;
@@ -24,13 +24,13 @@ use crate::record::{Columns, Key};
 
 /// The bytes of one window.
 const WINDOW: u64 = 32 << 10;
-/// How many windows are spread over a file.
+/// The number of windows that are spread over a file.
 const WINDOWS: u64 = 32;
 
 /// The length that lines are taken to have where none was decoded, in bytes.
 const LIKELY_LINE_BYTES: u64 = 64;
 
-/// What sampling found.
+/// The findings of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Sample {
     /// Estimated lines of the whole file.
@@ -50,7 +50,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Whether about half of its lines end in CR LF, and the others in LF alone.
+    /// Returns true if about half of its lines end in CR LF, and the others in LF alone.
     pub(crate) fn has_mixed_line_ends(&self) -> bool {
         are_mixed(self.ends, self.ends_after_cr)
     }
@@ -101,7 +101,7 @@ pub(crate) fn sample(
     Ok(Some(sampler.finish(size)))
 }
 
-/// What is counted of the windows of an input.
+/// The counts of the windows of an input.
 struct Sampler<'k> {
     format: LineFormat,
     keying: Option<&'k Keying>,
@@ -204,7 +204,7 @@ impl<'k> Sampler<'k> {
         }
     }
 
-    /// The sample of an input of `size` bytes.
+    /// Makes the sample of an input of `size` bytes.
     fn finish(self, size: u64) -> Sample {
         let (ends, open_ends) = (self.ends, self.open_ends);
         let lines = match ends + open_ends {
@@ -230,7 +230,7 @@ impl<'k> Sampler<'k> {
 #[derive(Debug, Default)]
 struct Lengths {
     longest: u64,
-    /// What the last window had of a line that goes on.
+    /// The bytes that the last window had of a line that goes on.
     unfinished: u64,
 }
 
@@ -245,7 +245,8 @@ impl Lengths {
         }
     }
 
-    /// The next window does not follow the last: where that was all one line, it is likely longer.
+    /// Ends the line of the last window, which the next one does not follow: where that was all one line, it is likely
+    /// longer.
     fn interrupt(&mut self) {
         let unfinished = std::mem::take(&mut self.unfinished);
         let likely = if unfinished == WINDOW {
@@ -256,7 +257,7 @@ impl Lengths {
         self.longest = self.longest.max(likely);
     }
 
-    /// The file ends here, and with it the line.
+    /// Ends the line, because the file ends here.
     fn end(&mut self) {
         self.longest = self.longest.max(std::mem::take(&mut self.unfinished));
     }

@@ -1,8 +1,8 @@
 //! Windows: pieces of the files of an input, spread over all of their bytes.
 //!
-//! *Owns:* where windows lie, and reading them. *Invariants:* each of as many equal parts of the bytes of all files has a
-//! window, and each window has bytes of one file; of a compressed file the beginning is decoded. *Cost:* one window of
-//! memory; one file is open at a time, at most as many as there are windows, or [`DECODED_FILES`] that are decoded.
+//! *Owns:* where windows lie, and reading them. *Invariants:* each of as many equal parts of the bytes of all files has
+//! a window, and each window has bytes of one file; of a compressed file the beginning is decoded. *Cost:* one window
+//! of memory; one file is open at a time, at most as many as there are windows, or [`DECODED_FILES`] that are decoded.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -25,15 +25,16 @@ const DECODED_FILES: usize = 8;
 pub(crate) struct Window<'a> {
     /// The number of the file.
     pub(crate) part: usize,
-    /// Where it begins in the file, in bytes.
+    /// Its beginning in the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: &'a [u8],
     pub(super) then: Then,
 }
 
 impl<'a> Window<'a> {
-    /// The lines that are whole in the window: what comes before the first line end is the rest of a line, and what comes
-    /// behind the last one the beginning of another. Quotes do not count, because the window may begin between some.
+    /// Iterates over the lines that are whole in the window: what comes before the first line end is the rest of a
+    /// line, and what follows the last one is the beginning of another. Quotes do not count, because the window may
+    /// begin between some.
     pub(crate) fn whole_lines(&self, format: LineFormat) -> Lines<'a> {
         let format = format.unquoted();
         let start = match self.offset {
@@ -47,7 +48,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// What comes behind a window.
+/// The continuation of a file after a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// The next window.
@@ -58,8 +59,8 @@ pub(super) enum Then {
     End,
 }
 
-/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an input
-/// that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
+/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an
+/// input that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
 /// `None` for a stream, and for files of which one is compressed.
 ///
 /// # Errors
@@ -177,7 +178,7 @@ fn front_windows(
     Ok(offset)
 }
 
-/// Where a window begins.
+/// The beginning of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     part: usize,
@@ -185,8 +186,8 @@ struct Place {
     offset: u64,
 }
 
-/// Where up to `count` windows of `bytes` bytes begin, in order, and whether they have all bytes between them. A
-/// file that is no larger than a window is looked at as a whole.
+/// Finds the beginnings of up to `count` windows of `bytes` bytes, in order, and whether they have all bytes between
+/// them. A file that is no larger than a window is looked at as a whole.
 fn places(parts: &Parts, count: u64, bytes: u64) -> (Vec<Place>, bool) {
     let sizes = || parts.all().iter().map(|part| part.state.size);
     let windows: u64 = sizes().map(|size| size.div_ceil(bytes)).sum();

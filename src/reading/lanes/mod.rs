@@ -1,8 +1,8 @@
 //! Reading in order, in one lane or in several at the same time.
 //!
-//! *Owns:* which thread reads in which lane. *Invariants:* a lane gives the chunks of its pieces in their order, to one thread at a
-//! time; with a single lane all chunks come in the order of the input, and are numbered in it. *Cost:* an unfinished line and a
-//! decoder for each lane.
+//! *Owns:* which thread reads in which lane. *Invariants:* a lane gives the chunks of its pieces in their order, to one
+//! thread at a time; with a single lane all chunks come in the order of the input, and are numbered in it. *Cost:* an
+//! unfinished line and a decoder for each lane.
 //!
 //! ```text
 //!  pieces      1  2  3  4  5  6 ...          claimed by the lanes as they come
@@ -35,7 +35,7 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// How many there are.
+    /// Counts the lanes.
     pub(super) fn count(&self) -> usize {
         self.all.len()
     }
@@ -64,7 +64,7 @@ impl<'a> Lanes<'a> {
         Ok(None)
     }
 
-    /// The next chunk of a lane and its number, or the buffer again where it has none.
+    /// Reads the next chunk of a lane: the chunk and its number, or the buffer again where there is none.
     fn read(
         &self,
         mut lane: MutexGuard<'_, Option<StreamChunks<'a>>>,

@@ -51,8 +51,8 @@ impl<'a> Ahead<'a> {
         copy.map_or(Ok(()), |copy| copy.append(pages, filled))
     }
 
-    /// True if the quoted field is damaged that is open at the end of `bytes`, the way through which is `walk`. What is
-    /// taken from `supply` for that goes through `window`, of two pages or more.
+    /// Returns true if the quoted field that is open at the end of `bytes` is damaged; `walk` is the way through them.
+    /// What is taken from `supply` for that goes through `window`, of two pages or more.
     ///
     /// # Errors
     /// As [`Supply::fill`] and [`Ahead::add`].
