@@ -23,8 +23,9 @@ use crate::selection::Kept;
 use crate::set::line_set::LineSet;
 use crate::spill::block::Address;
 use crate::spill::bucket::Bucket;
-use crate::spill::fill::{FillRules, fill};
+use crate::spill::fill::fill;
 use crate::spill::pool::{BlockPool, in_flight};
+use crate::spill::rules::FillRules;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
