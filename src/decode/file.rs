@@ -25,7 +25,7 @@ const CACHE_PROBES: u64 = 16;
 #[derive(Debug)]
 pub(crate) struct PositionedFile {
     file: File,
-    /// Its size when it was checked, in bytes. Nothing behind it is read.
+    /// Its size when it was checked, in bytes. Nothing after it is read.
     size: u64,
     /// True if the descriptor has `O_DIRECT` set. Goes down once, where the file system refuses a read, and never up
     /// again.

@@ -1,8 +1,8 @@
 //! Bytes: how those of a file or stream are reached, and how they are decoded.
 //!
 //! *Owns:* streams that do not keep a run from stopping ([`stream`]), readers of a program ([`feed`]), files that are
-//! read by position ([`file`]) and must not change ([`file_state`]), the form of a file ([`form`]), and the decoders:
-//! [`compressed`] texts and the rows of [`parquet`] files. What is asked of all of them is a [`request`].
+//! read by position ([`file`](mod@file)) and must not change ([`file_state`]), the form of a file ([`form`]), and the
+//! decoders: [`compressed`] texts and the rows of [`parquet`] files. What is asked of all of them is a [`request`].
 //!
 //! *Invariants.*
 //! - The first bytes of a file decide its form, not its name.

@@ -17,7 +17,7 @@ use crate::notice::Foreign;
 pub(super) const FRONT_BYTES: usize = 32 << 10;
 /// Of text no more than one in this many bytes is a control byte.
 const MOST_CONTROL: usize = 10;
-/// Binary data has at least as many different control bytes. Text whose fields are separated by some has fewer.
+/// The least number of different control bytes in binary data. Text whose fields are separated by some has fewer.
 const LEAST_KINDS: u32 = 4;
 
 /// The first bytes of what tells itself by them, in the order of trial. The longer of two that begin alike comes first.
@@ -49,7 +49,7 @@ const FRONTS: [(&[u8], Foreign); 26] = [
     (b"Obj\x00", Foreign::Avro),
     (b"PAR1\x15", Foreign::Parquet),
 ];
-/// The beginnings of pages in HTML and documents in XML, behind white space.
+/// The beginnings of pages in HTML and documents in XML, after white space.
 const MARKUP: [&[u8]; 3] = [b"<!doctype html", b"<html", b"<?xml"];
 /// The compression of files by the ends of their names.
 const NAMES: [(&str, Option<Foreign>); 24] = [

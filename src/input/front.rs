@@ -1,7 +1,7 @@
 //! The front of a text, which comes before its first record: a header, and what may come before that.
 //!
 //! *Owns:* reading it, from a file or from a stream. *Invariants:* comments and blank lines before a header are passed
-//! over; nothing behind the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its
+//! over; nothing after the header of a stream is taken. *Cost:* 64 KiB read of each file, and the comments before its
 //! header; a stream is read byte by byte.
 
 use std::fs::File;
@@ -139,7 +139,7 @@ pub(super) fn front_of_part(
     }
 }
 
-/// Reads what a stream has before its first record, byte by byte, so that nothing behind it is taken.
+/// Reads what a stream has before its first record, byte by byte, so that nothing after it is taken.
 ///
 /// # Errors
 /// As [`front_of_part`], and for a stream that is compressed.

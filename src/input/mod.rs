@@ -242,7 +242,7 @@ impl Input {
         tables.map(|table| table.left_out().0).reduce(u64::add)
     }
 
-    /// Returns a file with bytes behind its compressed data that are no data, and their number; known once it was read.
+    /// Returns a file with bytes after its compressed data that are no data, and their number; known once it was read.
     pub(crate) fn padded(&self) -> Option<(&Path, u64)> {
         let found = self.access.padded();
         found.map(|(part, bytes)| (self.part_name(part), bytes))

@@ -1,7 +1,7 @@
 //! The notices about an input that begins like no lines of text.
 //!
 //! *Owns:* what is looked at, and that the first of each kind is told. *Invariants:* nothing is told unless somebody
-//! watches ([`Input::watch_fronts`]). *Cost:* see [`foreign`](super::foreign).
+//! watches ([`Input::watch_fronts`]). *Cost:* see [`beginning`](super::beginning).
 
 use crate::input::Input;
 use crate::input::beginning::{Beginning, FRONT_BYTES, are_mixed};

@@ -39,7 +39,7 @@ pub(crate) struct Part {
     pub(crate) form: Form,
 }
 
-/// Computes what one of many files with a path of `path_bytes` takes beside buffers, in bytes, from when it is listed
+/// Computes what one of many files with a path of `path_bytes` takes besides buffers, in bytes, from when it is listed
 /// to the end of the run.
 pub(crate) fn bytes_to_list(path_bytes: u64) -> u64 {
     // An allocation has 32 bytes at least, in steps of 16, of which 8 are not its own.
@@ -65,7 +65,7 @@ pub(crate) struct Parts {
     padding: Padding,
 }
 
-/// Bytes behind compressed data that were passed over.
+/// Bytes after compressed data that were passed over.
 #[derive(Debug, Default)]
 pub(crate) struct Padding {
     /// Of the file that is named; 0 where nothing was.
@@ -119,7 +119,7 @@ impl Parts {
         }
     }
 
-    /// Returns `range` without what lies behind the end of the only file.
+    /// Returns `range` without what lies after the end of the only file.
     pub(crate) fn clamped(&self, range: Range<u64>) -> Range<u64> {
         let size = self.bytes();
         let start = range.start.min(size);

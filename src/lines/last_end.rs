@@ -17,7 +17,7 @@ pub(crate) struct LastEnd {
     start: usize,
     /// The end of the blocks that were searched.
     searched: usize,
-    /// The state behind them.
+    /// The state after them.
     quotes: Quotes,
     /// The way through the last record, where its quotes are not all in place.
     walk: Option<Walk>,
@@ -257,7 +257,7 @@ mod tests {
                     let lines = format.lines(&bytes[..end]).count();
                     assert_eq!(lines, cut.len());
                 }
-                // What is behind the last end is one record, but for damage that only the end of the bytes shows.
+                // What is after the last end is one record, except for damage that only the end of the bytes shows.
                 let rest = last.unwrap_or(0);
                 if search.open_field(&bytes, format).is_none() {
                     assert!(all.iter().filter(|(start, _)| *start >= rest).count() <= 2);

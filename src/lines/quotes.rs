@@ -50,7 +50,7 @@ pub(crate) struct Quotes {
 const BORDER: u64 = 1;
 /// A quote that closed, and may be the first of two.
 const CLOSING: u64 = 2;
-/// A CR behind such a quote.
+/// A CR after such a quote.
 const CR: u64 = 4;
 
 impl Quotes {
@@ -60,7 +60,7 @@ impl Quotes {
         last: BORDER,
     };
 
-    /// Finds the ends of records in a block: a bit for each, and what comes of the state behind it. `None` where a
+    /// Finds the ends of records in a block: a bit for each, and what comes of the state after it. `None` where a
     /// quote is out of place, or where quotes are not all that counts. Only the first `bytes` bytes of the block count.
     #[inline]
     pub(crate) fn ends(
@@ -86,7 +86,7 @@ impl Quotes {
         let between = running_parity(quotes) ^ inside;
         let closing = quotes & !between;
         let may_open = borders & !between | closing;
-        // A quote that opens is behind a border or a quote. What follows one that closes is a border or a quote.
+        // A quote that opens is after a border or a quote. What follows one that closes is a border or a quote.
         let behind_closing = closing << 1 | last >> 1 & 1;
         let misplaced = quotes & between & !(may_open << 1 | last & BORDER)
             | behind_closing & valid & !(borders | quotes);
@@ -238,6 +238,6 @@ pub(crate) enum Field {
     Ended(usize),
     /// Text follows its closing quote, or it has none.
     Damaged,
-    /// It goes on behind the bytes.
+    /// It goes on after the bytes.
     Unfinished,
 }

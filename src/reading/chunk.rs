@@ -5,7 +5,7 @@
 //! is cut in order, carrying the unfinished line over to the next buffer.
 //!
 //! *Invariants.*
-//! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end behind a
+//! - Every byte of the input is in exactly one chunk; chunks begin at line starts and end after a
 //!   terminator, or at the end of a file or stream. No chunk has bytes of two files.
 //! - A line is never cut. One that does not fit a pooled buffer comes as a chunk of its own, in
 //!   memory that the budget granted for it, up to the longest line that the plan has room for.
@@ -88,7 +88,7 @@ impl Chunk {
 pub(crate) struct Cut {
     /// The lines in the buffer, or the buffer alone.
     pub(crate) pooled: Pooled,
-    /// The line behind them, in memory of its own.
+    /// The line after them, in memory of its own.
     pub(crate) long_line: Option<Chunk>,
 }
 

@@ -16,7 +16,7 @@
 //! *Invariants.*
 //! - Claims are numbered from 0 without a gap, in the order of the files and of their ranges. An empty file is one
 //!   range, so that it is opened and compared like any other.
-//! - Files are opened in the order of the claims: as many are open as there are threads, and a few.
+//! - Files are opened in the order of the claims: one for each thread is open, and a few.
 //!
 //! *Cost:* a short lock for each range, held while a larger file is opened; a descriptor for each open file.
 

@@ -49,7 +49,7 @@ pub(crate) trait LimitAdvice: std::fmt::Debug + Sync {
 
 impl<'a> LongLines<'a> {
     /// Makes room for long lines of `budget`'s size in all, for a scan whose failure or interrupt ends the waiting. A
-    /// budget that is larger than the layout's share has what is left beside all else.
+    /// budget that is larger than the layout's share has what is left besides all else.
     pub(crate) fn new(
         budget: MemoryBudget,
         advice: &'a dyn LimitAdvice,

@@ -1,7 +1,9 @@
 //! One reading of an input: whole lines, chunk by chunk, for any number of threads.
 //!
-//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim; pipes and what is
-//! compressed in order, in one lane or several. A pass does not know which it has.
+//! *Owns:* the choice of how an input is read: files by position, in ranges that threads claim ([`claims`], [`range`]);
+//! pipes and what is compressed in order ([`stream_chunks`]), in one lane or several ([`lanes`]). A pass does not know
+//! which it has. A line that does not fit a [`chunk`] has memory of its own ([`long_lines`]), and a failure of a line
+//! is located at the end ([`failure`]).
 //!
 //! *Invariants.*
 //! - Every byte of the input comes in exactly one chunk; chunks are numbered from 0, without a gap, and in the order of

@@ -1,7 +1,7 @@
 //! The place of a line in an input.
 //!
 //! *Owns:* [`Place`]. *Invariants:* it is the place in the piece that a thread reads; where that is in the file shows
-//! only when somebody asks ([`placed`](super::placed)). *Cost:* none.
+//! only when somebody asks ([`failure`](super::failure)). *Cost:* none.
 
 /// The start of a line.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@
 //!
 //! Line `a` starts before the range and belongs to the thread before; the page in front shows whether a line
 //! starts exactly at `start`. Line `e` starts in the range and belongs to this one; mostly it ends within the
-//! page behind. Where it does not, it is read again from its start, as a long line.
+//! page after. Where it does not, it is read again from its start, as a long line.
 
 use std::path::Path;
 

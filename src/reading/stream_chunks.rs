@@ -1,7 +1,7 @@
 //! Reading in order in chunks, carrying the unfinished line over: pipes, and what is decoded.
 //!
 //! *Owns:* cutting what comes. *Invariants:* every byte is in exactly one chunk, in order; a
-//! chunk ends behind a terminator, or at the end of the stream or file. *Cost:* a copy of the unfinished
+//! chunk ends after a terminator, or at the end of the stream or file. *Cost:* a copy of the unfinished
 //! line per chunk, and a buffer for it.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! A buffer without a line end belongs to a long line: its content moves to a buffer that grows, and what follows the
 //! line's end goes to the carry. Where that line is a record with a quote that is not closed after all, the buffer has
 //! several lines. Where the buffer cannot grow, and such a quote is open, the rest of the input tells what the record
-//! is; see [`ahead`](super::ahead).
+//! is; see [`lookahead`](super::lookahead).
 
 use std::path::Path;
 
@@ -165,7 +165,7 @@ impl<'a> StreamChunks<'a> {
         }
     }
 
-    /// Ends the chunk that fills `long` without its last record, if it has more than one, or behind the line of a
+    /// Ends the chunk that fills `long` without its last record, if it has more than one, or after the line of a
     /// record that is damaged; what follows is read again. Else returns `error`.
     fn end_early(&mut self, mut long: Buffer, mut error: Error) -> Result<Chunk> {
         let format = self.rules.format;

@@ -110,8 +110,12 @@ fn absolute(path: &str, module: &str, modules: &Modules) -> String {
     }
     let first = rest.split("::").next().unwrap_or_default();
     let is_own = rest.len() < path.len() || modules.contains_key(&child(from, first));
-    // What is not its own is another crate's.
-    is_own.then(|| child(from, rest)).unwrap_or_default()
+    if is_own {
+        child(from, rest)
+    } else {
+        // Another crate's.
+        String::new()
+    }
 }
 
 /// The module that defines what `path` names, if it is one of `modules`.

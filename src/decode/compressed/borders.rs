@@ -18,7 +18,7 @@ use std::io;
 use crate::decode::compressed::bytes_at;
 use crate::decode::compressed::format::{Compression, Front, HEADER_BYTES, recognise};
 
-/// A piece has at least as many bytes in the file: enough to make up for the line that two of them decode. Tests have
+/// The least bytes of a piece in the file: enough to make up for the line that two of them decode. Tests have
 /// small files.
 pub(crate) const PIECE_BYTES: u64 = if cfg!(test) { 300 } else { 1 << 20 };
 

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A block of BGZF is followed by another, up to an empty one, and what pzstd says of a frame by that frame. Anything
-//! else behind a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
+//! else after a frame is an error: other bytes, another compression, the beginning of a frame that ends early.
 //!
 //! *Cost:* the memory of the largest frame so far.
 
@@ -46,13 +46,13 @@ pub(crate) struct Decoder<'a> {
     missing: Option<&'static str>,
     /// The compression of the frames; `None` before the first.
     compression: Option<Compression>,
-    /// Bytes behind the last member of gzip that are no data.
+    /// Bytes after the last member of gzip that are no data.
     padding: u64,
     name: &'a Path,
 }
 
 enum State<'a> {
-    /// Before a frame, or behind the last.
+    /// Before a frame, or after the last.
     Between(Source<'a>),
     Within(Frame<'a>),
     /// Between the frames that are wanted and others.
@@ -88,7 +88,7 @@ impl<'a> Decoder<'a> {
         Self { border, ..self }
     }
 
-    /// Goes on behind the border; false where the file has ended.
+    /// Goes on after the border; false where the file has ended.
     pub(crate) fn cross_border(&mut self) -> bool {
         let given_bytes = self.given_bytes();
         let ended = State::Ended { given_bytes };
@@ -108,7 +108,7 @@ impl<'a> Decoder<'a> {
     /// Decodes until `buffer` is full, or the file or what is wanted of it has ended.
     ///
     /// # Errors
-    /// [`Error::Undecodable`] for a file that is damaged, cut short or has something else behind its frames;
+    /// [`Error::Undecodable`] for a file that is damaged, cut short or has something else after its frames;
     /// [`Error::MemoryPlan`] for a frame that wants more memory than there is; what reading returns.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<Filled> {
         let mut filled = 0;

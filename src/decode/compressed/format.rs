@@ -4,7 +4,7 @@
 //! here, and nothing is trusted but what the header says of the memory that a decoder will want.
 //!
 //! *Sources:* RFC 1952 (gzip), RFC 8878 (zstd), the xz file format 1.2.1, the LZ4 frame format 1.6.4; bzip2 from its
-//! own source. What each decoder takes beside the window is from the sources of its crate.
+//! own source. What each decoder takes besides the window is from the sources of its crate.
 //!
 //! ```text
 //!          first bytes                       memory of a decoder
@@ -95,7 +95,7 @@ pub(crate) fn recognise(bytes: &[u8], is_all: bool) -> Front {
         (LZ4_LEGACY, Front::LegacyLz4),
         (PARQUET, Front::Parquet),
     ] {
-        // The first two bytes of each are no text in UTF-8, but for the last: "PAR1" alone may be a line.
+        // The first two bytes of each are no text in UTF-8, except the last: "PAR1" alone may be a line.
         let is_all = is_all && front != Front::Parquet;
         if bytes.starts_with(magic) || (is_all && bytes.len() > 1 && magic.starts_with(bytes)) {
             return front;
@@ -150,7 +150,7 @@ fn skippable(bytes: &[u8]) -> Option<Front> {
 const TABLES: u64 = 128 << 10;
 /// The largest window of zstd, 2 GiB.
 const MOST_WINDOW: u64 = 1 << 31;
-/// The largest block of zstd. A decoder has one of compressed bytes, and room for two behind its window.
+/// The largest block of zstd. A decoder has one of compressed bytes, and room for two after its window.
 const ZSTD_BLOCK: u64 = 128 << 10;
 
 /// Computes the memory that the decoder of a member or frame takes, in bytes, from at most [`HEADER_BYTES`] of its
@@ -179,7 +179,7 @@ fn zstd_window(header: &[u8]) -> u64 {
         let base = 1 << (10 + exponent);
         return base + base / 8 * mantissa;
     }
-    // The whole content is the window. Its size stands behind the number of the dictionary.
+    // The whole content is the window. Its size stands after the number of the dictionary.
     let dictionary_bytes = [0, 1, 2, 4][(descriptor & 3) as usize];
     let size_bytes = [1, 2, 4, 8][(descriptor >> 6) as usize];
     let size = |(shift, place): (usize, usize)| at(place) << (8 * shift);

@@ -1,7 +1,7 @@
 //! The decoders: one member, stream or frame of a compressed file.
 //!
 //! *Owns:* the crates that decode. *Invariants:* a frame gives all of its bytes, after which every checksum that the
-//! format has was compared, or an error. It takes no byte of the source behind its own end.
+//! format has was compared, or an error. It takes no byte of the source after its own end.
 //!
 //! *Cost:* what [`decoder_bytes`](super::format::decoder_bytes) says, while it is open.
 

@@ -3,12 +3,12 @@
 //! *Owns:* the borders of a piece, which lie anywhere in a line. *Invariants:* a line belongs to the piece that has the
 //! byte before it, the first of the file to the first piece; so each line comes from one piece, as a whole, however
 //! many it goes through. The frames of a piece end where the next one begins, or decoding fails. *Cost:* the frame
-//! behind a border is decoded twice, as far as the first line end.
+//! after a border is decoded twice, as far as the first line end.
 //!
 //! ```text
 //!  frames   │ one⏎two⏎thr│ee⏎four⏎│fi│ve⏎six⏎ │
 //!  pieces   └─── 1 ──────┴── 2 ───┴──┴── 3 ───┘
-//!  lines     one two three four      five: of piece 2, which has the byte before it. Piece 3 has the line end behind
+//!  lines     one two three four      five: of piece 2, which has the byte before it. Piece 3 has the line end after
 //!                                    "five" and so six.
 //! ```
 

@@ -103,7 +103,7 @@ impl<'a> Source<'a> {
         Ok(count - left)
     }
 
-    /// Fills the buffer behind what it has.
+    /// Fills the buffer after what it has.
     fn refill(&mut self) -> Result<()> {
         let filled = self.stream.fill(&mut self.buffer[self.end..], self.name)?;
         self.end += filled.bytes;

@@ -24,7 +24,7 @@ pub(super) struct Allowance {
 #[derive(Debug)]
 struct Granted {
     memory: Reservation,
-    /// Bytes of each column, by its place in the key, and of the record behind them. Of a copy: of its pages, of the
+    /// Bytes of each column, by its place in the key, and of the record after them. Of a copy: of its pages, of the
     /// values that are written, and of what is remembered for the footer.
     columns: Vec<u64>,
 }

@@ -1,7 +1,7 @@
 //! The length of a list of differences.
 //!
-//! *Owns:* counting them before a decoder makes room for as many. *Invariants:* nothing is decoded. *Cost:* one look at
-//! the front of each block.
+//! *Owns:* counting its numbers before a decoder makes room for them. *Invariants:* nothing is decoded. *Cost:* one
+//! look at the front of each block.
 //!
 //! *Sources:* Encodings.md of Parquet's format, "Delta Encoding":
 //!

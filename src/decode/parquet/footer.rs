@@ -27,9 +27,9 @@ use crate::size::{display_at_least, display_bytes};
 const MAGIC: &[u8] = b"PAR1";
 /// The last bytes of a file whose footer is encrypted.
 const ENCRYPTED: &[u8] = b"PARE";
-/// The bytes behind a footer: how long it is, and the magic.
+/// The bytes after a footer: how long it is, and the magic.
 const TAIL_BYTES: u64 = 8;
-/// A footer becomes at most as many times its bytes in memory while it is read, beside what its columns take: the
+/// The most bytes of memory that a byte of a footer becomes while it is read, besides what its columns take: the
 /// smallest row groups have 28 bytes there.
 const FOOTER_EXPANSION: u64 = 24;
 /// The memory of a column while a footer is read, in bytes: its description and its path.

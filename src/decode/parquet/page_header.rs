@@ -1,7 +1,7 @@
 //! The header of a page.
 //!
 //! *Owns:* reading it, so that its sizes are known before anything is allocated for the page. *Invariants:* nothing
-//! that a header says is taken for true here but for its own length. *Cost:* one look at each of its fields.
+//! that a header says is taken for true here except its own length. *Cost:* one look at each of its fields.
 //!
 //! *Sources:* parquet.thrift of Parquet's format 2.11.
 

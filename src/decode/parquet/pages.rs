@@ -64,7 +64,7 @@ pub(super) struct Pages {
     offset: u64,
     /// The header of the next page, once it was read.
     next: Option<PageHeader>,
-    /// Values that come behind the pages read so far.
+    /// Values that come after the pages read so far.
     values_left: u64,
     memory: (Arc<Allowance>, usize),
     dictionary_bytes: u64,
@@ -106,7 +106,7 @@ impl Pages {
         }
     }
 
-    /// Reads the header of the next page, unless that was done. `None` behind the last page.
+    /// Reads the header of the next page, unless that was done. `None` after the last page.
     fn header(&mut self) -> Result<Option<&PageHeader>> {
         while self.next.is_none() {
             if self.left() == 0 {
@@ -136,7 +136,7 @@ impl Pages {
         (self.chunk.start + self.chunk.bytes).saturating_sub(self.offset)
     }
 
-    /// Goes on behind the page whose header was read, and returns that.
+    /// Goes on after the page whose header was read, and returns that.
     fn pass(&mut self) -> Option<PageHeader> {
         let header = self.next.take()?;
         self.offset += header.stored_bytes;
@@ -212,7 +212,7 @@ impl Pages {
         let mut raw = Vec::with_capacity(raw_bytes as usize + 1);
         raw.extend_from_slice(levels);
         let bytes = raw_bytes as usize - levels.len();
-        // A page of NULLs has nothing behind its levels.
+        // A page of NULLs has nothing after its levels.
         if bytes > 0 || !rest.is_empty() {
             codec::decompress(self.chunk.codec, rest, bytes, &mut raw)?;
         }

@@ -24,9 +24,9 @@ const BYTES_PER_LOOK: usize = 1 << 20;
 const LEAST_ROW_BYTES: usize = 256;
 /// Bytes of records that are gathered before they are given.
 const GATHERED_BYTES: usize = 32 << 10;
-/// Fields of up to as many bytes need no memory of their own.
+/// The most bytes of a field that needs no memory of its own.
 const SMALL_BYTES: usize = 64 << 10;
-/// A field becomes at most as many times its bytes in a record: JSON writes some bytes as six. While a record grows,
+/// The most bytes of a record that a byte of a field becomes: JSON writes some bytes as six. While a record grows,
 /// its memory is copied.
 const EXPANSION: u64 = 12;
 

@@ -1,7 +1,7 @@
 //! The size of the schema in a footer.
 //!
 //! *Owns:* going through it before it is decoded: the decoder calls itself for each group in a group, and makes room
-//! for as many columns as a group claims. *Invariants:* what passes here has as many elements as it says, and no deep
+//! for the columns that a group claims. *Invariants:* what passes here has as many elements as it says, and no deep
 //! groups. *Cost:* one look at each element.
 //!
 //! *Sources:* parquet.thrift of Parquet's format 2.11: the schema is a list of elements, each group before what is in
@@ -16,7 +16,7 @@ const MOST_NESTING: usize = 100;
 /// groups lie deeper in each other than [`MOST_NESTING`]. What it says of its size is not believed.
 pub(super) fn schema_columns(footer: &[u8]) -> Option<u64> {
     let mut reader = Compact { rest: footer };
-    // The version, and behind it the schema: a list of structures.
+    // The version, and after it the schema: a list of structures.
     let mut number = 0;
     loop {
         let front = reader.byte().ok()?;

@@ -26,7 +26,7 @@ use crate::record::{BadRecords, Keys, Syntax, Writing};
 /// A byte of a record costs as much time as this many that are written or read: a core decodes 500 MB/s.
 const COST: u64 = 2;
 
-/// The least rows of a piece that is decoded beside others, but for the last.
+/// The least rows of a piece that is decoded beside others, except the last.
 const PIECE_ROWS: u64 = 1 << 16;
 /// The pages of the largest row group that show what memory a reading takes.
 const PAGES_LOOKED_AT: usize = 64;
@@ -176,7 +176,7 @@ impl Table {
         }
     }
 
-    /// Returns the number of the row group behind the piece that begins with the row group `start`; `None` where that
+    /// Returns the number of the row group after the piece that begins with the row group `start`; `None` where that
     /// is the end of the file.
     pub(crate) fn piece_end(&self, start: u64) -> Option<u64> {
         let mut rows = 0;

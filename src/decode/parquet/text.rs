@@ -3,7 +3,7 @@
 //! *Owns:* the text of a value of each type: text and binary as their bytes, integers in decimal, a UUID in its usual
 //! form, floating-point numbers with the fewest digits that tell them from others, decimals with the digits of their
 //! scale, dates and times as in ISO 8601. *Invariants:* equal values of one type have one text, and different ones have
-//! different texts, but for 0 and -0, and for all that are not a number. *Cost:* a few divisions a value.
+//! different texts, except 0 and -0, and all that are not a number. *Cost:* a few divisions a value.
 //!
 //! *Sources:* LogicalTypes.md of Parquet's format; the calendar is that of Howard Hinnant, "chrono-Compatible Low-Level
 //! Date Algorithms".
@@ -33,12 +33,12 @@ pub(super) enum Form {
     Signed,
     Unsigned,
     Float,
-    /// A number with as many digits behind the point.
+    /// A number with this many digits after the point.
     Decimal(u32),
     Date,
-    /// Of as many units in a second.
+    /// A number of units, of which a second has this many.
     Time(i64),
-    /// Of as many units in a second; whether it is in UTC, or else in no time zone.
+    /// A number of units, of which a second has this many; true if it is in UTC, or else in no time zone.
     Timestamp(i64, bool),
 }
 

@@ -1,6 +1,6 @@
 //! Structures in Thrift's compact protocol.
 //!
-//! *Owns:* reading them without believing what they say of their sizes. *Invariants:* nothing is allocated but for
+//! *Owns:* reading them without believing what they say of their sizes. *Invariants:* nothing is allocated except for
 //! fields that are there; a structure has an end, and no more than [`MOST_DEPTH`] others around it. *Cost:* one look at
 //! each field.
 //!
@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!  │ difference to the last number: 4, type: 4 │ the field │ ... │ 0 │
-//!                                                └ numbers: zigzag varints; bytes: after their length; structures: this
+//!                                                └ numbers: zigzag varints; bytes: after their length; structures
 //! ```
 
 /// The reason why bytes are no structure.

@@ -1,6 +1,6 @@
 //! Windows: pieces of the files of an input, spread over all of their bytes.
 //!
-//! *Owns:* where windows lie, and reading them. *Invariants:* each of as many equal parts of the bytes of all files has
+//! *Owns:* where windows lie, and reading them. *Invariants:* each equal part of the bytes of all files has
 //! a window, and each window has bytes of one file; of a compressed file the beginning is decoded. *Cost:* one window
 //! of memory; one file is open at a time, at most as many as there are windows, or [`DECODED_FILES`] that are decoded.
 
@@ -59,9 +59,9 @@ pub(super) enum Then {
     End,
 }
 
-/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of as many parts; an
-/// input that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes, or
-/// `None` for a stream, and for files of which one is compressed.
+/// Goes through up to `count` windows of `bytes` bytes of an input's regular files, one in each of `count` equal parts;
+/// an input that is no larger than all of them, and has no more files, is read without gaps. Returns its size in bytes,
+/// or `None` for a stream, and for files of which one is compressed.
 ///
 /// # Errors
 /// Where it cannot be read, or has changed, or the first of `look`.
@@ -157,7 +157,7 @@ fn front_windows(
     for number in 1..=count {
         let filled = supply.fill(buffer)?;
         let bytes = &buffer[..filled.bytes];
-        // The end may show only behind the last bytes.
+        // The end may show only after the last bytes.
         if !bytes.is_empty() {
             look(Window {
                 part,

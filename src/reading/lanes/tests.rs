@@ -165,7 +165,7 @@ fn a19_lines_of_pieces_are_those_of_the_file_wherever_frames_end() {
     let texts = [
         text(400, 60, false),
         text(300, 20, true),
-        // Frames end behind lines, and lines go through several frames and pieces.
+        // Frames end after lines, and lines go through several frames and pieces.
         b"1234567\n".repeat(500),
         text(20, 3000, true),
         b"x".repeat(9000),

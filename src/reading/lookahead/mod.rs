@@ -3,7 +3,8 @@
 //! *Owns:* the question whether a quoted field for which there is no more memory is damaged, and the bytes that are
 //! read to answer it. *Invariants:* memory does not grow with them: a file is read a second time, and of a pipe, or of
 //! what is decoded, they are copied to temporary space. *Cost:* a second reading of the bytes up to the next quote that
-//! closes the field; between two such looks every byte is looked at twice at most (see [`quotes`](super::quotes)).
+//! closes the field; between two such looks every byte is looked at twice at most (see
+//! [`quotes`](crate::lines::quotes)).
 //!
 //! ```text
 //!  1,"never closed⏎2,b⏎3,c⏎ ······································· end
@@ -98,7 +99,7 @@ impl<'a> Ahead<'a> {
         Ok(filled)
     }
 
-    /// Ends the look. Returns the number of bytes behind the first `used` that are to come again, and what reads them;
+    /// Ends the look. Returns the number of bytes after the first `used` that are to come again, and what reads them;
     /// `None` where the supply goes back itself.
     ///
     /// # Errors
