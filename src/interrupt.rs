@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl Interrupt {
-    /// A handle that is not stopped.
+    /// Makes a handle that is not stopped.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,7 +57,7 @@ impl Interrupt {
         self.inner.is_stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Interrupt::stop`] was called.
+    /// Tells whether [`Interrupt::stop`] was called.
     pub fn is_stopped(&self) -> bool {
         self.inner.is_stopped.load(Ordering::Relaxed)
     }
@@ -87,7 +87,7 @@ impl Interrupt {
         }
     }
 
-    /// [`Error::Interrupted`] if the run was stopped. For loops: once per chunk or block.
+    /// Returns [`Error::Interrupted`] if the run was stopped. For loops: once per chunk or block.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_stopped() {
             Err(Error::Interrupted)
@@ -124,7 +124,7 @@ impl Interrupt {
         ))
     }
 
-    /// The list, locked. It is consistent after every statement, so a panic elsewhere does not spoil it.
+    /// Locks the list. It is consistent after every statement, so a panic elsewhere does not spoil it.
     fn paths(&self) -> MutexGuard<'_, Vec<PathBuf>> {
         self.inner
             .paths

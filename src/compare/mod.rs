@@ -51,7 +51,7 @@ use crate::temp::places::Places;
 use crate::temp::quota::Quota;
 use crate::temp::space::TempSpace;
 
-/// Where a comparison is made: what differs from the options of the [`Comparer`].
+/// The settings of one comparison that differ from the options of the [`Comparer`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
     /// The memory limit of the process, in bytes. `None`: that of the options.
@@ -61,7 +61,7 @@ pub struct Point {
     pub filter_fpr: Option<f64>,
 }
 
-/// What each of the two runs is going to do.
+/// The plans of both runs of a comparison.
 #[derive(Debug)]
 pub struct Plans {
     /// The exact run.
@@ -74,20 +74,20 @@ pub struct Plans {
 #[derive(Debug)]
 pub struct Comparer<'o> {
     selection: Selection,
-    /// What an approximate result of `selection` gets wrong.
+    /// The kind of mistake that an approximate result has.
     mistake: Mistake,
-    /// What each run opens for itself, as a run alone would.
+    /// The sources that each run opens for itself, as a run alone would.
     sources: Vec<Source>,
-    /// The same files as they were at the start: before each part they must still be that.
+    /// The same files, open since the start: before each part they must still be what they were.
     inputs: Vec<Input>,
     options: &'o Options,
     /// The limit of a point that names none, in bytes: equal for all runs.
     memory_bytes: u64,
-    /// What all runs have in common, so that their plans are equal and one cap holds for all their files.
+    /// The temporary disk of all runs, so that their plans are equal and one cap holds for all their files.
     shared: Shared,
-    /// What the process had resident before the first run, in bytes.
+    /// Bytes that the process had resident before the first run.
     resident_bytes: u64,
-    /// Where results are kept.
+    /// The space in which results are kept.
     space: Arc<TempSpace>,
     /// The last exact run and the limit that it had, in bytes.
     exact: Option<(u64, Stored, Stats)>,
@@ -170,7 +170,7 @@ impl<'o> Comparer<'o> {
         })
     }
 
-    /// What the two runs are going to do at `point`.
+    /// Plans the two runs at `point`.
     ///
     /// # Errors
     /// The refusal of a plan, as of [`select`].
@@ -215,12 +215,12 @@ impl<'o> Comparer<'o> {
         Ok(counts.report())
     }
 
-    /// The memory limit at `point`, in bytes.
+    /// Returns the memory limit at `point`, in bytes.
     fn limit(&self, point: Point) -> u64 {
         point.memory_bytes.unwrap_or(self.memory_bytes)
     }
 
-    /// The options of the exact run at `point`, and of everything that both runs share.
+    /// Returns the options of the exact run at `point`, and of everything that both runs share.
     fn exact_options(&self, point: Point) -> Options {
         Options {
             memory_bytes: Some(self.limit(point)),
@@ -231,7 +231,7 @@ impl<'o> Comparer<'o> {
         }
     }
 
-    /// The options of the approximate run at `point`. A rate of the point is both the bits that the filter gets
+    /// Returns the options of the approximate run at `point`. A rate of the point is both the bits that the filter gets
     /// and the rate above which the run is refused; the options' own rate is only the latter.
     fn approximate_options(&self, point: Point) -> Options {
         let bits_per_key = |fpr| blocked_bits_per_key(fpr, None);
@@ -293,7 +293,7 @@ impl<'o> Comparer<'o> {
         difference_of_results(&results, &names, &options, mistakes)
     }
 
-    /// How many different lines there are. That does not depend on the point.
+    /// Estimates the different lines once for all points, because they do not depend on the point.
     fn distinct_lines(&mut self, point: Point) -> Result<DistinctLines> {
         if let Some(known) = &self.distinct {
             return Ok(known.clone());

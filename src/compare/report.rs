@@ -1,4 +1,4 @@
-//! What a comparison found, in numbers. The field names are stable: scripts read them.
+//! The numbers that a comparison found. The field names are stable: scripts read them.
 //!
 //! *Owns:* [`Comparison`] and [`RunReport`]. *Invariants:* everything here was counted or
 //! measured, except what is called predicted, and the different lines where they are bounds. Sizes
@@ -19,8 +19,8 @@ pub struct Comparison {
     pub command: &'static str,
     /// The operation that both runs did: `intersect` or `diff`.
     pub operation: &'static str,
-    /// What its approximate result gets wrong: `false_lines` or `missing_lines`. Their number is in the field of that
-    /// name.
+    /// The kind of mistake of its approximate result: `false_lines` or `missing_lines`. Their number is in the field of
+    /// that name.
     pub mistake: Mistake,
     /// Memory of the process: the limit that each run had, and the peak of all.
     pub memory: MemoryStats,
@@ -76,8 +76,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// How many lines the approximate result gets wrong in the way that its operation can: the false lines of an
-    /// intersection, the missing lines of a difference.
+    /// Returns the number of lines that the approximate result gets wrong in the way that its operation can: the false
+    /// lines of an intersection, the missing lines of a difference.
     pub fn mistakes(&self) -> u64 {
         match self.mistake {
             Mistake::FalseLines => self.false_lines,
@@ -85,7 +85,7 @@ impl Comparison {
         }
     }
 
-    /// How right the approximate result is, in 0..1: the precision of an intersection, the recall of a difference.
+    /// Rates the approximate result in 0..1: by the precision of an intersection, or the recall of a difference.
     pub fn quality(&self) -> f64 {
         match self.mistake {
             Mistake::FalseLines => self.precision,

@@ -1,4 +1,4 @@
-//! What is checked before anything runs.
+//! The checks before anything runs.
 //!
 //! *Owns:* the refusals of a comparison. *Invariants:* nothing is written here.
 

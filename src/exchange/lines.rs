@@ -16,7 +16,7 @@ pub struct LineFrames<'s> {
     stream: Stream<'s>,
     terminator: u8,
     target: String,
-    /// How many frames were written.
+    /// Number of frames written.
     number: u64,
 }
 

@@ -35,18 +35,18 @@ pub(crate) struct FrameStream<'a> {
     /// Bytes that were read.
     offset: u64,
     section: Section,
-    /// Whether a section has ended.
+    /// True if a section has ended.
     has_ended_one: bool,
 }
 
-/// What was read of a section.
+/// The counts of a section, as far as it was read.
 #[derive(Debug, Default)]
 struct Section {
-    /// Where it begins.
+    /// The byte at which it begins.
     start: u64,
     /// All frames, of lines or not.
     frames: u64,
-    /// What the frames of lines have, of all buckets together.
+    /// The totals of the frames of lines, over all buckets.
     read: BucketTotals,
     /// The shard that its frames are of; `None` before the first.
     shard: Option<u64>,
@@ -55,7 +55,7 @@ struct Section {
 }
 
 impl<'a> FrameStream<'a> {
-    /// A stream from `file`, which messages call `name`, to be read for as long as `stop` gives no error.
+    /// Makes a stream from `file`, which messages call `name`, to be read for as long as `stop` gives no error.
     pub(crate) fn new(
         file: File,
         name: PathBuf,

@@ -20,7 +20,7 @@ use crate::pass::ordered::{
 use crate::run::Run;
 use crate::stored::{open_records, reading_as, with_run, write_header};
 
-/// What is asked about lines. The first two divide the lines: each is written for exactly one of them.
+/// The question about each line. The first two divide the lines: each is written for exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Question {
@@ -32,14 +32,14 @@ pub enum Question {
     Counts,
 }
 
-/// What came of a query.
+/// The counts of a query.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Answers {
     /// Lines that were read.
     pub asked: u64,
     /// Lines that were written: all of them for [`Question::Counts`].
     pub written: u64,
-    /// What is in the filter's cells, counted when its file was checked.
+    /// The occupancy of the filter's cells, counted when its file was checked.
     pub occupancy: Occupancy,
 }
 

@@ -54,7 +54,7 @@ pub use build::{BuildRequest, Built, FilterSize, KeyCount, build};
 pub use change::{Change, Changed, change, insert_new};
 pub use merge::merge;
 
-/// The options for reading lines as `stored` does: what it knows of lines and keys need not be said again.
+/// Returns the options for reading lines as `stored` does: its rules for lines and keys need not be given again.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] where the options ask for something else.

@@ -85,7 +85,7 @@ pub use target::FilterTarget;
 /// Bytes of a section of the body.
 const SECTION_BYTES: u64 = 1 << 20;
 
-/// The checksum of a section: it depends on where the section belongs.
+/// Returns the checksum of a section: it depends on where the section belongs.
 fn section_checksum(number: u64, bytes: &[u8]) -> u64 {
     checksum::in_place(number, bytes)
 }

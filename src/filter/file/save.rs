@@ -14,7 +14,7 @@ use crate::filter::shape::Shape;
 use crate::output::{OutputFile, output_error};
 use crate::sys::checksum;
 
-/// A header without the checksum of the table, which `write` computes.
+/// Makes a header without the checksum of the table, which `write` computes.
 pub(super) fn header(shape: Shape, rules: Rules, keys: u64) -> Header {
     Header {
         shape,

@@ -116,7 +116,7 @@ impl LineSet {
         Ok(())
     }
 
-    /// See [`ShardedSet::note`](crate::set::sharded::ShardedSet::note), which this is for one shard.
+    /// Does the work of [`ShardedSet::note`](crate::set::sharded::ShardedSet::note) for one shard.
     ///
     /// # Errors
     /// [`crate::Error::Machine`] when the system refuses memory that the budget grants.
@@ -195,7 +195,7 @@ impl LineSet {
 /// Lines whose memory is fetched together.
 type Group = ArrayVec<u32, AHEAD>;
 
-/// The indexes, group by group.
+/// Yields the indexes, group by group.
 fn groups(indexes: impl Iterator<Item = u32>) -> impl Iterator<Item = Group> {
     let mut indexes = indexes.fuse();
     std::iter::from_fn(move || {
