@@ -78,7 +78,7 @@ pub struct Comparer<'o> {
     mistake: Mistake,
     /// The sources that each run opens for itself, as a run alone would.
     sources: Vec<Source>,
-    /// The same files, open since the start: before each part they must still be what they were.
+    /// The inputs as they were at the start: before each part they must still be the same files, unchanged.
     inputs: Vec<Input>,
     options: &'o Options,
     /// The limit of a point that names none, in bytes: equal for all runs.

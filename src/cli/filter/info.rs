@@ -21,7 +21,7 @@ use crate::cli::numbers;
 /// Enough for reading a file in pieces.
 const MEMORY: u64 = 4 << 20;
 
-/// What is printed.
+/// The report that is printed.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Report {

@@ -63,7 +63,7 @@ fn reading_options(
     (options, reporter)
 }
 
-/// The options of a command, with an observer that shows how it gets on.
+/// Returns the options of a command, with an observer that shows how it gets on.
 fn options(arguments: &WorkArguments, interrupt: &Interrupt) -> (Options, Arc<Reporter>) {
     let reporter = Arc::new(Reporter::new(&arguments.talk));
     let mut options = arguments.machine.options(interrupt);

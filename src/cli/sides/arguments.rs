@@ -46,7 +46,7 @@ impl Args for InputArguments {
     }
 }
 
-/// An argument with paths as values, in all its occurrences together.
+/// Makes an argument with paths as values, in all its occurrences together.
 fn paths(id: &'static str, name: &'static str) -> Arg {
     Arg::new(id)
         .value_name(name)
@@ -93,7 +93,7 @@ fn null() -> Arg {
         .help("Names in the LISTs of --files-from end in NUL, as `find -print0` writes them")
 }
 
-/// The words of an argument with their places on the command line.
+/// Yields the words of an argument with their places on the command line.
 fn placed<'m>(
     matches: &'m ArgMatches,
     id: &str,

@@ -73,7 +73,7 @@ fn add(path: PathBuf, files: &mut Names) -> Result<()> {
     Ok(())
 }
 
-/// Whether a name in a directory counts.
+/// Tells whether a name in a directory counts.
 fn counts(name: &OsStr) -> bool {
     !matches!(name.as_encoded_bytes(), [b'.' | b'_', ..])
 }
@@ -90,8 +90,8 @@ fn is_directory(path: &Path) -> Result<bool> {
     }
 }
 
-/// The names in a directory that count, in order, once they are counted; where there is no room for them, those of
-/// directories.
+/// Returns the names in a directory that count, in order, once they are counted; where there is no room for them, those
+/// of directories.
 fn names_in(directory: &Path, files: &mut Names) -> Result<impl Iterator<Item = OsString> + use<>> {
     let fail = |source| unreadable(directory, source);
     let mut names = DirectoryNames::default();
@@ -132,7 +132,7 @@ impl DirectoryNames {
     }
 }
 
-/// The files and directories that match a pattern; at least one.
+/// Finds the files and directories that match a pattern; at least one.
 fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {
@@ -159,7 +159,7 @@ fn matching(pattern: &Path, files: &mut Names) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What in these directories matches `text`, which is one component of `pattern`.
+/// Finds the files and directories in these directories that match `text`, which is one component of `pattern`.
 fn matching_in(
     directories: &[PathBuf],
     pattern: &Path,

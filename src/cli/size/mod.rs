@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<()> {
     print(&text(arguments)?)
 }
 
-/// What the command prints.
+/// Returns the text that the command prints.
 pub(super) fn text(arguments: &SizeArguments) -> Result<String> {
     Ok(if arguments.asks_nothing() {
         let figures = figures::all();
