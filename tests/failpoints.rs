@@ -1,5 +1,5 @@
-//! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the right
-//! answer, never with another one; nothing is left behind, and no thread waits forever.
+//! The N-th call of something fails, for every N or for some: the run ends with the right kind of error or with the
+//! right answer, never with another one; nothing is left behind, and no thread waits forever.
 //!
 //! A binary of its own: the places that fail ([`fail`]) are the whole process's. It needs the feature `failpoints`:
 //!
@@ -214,7 +214,8 @@ fn calls() -> impl Iterator<Item = u32> {
     })
 }
 
-/// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many failed.
+/// Lets the N-th call fail, once and from then on, for N from 0 until a run no longer gets so far. Returns how many
+/// failed.
 fn sweep(way: Way, point: &str, action: &str, expected: End) -> u32 {
     let scenario = FailScenario::setup();
     // What is in the page cache is not loaded by a thread.

@@ -1,7 +1,7 @@
 //! The operations by name, for the commands that take one as an option.
 //!
-//! *Owns:* [`Operation`], and the other names of the commands. *Invariants:* an operation has the names that its command
-//! has.
+//! *Owns:* [`Operation`], and the other names of the commands. *Invariants:* an operation has the names that its
+//! command has.
 
 use clap::ValueEnum;
 use outset::{Label, Selection};

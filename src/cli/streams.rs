@@ -41,7 +41,8 @@ extern "C" fn look() {
 static LOOK: extern "C" fn() = look;
 
 /// Puts something in the place of streams that were closed which can be used no more than they could,
-/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not followed.
+/// neither by their numbers nor by names such as `/dev/stdin`: a link to a directory, opened as a place and not
+/// followed.
 pub(super) fn keep_closed() {
     let was_closed = |number: usize| WERE_CLOSED[number].load(Ordering::Relaxed);
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

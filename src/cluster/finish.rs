@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the comparison. *Invariants:* a job is finished only if
 //!
-//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same lines in
-//!   the same way;
+//! - all reports are of one job, with the same operation and the same number of sides, and all joins wrote the same
+//!   lines in the same way;
 //! - every side has a shard, and none was filtered whose lines matter by themselves;
 //! - every shard is there: of each file the ranges lie one after the other from its first byte to its last, and as many
 //!   bytes were read as the file has; where pipes were read, the caller has said how many shards there are;
@@ -75,13 +75,13 @@ struct Reports {
     stream_bytes: u64,
 }
 
-/// Compares the reports of all shards and joins of a job in `files` (JSON, one behind the other; with their names). `shards`
-/// is how many shards there must be. `None` compares only the ranges of each file that is reported with its size: that no
-/// shard has read some other file of a side stays unnoticed.
+/// Compares the reports of all shards and joins of a job in `files` (JSON, one behind the other; with their names).
+/// `shards` is how many shards there must be. `None` compares only the ranges of each file that is reported with its
+/// size: that no shard has read some other file of a side stays unnoticed.
 ///
 /// # Errors
-/// [`Error::Unfinished`] with the first thing that is missing, cut short or does not agree, [`Error::Input`] where a file cannot
-/// be read, [`Error::Usage`] for what is no report.
+/// [`Error::Unfinished`] with the first thing that is missing, cut short or does not agree, [`Error::Input`] where a
+/// file cannot be read, [`Error::Usage`] for what is no report.
 pub fn finish<R: Read>(
     files: impl IntoIterator<Item = (String, R)>,
     shards: Option<u64>,

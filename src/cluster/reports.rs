@@ -1,7 +1,7 @@
 //! The reports of steps, as [`finish`](crate::cluster::finish()) reads them.
 //!
-//! *Owns:* which fields count, and what is wrong with a file that has none. *Invariants:* a report that is cut short is an error.
-//! *Cost:* one reading of each file.
+//! *Owns:* which fields count, and what is wrong with a file that has none. *Invariants:* a report that is cut short is
+//! an error. *Cost:* one reading of each file.
 
 use std::io::Read;
 

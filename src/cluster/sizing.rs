@@ -1,12 +1,13 @@
 //! The size of a job on several machines: tasks, buckets, bytes and time.
 //!
-//! *Owns:* the arithmetic. *Invariants:* no I/O; block sizes are those that [`shard`](crate::cluster::shard()) would choose.
+//! *Owns:* the arithmetic. *Invariants:* no I/O; block sizes are those that [`shard`](crate::cluster::shard()) would
+//! choose.
 //!
 //! *Formulas.* With T bytes on M machines of W tasks each:
 //!
 //! ```text
-//!  shards    T / range      a range of 1 GiB, or more where that fills the blocks of all buckets, or less where each task would
-//!                           get fewer than four
+//!  shards    T / range      a range of 1 GiB, or more where that fills the blocks of all buckets, or less where each
+//!                           task would get fewer than four
 //!  buckets   T / bucket     a bucket of 512 MiB, or less in the same way; fewer where blocks would be too small
 //!  network   T (M - 1) / M  what goes to another machine; the same is written to its disk, and read from there
 //!  time      shard: the longest of disk (2 T / M), network and processor; join: the longer of disk and processor
@@ -87,8 +88,8 @@ pub struct Sizing {
     pub join_bound: &'static str,
 }
 
-/// Sizes a job of sides with these numbers of lines, of `line_bytes` each on average, on `machines`. The memory limit of
-/// `options` is that of each task.
+/// Sizes a job of sides with these numbers of lines, of `line_bytes` each on average, on `machines`. The memory limit
+/// of `options` is that of each task.
 ///
 /// # Errors
 /// [`Error::Usage`] for no machines or no lines; [`Error::MemoryPlan`] where a task has too little memory.

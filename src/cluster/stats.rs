@@ -1,8 +1,8 @@
 //! The reports of the steps of a job, for [`finish`](crate::cluster::finish()) and for people. The field names are
 //! stable.
 //!
-//! *Owns:* the statistics of `shard` and `join`. *Invariants:* everything was counted by the command itself. Numbers that
-//! use all 64 bits are written as 16 hexadecimal digits, because JSON readers round large numbers.
+//! *Owns:* the statistics of `shard` and `join`. *Invariants:* everything was counted by the command itself. Numbers
+//! that use all 64 bits are written as 16 hexadecimal digits, because JSON readers round large numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +90,8 @@ pub struct JoinStats {
     pub selection: Selection,
     /// The byte after each line: `newline` or `nul`.
     pub line_end: &'static str,
-    /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a difference,
-    /// `None` where no side may be.
+    /// Shards of this side and those after it may be filtered: 1 where a line must be in every side, 2 for a
+    /// difference, `None` where no side may be.
     pub filters_from_side: Option<u32>,
     /// The job of all frames; `None` where none came.
     pub job: Option<String>,

@@ -96,8 +96,8 @@ pub struct Comparer<'o> {
 }
 
 /// Finds the lines that `selection` asks for exactly and approximately, and hands each line that the approximate result
-/// gets wrong to `mistakes`: what only it has ([`Selection::intersection`], of two files), or what only the exact result
-/// has ([`Selection::difference`]).
+/// gets wrong to `mistakes`: what only it has ([`Selection::intersection`], of two files), or what only the exact
+/// result has ([`Selection::difference`]).
 ///
 /// ```
 /// use outset::{Options, Selection, Source, compare};
@@ -137,8 +137,8 @@ impl<'o> Comparer<'o> {
     /// if there is one, the rate above which the approximate run is refused.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) for an input that cannot be read; [`Error::Usage`](crate::Error::Usage) for
-    /// one that is not a file, for another number of them, and for a selection or options that make no sense here.
+    /// [`Error::Input`](crate::Error::Input) for an input that cannot be read; [`Error::Usage`](crate::Error::Usage)
+    /// for one that is not a file, for another number of them, and for a selection or options that make no sense here.
     pub fn new(sources: &[Source], selection: Selection, options: &'o Options) -> Result<Self> {
         let mistake = Mistake::of(selection)?;
         request::check(sources, mistake, options)?;

@@ -40,8 +40,8 @@ pub struct Comparison {
     /// The different lines of each input of an intersection, in the order given; empty where the limit left no room to
     /// estimate them, and for a difference.
     pub different_lines: Vec<Bounds>,
-    /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of a
-    /// difference; `None` where the limit left no room to estimate them.
+    /// The different lines that went into the filter: of the smallest input of an intersection, of all but the first of
+    /// a difference; `None` where the limit left no room to estimate them.
     pub filter_lines: Option<Bounds>,
     /// Different lines that were held against the filter and are not in it: what could pass by mistake. Of an
     /// intersection those of the input that went past the filter, less those that are common; of a difference those

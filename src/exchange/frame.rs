@@ -27,8 +27,8 @@
 //! - *counters:* what the shard has for each bucket ([`BucketTotals`](super::totals::BucketTotals)).
 //! - *lines:* whole lines of a result, each with its line end behind it. Never compressed.
 //!
-//! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are compared
-//! with what their kind allows before anything is allocated for them.
+//! *Invariants:* a frame that passes [`Header::check`] is one that was sent, unless XXH3-64 collides. Sizes are
+//! compared with what their kind allows before anything is allocated for them.
 //!
 //! *Cost:* the checksum, one pass over the decoded payload on each side.
 

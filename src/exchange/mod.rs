@@ -2,8 +2,8 @@
 //!
 //! *Owns:* the format of frames ([`frame`]) and of what ends a stream ([`totals`]), sending them ([`sender`]), reading
 //! them from a stream ([`stream`]) or of one bucket from a shard file ([`shard_file`]), and the lines of a result as
-//! frames ([`lines`]). Who sends what to whom is the business of [`cluster`](mod@crate::cluster), and of the scheduler that
-//! runs its commands.
+//! frames ([`lines`]). Who sends what to whom is the business of [`cluster`](mod@crate::cluster), and of the scheduler
+//! that runs its commands.
 //!
 //! ```text
 //!  │ frame │ frame │ frame │ ... │ frame of counters │ trailer │    a shard: a stream, or a file
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! *Invariants.*
-//! - The same bytes are a stream and a file. A stream is read from its start; a file from its end, so that the frames of
-//!   one bucket are found without reading the others.
+//! - The same bytes are a stream and a file. A stream is read from its start; a file from its end, so that the frames
+//!   of one bucket are found without reading the others.
 //! - A stream without a trailer is not complete, and its reader fails. A trailer that does not agree with what was read
 //!   is an error as well.
 //! - Nothing in a frame is trusted before its checksum was compared, but the sizes that its kind allows.
@@ -86,7 +86,8 @@ pub(crate) trait Frames: Send {
     /// trailer, and the counters if there are any, say.
     ///
     /// # Errors
-    /// [`Error::BadFrames`] for what is damaged or incomplete, [`Error::Input`] where reading fails, and those of `room`.
+    /// [`Error::BadFrames`] for what is damaged or incomplete, [`Error::Input`] where reading fails, and those of
+    /// `room`.
     fn next(&mut self, room: &mut MakeRoom<'_>) -> Result<Option<Frame>>;
 
     /// Returns the name that messages call it by.

@@ -6,11 +6,11 @@
 //! 2. The entry of the bucket in the counters says where the last frame begins, and what all of them have.
 //! 3. Each frame says where the one before it begins. The first says that there is none.
 //!
-//! *Invariants:* frames lie before the frame that leads to them, so the chain ends. All of them are of the shard and the
-//! bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
+//! *Invariants:* frames lie before the frame that leads to them, so the chain ends. All of them are of the shard and
+//! the bucket, and numbered without a gap; together they have what the counters say. Or the reading fails.
 //!
-//! *Cost:* two system calls for each frame, and three small ones when the file is opened, whatever number of buckets it has. No
-//! other bucket is read. The file is closed until its frames are read: any number of shards can be joined.
+//! *Cost:* two system calls for each frame, and three small ones when the file is opened, whatever number of buckets it
+//! has. No other bucket is read. The file is closed until its frames are read: any number of shards can be joined.
 
 use std::fs::File;
 use std::io::ErrorKind;

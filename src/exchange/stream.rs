@@ -10,8 +10,8 @@
 //!  │ frames of one bucket of all shards, as they came over the network │ trailer │
 //! ```
 //!
-//! *Invariants:* a stream ends behind a trailer. The frames and bytes of a section are those of its trailer; where it has
-//! counters, its frames are those of one shard, and as many with as many lines and the same sum of hashes.
+//! *Invariants:* a stream ends behind a trailer. The frames and bytes of a section are those of its trailer; where it
+//! has counters, its frames are those of one shard, and as many with as many lines and the same sum of hashes.
 //!
 //! *Cost:* four system calls for each frame.
 

@@ -4,10 +4,10 @@
 //!
 //! The payload of a frame of counters has an entry of [`ENTRY`] bytes for each bucket, in order. All integers are
 //! little-endian, of 8 bytes: frames, lines, bytes of the decoded payloads, sum of the hashes of the lines modulo
-//! 2^64, bytes of the largest decoded payload, and where the last frame of the bucket begins in the shard (all ones if there is
-//! none). The frames of a bucket are a chain from there, through the field of each for the frame before it. The last integer is the
-//! XXH3-64 of those before it, seeded with the XXH3-64 of the frame's header (its checksum zero) plus the number of the bucket:
-//! so the entry of one bucket is checked without reading the others.
+//! 2^64, bytes of the largest decoded payload, and where the last frame of the bucket begins in the shard (all ones if
+//! there is none). The frames of a bucket are a chain from there, through the field of each for the frame before it.
+//! The last integer is the XXH3-64 of those before it, seeded with the XXH3-64 of the frame's header (its checksum
+//! zero) plus the number of the bucket: so the entry of one bucket is checked without reading the others.
 //!
 //! A trailer has [`TRAILER`] bytes:
 //!

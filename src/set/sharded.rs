@@ -158,9 +158,9 @@ impl ShardedSet {
         Ok(())
     }
 
-    /// Hands `each` the `indexes` of a batch, in any order, each with what is kept of its line; the mark is 0 for a line
-    /// that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard locked and
-    /// must not use this set.
+    /// Hands `each` the `indexes` of a batch, in any order, each with what is kept of its line; the mark is 0 for a
+    /// line that is not in the set. Any thread may call it, with a `scatter` of its own. `each` runs with a shard
+    /// locked and must not use this set.
     ///
     /// # Errors
     /// What `each` reports.

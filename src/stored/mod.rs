@@ -8,8 +8,8 @@
 //!   one that is only asked may be larger.
 //! - A filter file is replaced as a whole, or stays what it was. If two processes change it at the same
 //!   time, one is refused.
-//! - Lines are taken by the rules that the filter was built with: what ends them, and how keys are compared. Options that
-//!   contradict them are refused.
+//! - Lines are taken by the rules that the filter was built with: what ends them, and how keys are compared. Options
+//!   that contradict them are refused.
 //!
 //! *Cost:* one reading of the inputs, and one of the filter file.
 //!

@@ -1,8 +1,8 @@
 //! What goes wrong during a run: an error of the right kind, in one line, and nothing left in temporary space (which
 //! every run of these tests checks).
 //!
-//! Faults come through the observer: it is called before a phase reads anything and after each chunk, so the moment of a
-//! fault is part of the test and not a matter of luck.
+//! Faults come through the observer: it is called before a phase reads anything and after each chunk, so the moment of
+//! a fault is part of the test and not a matter of luck.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -557,9 +557,9 @@ fn spilling_ways() -> impl Iterator<Item = Way> {
     WAYS.into_iter().filter(spills)
 }
 
-/// Runs in which `damage` is done to what is on disk before it is read, which must fail in this way. What is put in order
-/// is damaged before it is merged, buckets before they are joined. The smaller file has `lines` lines, and the numbers
-/// of buckets take turns.
+/// Runs in which `damage` is done to what is on disk before it is read, which must fail in this way. What is put in
+/// order is damaged before it is merged, buckets before they are joined. The smaller file has `lines` lines, and the
+/// numbers of buckets take turns.
 fn damaged(
     kind: ErrorKind,
     ways: impl Iterator<Item = Way>,
@@ -596,7 +596,8 @@ fn flip(path: &Path, offset: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// In the header: magic, run, store, bucket, level, kind, sequence, length, records, checksum; then in the first record.
+/// In the header: magic, run, store, bucket, level, kind, sequence, length, records, checksum; then in the first
+/// record.
 const OFFSETS: [usize; 13] = [0, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64, 70, 170];
 
 #[test]

@@ -1,5 +1,5 @@
-//! Filters of billions of lines: sizes by arithmetic, and real filters of more than 2^35 bits, of which only a little is
-//! ever touched.
+//! Filters of billions of lines: sizes by arithmetic, and real filters of more than 2^35 bits, of which only a little
+//! is ever touched.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

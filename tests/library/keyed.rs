@@ -42,7 +42,8 @@ fn check(seeds: std::ops::Range<u64>) {
     }
 }
 
-/// Another hand: Python's own libraries, and pyarrow, write the lines of a file as one column of three, or say that they cannot.
+/// Another hand: Python's own libraries, and pyarrow, write the lines of a file as one column of three, or say that
+/// they cannot.
 const PYTHON: &str = r#"
 import csv, json, sys
 kind, source, target = sys.argv[1:]

@@ -1,5 +1,5 @@
-//! What cannot be opened, planned or afforded: such a request fails before any work, with an error of the right kind whose
-//! advice helps.
+//! What cannot be opened, planned or afforded: such a request fails before any work, with an error of the right kind
+//! whose advice helps.
 
 use std::fs;
 use std::path::{Path, PathBuf};

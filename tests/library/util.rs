@@ -126,9 +126,9 @@ pub(crate) fn resident_bytes() -> u64 {
     status_bytes("VmRSS:")
 }
 
-/// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has. Checks
-/// what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is one line,
-/// temporary directories are empty afterwards.
+/// Runs the engine and collects its lines; the memory that `options` give comes on top of what the test process has.
+/// Checks what holds for every run, whatever its end: no line comes twice, the statistics count what came, an error is
+/// one line, temporary directories are empty afterwards.
 pub(crate) fn run(paths: &[PathBuf], options: &Options) -> Result<(Lines, Stats)> {
     run_to_select(Selection::intersection(), paths, options)
 }
@@ -258,8 +258,8 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// What `work` returns, with the largest resident size that the process had meanwhile, in bytes; `None` where the system does
-/// not let it be measured.
+/// What `work` returns, with the largest resident size that the process had meanwhile, in bytes; `None` where the
+/// system does not let it be measured.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> Option<(u64, T)> {
     // Resets VmHWM to the present size (proc(5)).
     fs::write("/proc/self/clear_refs", "5").ok()?;

@@ -44,8 +44,8 @@ pub(crate) struct ShardArguments {
 
     /// Number of buckets, the same for all shards of the job
     ///
-    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16 KiB
-    /// they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
+    /// outset holds one block in memory for each bucket: more buckets, or less memory, make smaller blocks. Below 16
+    /// KiB they are slow, above 64 KiB they gain little; 4 KiB is the minimum.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     buckets: u32,
 

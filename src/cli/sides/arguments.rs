@@ -1,7 +1,7 @@
 //! The arguments that name sides, as the parser knows them.
 //!
-//! *Owns:* their definitions, help texts and order. *Invariants:* a side stands where its first word does on the command
-//! line. This is what the derived parser cannot say: it keeps no order between arguments.
+//! *Owns:* their definitions, help texts and order. *Invariants:* a side stands where its first word does on the
+//! command line. This is what the derived parser cannot say: it keeps no order between arguments.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! `outset size`: how large a filter must be, and how often it is wrong.
 //!
 //! *Owns:* the command: what may be asked ([`arguments`]), what that means for each kind
-//! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing; every figure comes out of
-//! [`outset::filter`]. It reads no file and takes no memory for a filter.
+//! ([`request`]), the answer ([`report`]) and the textbooks' figures ([`figures`]). *Invariants:* it computes nothing;
+//! every figure comes out of [`outset::filter`]. It reads no file and takes no memory for a filter.
 
 mod arguments;
 mod figures;

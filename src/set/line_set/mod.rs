@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A record is its header, the words of what else is kept, the bytes of the line, and padding to whole words.
-//! Records are appended and never moved or removed. The home of a hash comes from multiplying it by the number of slots, so the table
-//! has any size, not only powers of two.
+//! Records are appended and never moved or removed. The home of a hash comes from multiplying it by the number of
+//! slots, so the table has any size, not only powers of two.
 //!
 //! *Invariants.*
 //! - Lines are compared byte by byte, length first; the tag only saves comparisons. Hash quality is
@@ -121,8 +121,8 @@ impl LineSet {
         self.lines = 0;
         self.records.used_words = 0;
         let held = self.held_bytes();
-        // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four pages
-        // stay free for rounding.
+        // A line takes its bytes, 8 of header and 4 of padding, what is kept of it, and its share of the slots. Four
+        // pages stay free for rounding.
         let line_bytes = line_bytes + 8 * self.records.kept.words() as u64;
         let room = (self.budget.available_bytes() + held).saturating_sub(4 * PAGE)
             / (line_bytes + 12 + 8 * 100 / MAX_LOAD_PERCENT);
@@ -180,8 +180,8 @@ impl LineSet {
         self.lines
     }
 
-    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of the line under the hasher
-    /// of this set.
+    /// Inserts a line of `side`, which is there at `ordinal`, or marks the one that the set has. `hash` is the hash of
+    /// the line under the hasher of this set.
     ///
     /// # Errors
     /// [`Error::Machine`] when the system refuses memory that the budget grants. A refusal by the budget is

@@ -1,7 +1,7 @@
 //! The records of a set of lines: what is kept of each line, and its bytes.
 //!
-//! *Owns:* the arena of a [`LineSet`](crate::set::line_set::LineSet). *Invariants:* a record never moves, and nothing is taken out; `used_words` is the end of
-//! the last one. *Cost:* see [the set](crate::set::line_set).
+//! *Owns:* the arena of a [`LineSet`](crate::set::line_set::LineSet). *Invariants:* a record never moves, and nothing
+//! is taken out; `used_words` is the end of the last one. *Cost:* see [the set](crate::set::line_set).
 
 use crate::error::{Error, Result};
 use crate::memory::budget::MemoryBudget;

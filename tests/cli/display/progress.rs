@@ -70,7 +70,8 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok()? * factor)
 }
 
-/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left (run: 10 s)` and `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left (run: 10 s)`.
+/// Understands `NAME ####.... 12%, 3 MiB/s, 5 s left (run: 10 s)` and
+/// `NAME: 12% of 3 MiB, 3 MiB/s, 5 s left (run: 10 s)`.
 fn parse(line: &str) -> Option<Step> {
     let mut parts = line.trim_end().split(", ");
     let (head, _) = parts.next()?.split_once('%')?;

@@ -1,5 +1,5 @@
-//! Ends by signals: at chosen moments, where a FIFO or an unread result holds the run, and at random ones. The process ends as
-//! the signal would have ended it, soon, silently, and with nothing left behind but what was there before.
+//! Ends by signals: at chosen moments, where a FIFO or an unread result holds the run, and at random ones. The process
+//! ends as the signal would have ended it, soon, silently, and with nothing left behind but what was there before.
 
 use std::fs;
 use std::thread;

@@ -1,9 +1,10 @@
-//! System calls that fail, one after the other (row J5 of `tests/matrix.tsv`): small runs under strace, each with one fault at the
-//! N-th call of a kind, once or from then on.
+//! System calls that fail, one after the other (row J5 of `tests/matrix.tsv`): small runs under strace, each with one
+//! fault at the N-th call of a kind, once or from then on.
 //!
-//! How many calls there are is counted in a run without faults. Calls that the dynamic loader and the runtime make before the
-//! program has installed its signal handlers are left out. strace counts the calls of each thread by themselves: a fault that happens
-//! "once" may happen once in each, and the first few calls of other threads are left out with those of the loader.
+//! How many calls there are is counted in a run without faults. Calls that the dynamic loader and the runtime make
+//! before the program has installed its signal handlers are left out. strace counts the calls of each thread by
+//! themselves: a fault that happens "once" may happen once in each, and the first few calls of other threads are left
+//! out with those of the loader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

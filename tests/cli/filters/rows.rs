@@ -1,7 +1,8 @@
 //! What people do with filters, row by row of the systems that the program stands for: a bitmap, the textbooks' filter,
 //! removal, frequencies, a crawler's frontier, digests, blacklists.
 //!
-//! Row 11, the sizing tables, is in [`crate::filters::size`]; row 12, the bitmap of addresses, in [`crate::results::strategies`].
+//! Row 11, the sizing tables, is in [`crate::filters::size`]; row 12, the bitmap of addresses, in
+//! [`crate::results::strategies`].
 
 use std::collections::BTreeSet;
 use std::fs;

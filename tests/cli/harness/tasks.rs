@@ -1,12 +1,13 @@
-//! Commands that write lines of their files: what must hold for one of them is tried for every one, by going over [`TASKS`].
+//! Commands that write lines of their files: what must hold for one of them is tried for every one, by going over
+//! [`TASKS`].
 
 use differential::oracle;
 use outset::Order;
 
 use crate::data::split;
 
-/// A command that writes lines of its files: the words before them, how often it writes a line, given how often each file
-/// has it, and in which order.
+/// A command that writes lines of its files: the words before them, how often it writes a line, given how often each
+/// file has it, and in which order.
 pub(crate) struct Task {
     pub(crate) words: &'static str,
     times: fn(&[usize]) -> usize,

@@ -1,5 +1,5 @@
-//! One table of files that are damaged or odd: each is an error, or follows a documented rule. None gives a short answer
-//! with exit status 0.
+//! One table of files that are damaged or odd: each is an error, or follows a documented rule. None gives a short
+//! answer with exit status 0.
 
 use std::fs;
 use std::path::Path;

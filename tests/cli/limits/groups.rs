@@ -1,4 +1,5 @@
-//! Memory groups (rows C2, C3 and C6 of `tests/matrix.tsv`): their limit is heeded, is enough, and may be lowered while a run goes on.
+//! Memory groups (rows C2, C3 and C6 of `tests/matrix.tsv`): their limit is heeded, is enough, and may be lowered while
+//! a run goes on.
 //!
 //! Only root can make one; for others these tests say so and are skipped.
 

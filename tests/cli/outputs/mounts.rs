@@ -1,5 +1,5 @@
-//! Outputs on file systems of their own (row F5 of `tests/matrix.tsv`): one that may only be read, a name that cannot be replaced,
-//! and one that is on another disk than everything else.
+//! Outputs on file systems of their own (row F5 of `tests/matrix.tsv`): one that may only be read, a name that cannot
+//! be replaced, and one that is on another disk than everything else.
 //!
 //! Only root can mount; for others these tests say so and are skipped.
 

@@ -1,4 +1,5 @@
-//! How often a line is written: `--repeats`, `--all`, `--count`, against the oracle and against `comm`, `uniq` and `grep`.
+//! How often a line is written: `--repeats`, `--all`, `--count`, against the oracle and against `comm`, `uniq` and
+//! `grep`.
 
 use std::process::Command;
 

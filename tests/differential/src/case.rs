@@ -1,8 +1,8 @@
 //! What a case is: inputs, what a line is in them, and the settings that must agree about them.
 //!
 //! *Owns:* [`Case`] and its parts. *Invariants:* a case says everything that a run depends on, save the
-//! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its own, so
-//! that shrinking can leave any of them out.
+//! system's scheduling (and its random source, for [`HashChoice::Random`]). *Cost:* each line is kept as bytes of its
+//! own, so that shrinking can leave any of them out.
 
 use std::io;
 
@@ -225,8 +225,8 @@ impl Input {
         Ok(frames?.concat())
     }
 
-    /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one without
-    /// a terminator at its end.
+    /// The bytes of the files that it is split into: empty ones where there are fewer lines, and every other one
+    /// without a terminator at its end.
     pub fn split(&self, terminator: u8) -> Vec<Vec<u8>> {
         let content = self.content(terminator);
         let lines: Vec<&[u8]> = content
@@ -254,8 +254,8 @@ impl Input {
 }
 
 impl Case {
-    /// How many inputs the engine reads. A second name of the first is not one of them, unless the first is read from its
-    /// parts and the name is of the whole file.
+    /// How many inputs the engine reads. A second name of the first is not one of them, unless the first is read from
+    /// its parts and the name is of the whole file.
     pub fn different_inputs(&self) -> usize {
         let is_whole = self.again.is_some_and(|alias| alias != Alias::Path);
         let is_other = is_whole && self.inputs[0].is_split();

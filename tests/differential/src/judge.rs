@@ -1,8 +1,9 @@
 //! Whether an answer is right.
 //!
-//! *Owns:* what must hold of an answer: of an exact one that it is the oracle's, of an approximate one that nothing is missing,
-//! that what is there comes from an input, and that the false lines are about as many as it says. *Invariants:* a verdict
-//! depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs, and the answer sorted.
+//! *Owns:* what must hold of an answer: of an exact one that it is the oracle's, of an approximate one that nothing is
+//! missing, that what is there comes from an input, and that the false lines are about as many as it says.
+//! *Invariants:* a verdict depends on the case's bytes and the answer alone. *Cost:* the distinct lines of all inputs,
+//! and the answer sorted.
 
 use std::cmp::Ordering;
 use std::io;
@@ -380,8 +381,8 @@ impl<'a> Truth<'a> {
         Wrong::err(WrongKind::Extra, what)
     }
 
-    /// The false lines must be as many as chance gives at the rate that the filter's fill tells. Of more than two inputs,
-    /// those of each step pass to the next; and lines that share hashes by design are no matter of chance.
+    /// The false lines must be as many as chance gives at the rate that the filter's fill tells. Of more than two
+    /// inputs, those of each step pass to the next; and lines that share hashes by design are no matter of chance.
     fn judge_number(
         &self,
         case: &Case,

@@ -31,8 +31,8 @@ impl Scale {
     };
 }
 
-/// Sizes that the engine works with: lengths and hash packets, pages, the smallest blocks and what they hold beside their
-/// headers, chunks and their buffers.
+/// Sizes that the engine works with: lengths and hash packets, pages, the smallest blocks and what they hold beside
+/// their headers, chunks and their buffers.
 const EDGES: [u64; 20] = [
     32, 64, 120, 127, 1024, 4030, 4032, 4096, 8192, 16_317, 16_320, 16_384, 65_472, 65_536, 69_632,
     73_728, 262_144, 524_288, 1_048_512, 1_048_576,

@@ -23,9 +23,9 @@ const IN_MEMORY: &str = "/dev/shm";
 /// What it must have free, in bytes, for the tests that run at the same time.
 const FREE: u64 = 4 << 30;
 
-/// Where tests that make many small files put them: what `TMPDIR` says, else the file system in memory if it has room, else the
-/// system's directory. ext4 looks for the inode of a new file among those of all files that were deleted within the last minute,
-/// which takes milliseconds where a suite has deleted ten thousand.
+/// Where tests that make many small files put them: what `TMPDIR` says, else the file system in memory if it has room,
+/// else the system's directory. ext4 looks for the inode of a new file among those of all files that were deleted
+/// within the last minute, which takes milliseconds where a suite has deleted ten thousand.
 pub fn quick_directory() -> PathBuf {
     let has_room = rustix::fs::statvfs(IN_MEMORY)
         .is_ok_and(|stat| stat.f_bavail.saturating_mul(stat.f_frsize) >= FREE)

@@ -5,8 +5,8 @@
 
 use std::fs;
 
-/// What a run is told that the process has resident, in bytes, where its limit must mean the same whatever else the process
-/// has: about what the command has before a run.
+/// What a run is told that the process has resident, in bytes, where its limit must mean the same whatever else the
+/// process has: about what the command has before a run.
 pub const OF_COMMAND: u64 = 8 << 20;
 
 /// What is resident now, in bytes.

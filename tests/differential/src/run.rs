@@ -1,8 +1,8 @@
 //! A case through the engine, once per setting.
 //!
-//! *Owns:* the options of a setting, and collecting what a run gives. *Invariants:* the memory that a setting gives comes on
-//! top of what the process has; a refusal for lack of memory is tried again with what its message advises, and then with
-//! twice that. *Cost:* that of the runs; the result twice.
+//! *Owns:* the options of a setting, and collecting what a run gives. *Invariants:* the memory that a setting gives
+//! comes on top of what the process has; a refusal for lack of memory is tried again with what its message advises, and
+//! then with twice that. *Cost:* that of the runs; the result twice.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -162,8 +162,8 @@ impl Runner<'_> {
                 Ok(answer) => answer,
                 Err(Failure::Refused(least, what)) if memory_bytes < MOST_MEMORY => {
                     let advised = least.saturating_sub(resident);
-                    // The advice first; where that is refused, too, so much that it ends. What builds a filter and then asks
-                    // it is refused twice, each time with advice of its own.
+                    // The advice first; where that is refused, too, so much that it ends. What builds a filter and then
+                    // asks it is refused twice, each time with advice of its own.
                     memory_bytes = match refusals.len() {
                         0 if advised > memory_bytes => advised,
                         _ => advised.max(2 * memory_bytes),

@@ -1,7 +1,8 @@
 //! A case as a script to paste, and as runs of the command.
 //!
-//! *Owns:* the translation of inputs to `printf` and of settings to options of the command. *Invariants:* the script makes the
-//! inputs byte for byte. What the command has no option for is said in a comment. *Cost:* runs of equal bytes take a line each.
+//! *Owns:* the translation of inputs to `printf` and of settings to options of the command. *Invariants:* the script
+//! makes the inputs byte for byte. What the command has no option for is said in a comment. *Cost:* runs of equal bytes
+//! take a line each.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,7 +1,7 @@
 //! Settings from choices.
 //!
-//! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can be
-//! met by a machine of 4 GiB.
+//! *Owns:* which options are tried together, and how often the slow ones are. *Invariants:* every setting made here can
+//! be met by a machine of 4 GiB.
 
 use outset::compare::Mistake;
 use outset::filter::Kind;

@@ -1,8 +1,8 @@
 //! The smallest case that still fails.
 //!
-//! *Owns:* the steps: simpler options, fewer inputs, fewer lines by halves, shorter lines; again until none helps. *Invariants:*
-//! what comes out failed when it was last run, or is the case that came in. *Cost:* up to two runs a step, within a limit of
-//! time.
+//! *Owns:* the steps: simpler options, fewer inputs, fewer lines by halves, shorter lines; again until none helps.
+//! *Invariants:* what comes out failed when it was last run, or is the case that came in. *Cost:* up to two runs a
+//! step, within a limit of time.
 
 use std::collections::BTreeSet;
 use std::io;

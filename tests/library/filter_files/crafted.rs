@@ -1,5 +1,5 @@
-//! Bodies whose checksums are right and that no filter ever had: opening such a file gives an error or a filter with other
-//! answers, and neither a panic nor an endless search.
+//! Bodies whose checksums are right and that no filter ever had: opening such a file gives an error or a filter with
+//! other answers, and neither a panic nor an endless search.
 
 use std::fs;
 

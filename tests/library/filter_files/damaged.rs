@@ -1,5 +1,5 @@
-//! Files that are not what was written (rows I1, I2, I5 and I12 of the fault table): refused each time, by each way of reading
-//! them, and soon.
+//! Files that are not what was written (rows I1, I2, I5 and I12 of the fault table): refused each time, by each way of
+//! reading them, and soon.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -1,5 +1,5 @@
-//! Everything that can be asked of a file that may or may not be a filter: whatever its bytes are, the answer is an error or a
-//! filter that can be worked with, and no more memory is taken than the file is long.
+//! Everything that can be asked of a file that may or may not be a filter: whatever its bytes are, the answer is an
+//! error or a filter that can be worked with, and no more memory is taken than the file is long.
 //!
 //! The fuzz target uses this file, too.
 

@@ -1,5 +1,5 @@
-//! Files that were written once, by the first version of the format, and must be read for ever (row I7 of the fault table).
-//! `tests/golden/README.md` says how they were made.
+//! Files that were written once, by the first version of the format, and must be read for ever (row I7 of the fault
+//! table). `tests/golden/README.md` says how they were made.
 
 use std::fs;
 use std::path::PathBuf;

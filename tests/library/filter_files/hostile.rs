@@ -1,5 +1,5 @@
-//! Headers whose checksum is right and that claim what cannot be (rows I3, I4 and I7 of the fault table): refused before any
-//! memory is taken for it.
+//! Headers whose checksum is right and that claim what cannot be (rows I3, I4 and I7 of the fault table): refused
+//! before any memory is taken for it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

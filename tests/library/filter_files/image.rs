@@ -1,6 +1,6 @@
-//! A filter file as bytes, made from the layout that `outset::filter::file` documents and from nothing else: where it agrees
-//! with what the library writes, the documentation is right, and where the library refuses it, that is not because of a
-//! checksum.
+//! A filter file as bytes, made from the layout that `outset::filter::file` documents and from nothing else: where it
+//! agrees with what the library writes, the documentation is right, and where the library refuses it, that is not
+//! because of a checksum.
 //!
 //! The fuzz target uses this file, too.
 

@@ -1,5 +1,5 @@
-//! Filter files: what was saved comes back the same, what is not what was saved is refused, and a file of any bytes at all
-//! cannot do more than that.
+//! Filter files: what was saved comes back the same, what is not what was saved is refused, and a file of any bytes at
+//! all cannot do more than that.
 //!
 //! All that is random here is so from a fixed seed.
 

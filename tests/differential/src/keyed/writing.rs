@@ -1,6 +1,7 @@
 //! Records as text.
 //!
-//! *Owns:* how fields are quoted in each syntax. *Invariants:* written by hand, not with the code under test. *Cost:* a copy.
+//! *Owns:* how fields are quoted in each syntax. *Invariants:* written by hand, not with the code under test. *Cost:* a
+//! copy.
 
 use outset::Syntax;
 
